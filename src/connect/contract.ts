@@ -1,0 +1,437 @@
+/**
+ * The connector contract: everything a connector sees of memoryd. It imports nothing, and it is
+ * published as `memoryd/connector`.
+ *
+ * A connector is a value with verbs. `list` and `fetch` alone are a complete connector: the
+ * framework lists everything, compares revisions with its ledger, downloads what changed and
+ * removes what is gone. `head` and `changes` make it incremental. Every verb does one page or one
+ * item and keeps no state of its own, so the framework can stop, crash and resume between any two
+ * calls; what a connector must remember stands in the cursor it returns.
+ */
+
+/** The version of this contract. A connector built for another major version is refused at load. */
+export const contractVersion = 1;
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+/** A JSON Schema (draft 2020-12). Hints for people and forms: `title`, `description`, `x-secret`, `x-order`. */
+export type JsonSchema = { [key: string]: unknown };
+/** A metadata value as the API stores it. */
+export type MetadataValue = string | number | boolean | string[];
+
+// ---------------------------------------------------------------------------------------------
+// What a connector says about itself
+
+export interface ConnectorSpec {
+  /** Lower case, `^[a-z][a-z0-9-]{1,31}$`; the provider name in the API and in `customId`. */
+  name: string;
+  /** Semantic version of the connector. */
+  version: string;
+  /** For people, e.g. `Google Drive`. */
+  title: string;
+  kind: 'files' | 'drive' | 'notes' | 'mail' | 'code' | 'other';
+  /** One sentence: what is mirrored. */
+  description: string;
+  /** Schema of the connection's configuration. Properties with `"x-secret": true` are stored encrypted and never shown. */
+  config: JsonSchema;
+  /** Ways to authorize, the first is the default. Empty: nothing to authorize. */
+  auth: AuthSpec[];
+  /** Request budgets of the source, applied to every call through `ctx.http`. */
+  limits?: BudgetSpec[];
+  /** When to sync unless the connection says otherwise. */
+  schedule?: ScheduleSpec;
+  /** Items larger than this are skipped with a reason. Default 25 MiB. */
+  maxItemBytes?: number;
+  /** The `type` of its documents (`text`, `pdf`, `notion_doc`, …) unless the item says otherwise. */
+  documentType?: string;
+}
+
+export interface ScheduleSpec {
+  /** Milliseconds between incremental syncs. */
+  everyMs: number;
+  /** Milliseconds between full listings that also find deletions; only for connectors with `changes`. */
+  reconcileEveryMs?: number;
+}
+
+export type AuthSpec =
+  OAuth2Spec | { type: 'apiKey' | 'basic' | 'serviceAccount' | 'githubApp'; title?: string; fields: JsonSchema };
+
+export interface OAuth2Spec {
+  /** `xoauth2` hands the token to a mail server by SASL instead of an HTTP header. */
+  type: 'oauth2' | 'xoauth2';
+  title?: string;
+  authorizeUrl: string;
+  tokenUrl: string;
+  revokeUrl?: string;
+  scopes: string[];
+  /** Proof key (RFC 7636), S256. Default true. */
+  pkce?: boolean;
+  /** The provider replaces the refresh token at each use. */
+  rotatingRefresh?: boolean;
+  /** More query parameters of the authorize request, e.g. `access_type: 'offline'`. */
+  extraParams?: Record<string, string>;
+  /** Where the client's secret goes in token requests. Default `body`. */
+  clientAuthentication?: 'body' | 'header';
+  /** Names the account that was connected. */
+  identity?(http: Http): Promise<{ id: string; email?: string }>;
+}
+
+/** At most `rate` requests per `perMs` for calls whose URL matches. Response headers can lower it. */
+export interface BudgetSpec {
+  /** Glob over `METHOD host/path`, or `*`. */
+  match: string;
+  rate: number;
+  perMs: number;
+  /** What one request costs. Default 1. */
+  weight?: number;
+  /** Names of response headers with the remaining requests and the reset time. */
+  headers?: { remaining: string; reset: string; resetUnit: 'unix-seconds' | 'delta-seconds' };
+  /** Share of the budget that is never used, e.g. 0.2 of a personal quota. */
+  reserve?: number;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What a source holds
+
+/** A part of a connection with its own cursor: a drive, a mailbox, a repository's files, a folder. */
+export interface Partition {
+  /** Stable; at most 500 characters. */
+  id: string;
+  title?: string;
+  /** The id of the resource (see `resources`) that it belongs to. */
+  resource?: string;
+}
+
+/** One item as a listing shows it. */
+export interface Ref {
+  /** The item's own stable identity at the source (not a URL, not a name that changes). Becomes the `customId`. */
+  id: string;
+  /** Changes if and only if the content may have changed. An unchanged rev costs no download. */
+  rev: string;
+  /** `container` refs (folders) are kept in the ledger for scope, never fetched. Default `document`. */
+  kind?: 'document' | 'container';
+  /** Id of the container it is in. */
+  parent?: string;
+  title?: string;
+  mimeType?: string;
+  /** Bytes. */
+  size?: number;
+  /** ISO 8601. */
+  updatedAt?: string;
+  url?: string;
+  /** Path at the source, for `filepath` filters. */
+  path?: string;
+  /**
+   * Says that two ids may be one item under a new id: an inode, a blob hash. When an id disappears
+   * in the same listing or page in which a new one with the same fingerprint appears, the document
+   * keeps its id and is not embedded again.
+   */
+  fingerprint?: string;
+  /** Metadata of the document, at most 32 KiB. */
+  metadata?: Record<string, MetadataValue>;
+  /** What `fetch` needs to find it again beyond the id, at most 4 KiB. Never a secret. */
+  locator?: JsonObject;
+  /** Who may read it at the source. */
+  access?: Access;
+  /** The content, when the listing already carries it; `fetch` is not called then. */
+  document?: FetchedDocument;
+}
+
+export interface Access {
+  users?: string[];
+  groups?: string[];
+  public?: boolean;
+}
+
+export interface Group {
+  id: string;
+  members: string[];
+}
+
+/** One page of `list`, `changes` or `lookup`. */
+export interface Page<Cursor extends Json = Json> {
+  refs: Ref[];
+  /** Ids that the source says are gone (only from `changes` and `lookup`, or a listing that shows tombstones). */
+  gone?: string[];
+  /** Where to go on. After the last page of `changes`: where the next sync starts. */
+  next?: Cursor;
+  /** True on the last page. */
+  done?: boolean;
+  /** The listing is not complete, and why; nothing is swept then. */
+  incomplete?: string;
+  /** Items in all, when the source tells. */
+  total?: number;
+}
+
+/** An item's content. Exactly one of `text`, `markdown`, `html`, `file`, `parts` carries it. */
+export interface FetchedDocument {
+  title?: string;
+  text?: string;
+  markdown?: string;
+  html?: string;
+  file?: { bytes: Uint8Array; mimeType?: string; name?: string };
+  /** Pieces that are one document: the messages of a thread, a page and its attachments. */
+  parts?: FetchedDocument[];
+  metadata?: Record<string, MetadataValue>;
+  /** ISO 8601. */
+  createdAt?: string;
+  updatedAt?: string;
+  url?: string;
+  path?: string;
+  /** The document's `type`, e.g. `google_doc`. */
+  type?: string;
+  /** The revision of what was really read, when it may differ from the ref's. */
+  rev?: string;
+}
+
+export type Fetched = FetchedDocument | { gone: true } | { skip: SkipReason; detail?: string };
+
+/** Why an item is not mirrored. It is looked at again when its rev changes. */
+export type SkipReason =
+  'too_large' | 'unsupported_type' | 'binary' | 'encrypted' | 'empty' | 'filtered' | 'no_access' | 'other';
+
+// ---------------------------------------------------------------------------------------------
+// The verbs
+
+export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
+  contractVersion: number;
+  spec: ConnectorSpec;
+  /** Named probes. An unknown error is never proof that a credential is bad: answer `unknown`. */
+  check(ctx: Context<Config>): Promise<CheckResult[]>;
+  /** One level of the picker tree. */
+  resources?(ctx: Context<Config>, parent?: string, page?: string): Promise<ResourcePage>;
+  /** The parts that are synced on their own. Called at the start of each run. */
+  partitions(ctx: Context<Config>): Promise<Partition[]>;
+  /** ONE page of everything that is there now. Without `from`: the first page. */
+  list(ctx: Context<Config>, partition: Partition, from?: Cursor): Promise<Page<Cursor>>;
+  /** ONE item. Must be safe to repeat. */
+  fetch(ctx: Context<Config>, partition: Partition, ref: Ref): Promise<Fetched>;
+  /** The position "now". Taken before a listing, so that changes during the listing are replayed after it. */
+  head?(ctx: Context<Config>, partition: Partition): Promise<Cursor>;
+  /** ONE page of changes since a position. Throws `CursorExpired` when the source no longer knows it. */
+  changes?(ctx: Context<Config>, partition: Partition, from: Cursor): Promise<Page<Cursor>>;
+  /** Many items in fewer requests. Items left out are fetched one by one. */
+  fetchMany?(ctx: Context<Config>, partition: Partition, refs: Ref[]): AsyncIterable<[id: string, fetched: Fetched]>;
+  /** The present refs of some ids; the rest is `gone`. Serves hints without a full listing. */
+  lookup?(ctx: Context<Config>, partition: Partition, ids: string[]): Promise<Page<Cursor>>;
+  /** Reports changes as they happen until `ctx.signal` aborts. Hints only: listing stays the truth. */
+  watch?(ctx: Context<Config>, hint: (hint: Hint) => void): Promise<void>;
+  /** Membership of groups, for access control. */
+  groups?(ctx: Context<Config>): AsyncIterable<Group>;
+  hooks?: Hooks<Config>;
+  /** Releases what `ctx.session` holds. */
+  close?(ctx: Context<Config>): Promise<void>;
+}
+
+export interface CheckResult {
+  name: string;
+  title: string;
+  status: 'ok' | 'failed' | 'unknown';
+  detail?: string;
+  /** What the user can do about it. */
+  remedy?: string;
+}
+
+export interface Resource {
+  id: string;
+  name: string;
+  kind?: string;
+  hasChildren?: boolean;
+  /** False for resources that only lead to others. Default true. */
+  selectable?: boolean;
+  metadata?: JsonObject;
+}
+
+export interface ResourcePage {
+  resources: Resource[];
+  next?: string;
+  total?: number;
+}
+
+/** Something may have changed: a partition, or some of its items. */
+export interface Hint {
+  /** Absent: any partition. */
+  partition?: string;
+  /** Ids to look up. Absent: list or read the changes of the partition. */
+  ids?: string[];
+}
+
+/** An incoming request of a source, with the body as it arrived. */
+export interface RawHook {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+export interface HookSubscription {
+  id: string;
+  /** ISO 8601. Renewed before. */
+  expiresAt?: string;
+  state?: JsonObject;
+}
+
+export type HookResult =
+  | { hints: Hint[]; deliveryId?: string; connection?: string }
+  /** Answers a handshake of the source. */
+  | { respond: { status: number; headers?: Record<string, string>; body?: string } };
+
+export interface Hooks<Config> {
+  subscribe?(ctx: Context<Config>, url: string, secret: string): Promise<HookSubscription[]>;
+  renew?(ctx: Context<Config>, subscription: HookSubscription, url: string, secret: string): Promise<HookSubscription>;
+  cancel?(ctx: Context<Config>, subscription: HookSubscription): Promise<void>;
+  /** Checks the signature and says what changed. Throws `Forbidden` for a wrong signature. */
+  receive(raw: RawHook, secret: string): Promise<HookResult>;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What the framework gives to a connector
+
+export interface Context<Config = JsonObject> {
+  /** Validated against the spec, secrets filled in. */
+  readonly config: Config;
+  /** Resources chosen by the user; empty: everything. */
+  readonly selection: readonly Resource[];
+  readonly http: Http;
+  readonly log: ConnectorLog;
+  /** Aborts when the run is cancelled, paused or the daemon stops. */
+  readonly signal: AbortSignal;
+  /** The time, corrected by the source's clock where it tells. */
+  now(): Date;
+  /** A valid access token, refreshed when needed. */
+  token(): Promise<string>;
+  secret(name: string): Promise<string>;
+  /** A live thing kept between calls of one run (an IMAP session, an open walk). Made again after a crash. */
+  session<Value>(key: string, make: () => Promise<Value>, dispose?: (value: Value) => Promise<void>): Promise<Value>;
+  /** An empty folder that is removed after the run. */
+  temporaryFolder(): Promise<string>;
+}
+
+export interface ConnectorLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface HttpOptions {
+  query?: Record<string, string | number | boolean | undefined>;
+  headers?: Record<string, string>;
+  json?: unknown;
+  body?: string | Uint8Array;
+  /** Default 25 MiB. */
+  maxBytes?: number;
+  /** Default 30,000. */
+  timeoutMs?: number;
+  /** Send the conditional headers of the last answer; `status` is 304 when nothing changed. */
+  conditional?: boolean;
+  /** Do not add the authorization. */
+  anonymous?: boolean;
+  /** Statuses that are answers, not errors. Default: 2xx and, with `conditional`, 304. */
+  accept?: number[];
+}
+
+export interface HttpResponse<Body = any> {
+  status: number;
+  headers: Record<string, string>;
+  /** The parsed body when it is JSON. */
+  json: Body;
+  text(): string;
+  bytes: Uint8Array;
+}
+
+/** HTTP with authorization, refresh, budgets, retries, conditional requests, size caps and redaction. */
+export interface Http {
+  get<Body = any>(url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
+  post<Body = any>(url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
+  request<Body = any>(method: string, url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
+  /** The same as a `fetch` function, for vendor SDKs. */
+  readonly fetch: typeof globalThis.fetch;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Errors that a connector may throw. Everything else is judged by its HTTP status or as transient.
+
+export type ConnectorErrorKind =
+  | 'auth_expired'
+  | 'forbidden'
+  | 'gone'
+  | 'cursor_expired'
+  | 'rate_limited'
+  | 'transient'
+  | 'bad_config'
+  | 'skip'
+  | 'source_missing';
+
+const errorMarker = Symbol.for('memoryd.connector.error');
+
+export class ConnectorError extends Error {
+  readonly kind: ConnectorErrorKind;
+  readonly retryAt: Date | undefined;
+  readonly skip: SkipReason | undefined;
+  /** What the user can do about it. */
+  readonly remedy: string | undefined;
+  readonly [errorMarker] = true;
+
+  constructor(
+    kind: ConnectorErrorKind,
+    message: string,
+    options: { retryAt?: Date; skip?: SkipReason; remedy?: string; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ConnectorError';
+    this.kind = kind;
+    this.retryAt = options.retryAt;
+    this.skip = options.skip;
+    this.remedy = options.remedy;
+  }
+
+  /** Works across two installed copies of this package, where `instanceof` does not. */
+  static is(error: unknown): error is ConnectorError {
+    return typeof error === 'object' && error !== null && errorMarker in error;
+  }
+}
+
+/** The authorization is no longer valid: the connection waits for a new one. */
+export const authExpired = (message: string, cause?: unknown) => new ConnectorError('auth_expired', message, { cause });
+/** No access to this item or partition. Never a deletion. */
+export const forbidden = (message: string, cause?: unknown) => new ConnectorError('forbidden', message, { cause });
+/** The item does not exist. Looked at a second time before it is deleted. */
+export const gone = (message: string) => new ConnectorError('gone', message);
+/** The source no longer knows the position: everything is listed again, nothing is lost. */
+export const cursorExpired = (message: string) => new ConnectorError('cursor_expired', message);
+export const rateLimited = (message: string, retryAt: Date) => new ConnectorError('rate_limited', message, { retryAt });
+/** Worth trying again later. */
+export const transient = (message: string, cause?: unknown) => new ConnectorError('transient', message, { cause });
+/** The configuration is wrong; nothing is tried again until it changes. */
+export const badConfig = (message: string, remedy?: string) =>
+  new ConnectorError('bad_config', message, remedy === undefined ? {} : { remedy });
+/** The whole source (a folder, a drive, a repository) is not there. Paused, never swept. */
+export const sourceMissing = (message: string, remedy?: string) =>
+  new ConnectorError('source_missing', message, remedy === undefined ? {} : { remedy });
+export const skip = (reason: SkipReason, message: string) => new ConnectorError('skip', message, { skip: reason });
+
+/** Gives a connector its types. The value is returned as it is. */
+export function defineConnector<Config = JsonObject, Cursor extends Json = Json>(
+  connector: Omit<Connector<Config, Cursor>, 'contractVersion'>,
+): Connector<Config, Cursor> {
+  return { contractVersion, ...connector };
+}
+
+/** Runs one probe of `check`: resolves = ok, a `ConnectorError` about access or configuration = failed, else unknown. */
+export async function probe(name: string, title: string, run: () => Promise<unknown>): Promise<CheckResult> {
+  try {
+    const detail = await run();
+    return { name, title, status: 'ok', ...(typeof detail === 'string' ? { detail } : {}) };
+  } catch (error) {
+    const known =
+      ConnectorError.is(error) && ['auth_expired', 'forbidden', 'bad_config', 'source_missing'].includes(error.kind);
+    return {
+      name,
+      title,
+      status: known ? 'failed' : 'unknown',
+      detail: error instanceof Error ? error.message : String(error),
+      ...(ConnectorError.is(error) && error.remedy ? { remedy: error.remedy } : {}),
+    };
+  }
+}

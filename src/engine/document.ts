@@ -1,0 +1,113 @@
+import type { MetadataValue } from '../connect/contract.ts';
+
+/** Section 7.1 of the API: what a document's processing has come to. */
+export const documentStatuses = [
+  'unknown',
+  'queued',
+  'extracting',
+  'chunking',
+  'embedding',
+  'indexing',
+  'done',
+  'failed',
+] as const;
+export type DocumentStatus = (typeof documentStatuses)[number];
+
+export type Metadata = Record<string, MetadataValue>;
+
+/** What is ingested: text in one of three forms, an address to fetch, or a file's bytes. */
+export type DocumentBody =
+  | { kind: 'text' | 'markdown' | 'html' | 'conversation'; text: string }
+  | { kind: 'url'; url: string }
+  | { kind: 'file'; bytes: Uint8Array; mimeType?: string; name?: string; keep?: boolean };
+
+export interface DocumentInput {
+  containerTag: string;
+  customId?: string;
+  connectionId?: string;
+  body: DocumentBody;
+  /** Where it comes from: `api`, `file`, `url`, or the provider's name. */
+  source: string;
+  /** The document's type when the source knows it; else found by looking at the content. */
+  type?: string;
+  title?: string;
+  url?: string;
+  filepath?: string;
+  /** Replaces the stored metadata; absent keeps it. */
+  metadata?: Metadata;
+  taskType?: 'memory' | 'superrag';
+  dreaming?: 'instant' | 'dynamic';
+  documentDate?: Date;
+  filterByMetadata?: Metadata;
+  entityContext?: string;
+  /** What happens when the customId exists. Default `replace`. */
+  updateMode?: 'replace' | 'append';
+  /** When the item was made at its source; default now. */
+  createdAt?: Date;
+}
+
+export interface IngestResult {
+  id: string;
+  status: DocumentStatus;
+  /** `metadata`: fields changed, nothing to process again. */
+  outcome: 'created' | 'updated' | 'metadata' | 'unchanged';
+}
+
+/** A stored document. */
+export interface Document {
+  id: string;
+  containerTag: string;
+  customId: string | null;
+  connectionId: string | null;
+  revision: number;
+  status: DocumentStatus;
+  dreamingStatus: 'dreaming' | 'done';
+  taskType: 'memory' | 'superrag';
+  type: string;
+  source: string | null;
+  title: string | null;
+  summary: string | null;
+  url: string | null;
+  ogImage: string | null;
+  filepath: string | null;
+  metadata: Metadata;
+  documentDate: Date | null;
+  /** Null unless it failed or waits for another attempt. */
+  error: { code: string; message: string; attempts: number; nextRetryAt: Date | null } | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface DocumentContent {
+  /** The canonical text; null while there is none. */
+  content: string | null;
+  /** What the caller sent: the text, the URL, or null for a file. */
+  raw: string | null;
+}
+
+/** A stored chunk, without its vector. */
+export interface Chunk {
+  id: string;
+  position: number;
+  content: string;
+  type: string;
+  metadata: Metadata;
+  createdAt: Date;
+}
+
+/** A stored memory as a document shows it. */
+export interface DocumentMemory {
+  id: string;
+  memory: string;
+  metadata: Record<string, unknown>;
+  isStatic: boolean;
+  isInference: boolean;
+  isLatest: boolean;
+  isForgotten: boolean;
+  version: number;
+  sourceCount: number;
+  parentMemoryId: string | null;
+  rootMemoryId: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}

@@ -1,0 +1,43 @@
+/** Turns texts into vectors. One implementation runs offline; others call a server. */
+export interface Embedder {
+  /**
+   * Names the model and everything that changes its vectors, e.g. `minilm-l6-v2`. It tags each
+   * stored vector; vectors of different ids are never compared.
+   */
+  readonly id: string;
+  readonly dimensions: number;
+  /** Tokens of one input beyond which the model cuts; chunks are made no longer than this. */
+  readonly maxTokens: number;
+  /** Texts that one call takes at the most; callers may pass more, `embed` splits. */
+  readonly maxInputs: number;
+  /**
+   * The cosine similarity from which on two texts count as related (reported as 0.6). It makes
+   * the reported similarities of different models comparable.
+   */
+  readonly relatedAt: number;
+  /**
+   * One unit-length vector per text, in order. Throws `MemorydError('embed_failed')`,
+   * with `retryAfterMs` set when trying again makes sense.
+   */
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** Number of tokens the model sees for a text (fast; used to size chunks). */
+  countTokens(text: string): number;
+  /** Runs the self-test: known sentences against known vectors or known order. */
+  verify(): Promise<EmbedderReport>;
+  close(): Promise<void>;
+}
+
+export interface EmbedOptions {
+  /** `query` goes before waiting `document` work; some models also prefix the two differently. */
+  kind?: 'document' | 'query';
+  signal?: AbortSignal;
+}
+
+export interface EmbedderReport {
+  id: string;
+  /** What runs it: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. */
+  runtime: string;
+  ok: boolean;
+  /** One line per check, for people. */
+  checks: { name: string; ok: boolean; detail: string }[];
+}

@@ -1,0 +1,29 @@
+import type { Sql } from './sql.ts';
+
+/**
+ * What runs statements. Values come back alike from every adapter: `int8` and `count(*)` as
+ * number, `timestamptz` as Date, `jsonb` parsed, arrays as arrays, `vector` as text `[1,2]`,
+ * `bytea` as Uint8Array. Parameters: a Date, number, string, boolean, null, Uint8Array (bytea),
+ * or an array of one of these for `$1::text[]` and the like; JSON goes in as
+ * `JSON.stringify(value)` with a `::jsonb` cast. Text must not hold U+0000.
+ */
+export interface Queryable {
+  query<Row>(statement: Sql): Promise<Row[]>;
+  /** Runs a statement and returns the number of rows it touched. */
+  execute(statement: Sql): Promise<number>;
+}
+
+export type Transaction = Queryable;
+
+export interface Database extends Queryable {
+  readonly engine: 'postgres' | 'pglite';
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it throws.
+   * Inside, only `tx` may be used: a query on the database itself in the same asynchronous
+   * context throws at once on every adapter (on PGlite it would wait for itself for ever).
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Runs a script of several statements without parameters (migrations). Not inside a transaction. */
+  script(text: string): Promise<void>;
+  close(): Promise<void>;
+}
