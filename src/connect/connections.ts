@@ -76,7 +76,7 @@ export interface ConnectionProgress {
 /** Everything the outer layers do with connections. */
 export interface Connections {
   /** What is installed. */
-  connectors(): ConnectorSpec[];
+  connectors(): Promise<ConnectorSpec[]>;
   /** Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what is wrong. */
   create(input: NewConnection): Promise<Connection>;
   get(id: string, scope: Scope): Promise<Connection | null>;

@@ -117,8 +117,12 @@ create table sync_items (
   rev text,
   want_rev text not null,
   -- held = waits for the end of the listing, because it may be another item under a new id.
-  state text not null check (state in ('pending', 'held', 'fetching', 'done', 'failed', 'skipped', 'suppressed')),
+  -- gone = the source said so; removed when the changes are read to their end, unless it was renamed.
+  -- suppressed = the user deleted its document; not fetched again until the source changes it.
+  state text not null
+    check (state in ('pending', 'held', 'fetching', 'done', 'failed', 'skipped', 'suppressed', 'gone')),
   attempts integer not null default 0,
+  -- When it may be claimed: at once, after a pause, or (while a worker holds lease_token) when the lease ends.
   next_try timestamptz,
   error_class text,
   error text,
@@ -131,7 +135,6 @@ create table sync_items (
   -- What fetch needs: {"title","mimeType","size","updatedAt","url","path","metadata","locator"}.
   ref jsonb not null default '{}',
   lease_token text,
-  lease_until timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (connection_id, partition_id, ext_id),
@@ -139,7 +142,7 @@ create table sync_items (
 ) with (fillfactor = 80);
 -- What is left to do; small, because finished items are not in it.
 create index sync_items_work on sync_items (connection_id, partition_id, next_try)
-  where state in ('pending', 'held', 'fetching', 'failed');
+  where state in ('pending', 'held', 'fetching', 'failed', 'gone');
 create index sync_items_by_fingerprint on sync_items (connection_id, partition_id, fingerprint)
   where fingerprint is not null;
 create index sync_items_by_document on sync_items (document_id) where document_id is not null;
@@ -183,7 +186,9 @@ create table documents (
   task_type text not null default 'memory' check (task_type in ('memory', 'superrag')),
   type text not null,
   source text,
+  -- Shown: the given title, else the one found in the content.
   title text,
+  given_title text,
   summary text,
   url text,
   og_image text,
@@ -196,9 +201,9 @@ create table documents (
   text_hash text,
   attempts integer not null default 0,
   redrives integer not null default 0,
+  -- When it may be claimed: at once, after a pause, or (while a worker holds lease_token) when the lease ends.
   next_attempt_at timestamptz,
   lease_token text,
-  lease_until timestamptz,
   error_code text,
   error_message text,
   -- Hidden from everything but undo.
@@ -206,7 +211,7 @@ create table documents (
   created_at timestamptz not null,
   updated_at timestamptz not null
 ) with (fillfactor = 85);
-create unique index documents_by_custom_id on documents (container_tag, custom_id)
+create unique index documents_by_custom_id on documents (custom_id, container_tag)
   where custom_id is not null and deleted_at is null;
 -- What is left to do, in order; a claim walks it and never the finished documents.
 create index documents_work on documents (next_attempt_at, id)
@@ -248,9 +253,10 @@ create table chunks (
   term_total integer not null,
   embedding vector,
   embedding_model text,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- Checked at the end of the transaction, so that chunks of an edited document can change places.
+  unique (document_id, position) deferrable initially deferred
 );
-create unique index chunks_by_document on chunks (document_id, position);
 create index chunks_by_container on chunks (container_tag);
 create index chunks_by_term on chunks using gin (terms);
 

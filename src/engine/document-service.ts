@@ -1,0 +1,130 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Database } from '../store/database.ts';
+import {
+  chunksOfDocument,
+  countByStatus,
+  findDocuments,
+  inContainers,
+  listDocuments,
+  memoriesOfDocument,
+  requeueFailed,
+  type DocumentRow,
+} from '../store/documents.ts';
+import { compileFilter } from '../store/filters.ts';
+import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
+import { suppressItemsOfDocuments } from '../store/sync-items.ts';
+import { documentStatuses, type Document, type DocumentStatus, type Metadata } from './document.ts';
+import type { DocumentListQuery, Documents } from './documents.ts';
+import { ingest } from './ingest.ts';
+import { removeDocuments } from './remove.ts';
+
+export interface DocumentServiceOptions {
+  database: Database;
+  clock: Clock;
+  /** Called after documents were queued, to wake workers. */
+  wake(count: number): Promise<void>;
+}
+
+export function createDocuments({ database, clock, wake }: DocumentServiceOptions): Documents {
+  return {
+    async add(inputs) {
+      const results = await database.transaction((tx) => ingest(tx, inputs, clock));
+      const queued = results.filter((one) => one.status === 'queued').length;
+      if (queued > 0) await wake(queued);
+      return results;
+    },
+
+    async find(idOrCustomId, scope) {
+      const found = await findDocuments(database, idOrCustomId, scope.containerTags, 100);
+      const [first] = found;
+      if (!first) return null;
+      if (found.length > 1 && first.id !== idOrCustomId) {
+        throw new MemorydError('conflict', 'customId is ambiguous', {
+          details: `Found in ${found.length} containers; use /ns/{namespace}/document/{id} or the document id`,
+          shouldRetry: false,
+        });
+      }
+      return { ...toDocument(first), content: first.content, raw: first.raw };
+    },
+
+    async chunks(documentId) {
+      const rows = await chunksOfDocument(database, documentId);
+      return rows.map((row) => ({ ...row, metadata: row.metadata as Metadata }));
+    },
+
+    async memories(documentId) {
+      const rows = await memoriesOfDocument(database, documentId);
+      return rows.map(({ temporalContext, ...row }) => ({
+        ...row,
+        metadata: { ...row.metadata, ...(temporalContext ? { temporalContext } : {}) },
+      }));
+    },
+
+    async list(query) {
+      const { rows, total } = await listDocuments(database, {
+        where: listCondition(query),
+        sort: query.sort === 'createdAt' ? 'created_at' : 'updated_at',
+        order: query.order,
+        limit: query.limit,
+        offset: (query.page - 1) * query.limit,
+        withContent: query.includeContent ?? false,
+      });
+      return { documents: rows.map((row) => ({ ...toDocument(row), content: row.content })), total };
+    },
+
+    remove: (ids) =>
+      database.transaction(async (tx) => {
+        await suppressItemsOfDocuments(tx, ids, clock.now());
+        return removeDocuments(tx, ids);
+      }),
+
+    async retry(id) {
+      if (!(await requeueFailed(database, id, clock.now()))) {
+        throw new MemorydError('conflict', 'Only a failed document can be retried.', { shouldRetry: false });
+      }
+      await wake(1);
+      const [row] = await findDocuments(database, id, null, 1);
+      if (!row) throw new MemorydError('not_found', 'Document not found');
+      return toDocument(row);
+    },
+
+    async countByStatus(scope) {
+      const counts = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<DocumentStatus, number>;
+      for (const { status, count } of await countByStatus(database, scope.containerTags)) {
+        counts[status as DocumentStatus] = count;
+      }
+      return counts;
+    },
+  };
+}
+
+function listCondition(query: DocumentListQuery): Sql {
+  const conditions = [inContainers(rawSql('d.container_tag'), query.scope.containerTags)];
+  if (query.filters) conditions.push(compileFilter(query.filters, rawSql('d.metadata')));
+  if (query.filepath !== undefined) conditions.push(filepathCondition(query.filepath));
+  if (query.statuses) conditions.push(sql`d.status = any(${query.statuses}::text[])`);
+  if (query.sources) conditions.push(sql`d.source = any(${query.sources}::text[])`);
+  if (query.connectionId !== undefined) conditions.push(sql`d.connection_id = ${query.connectionId}`);
+  if (query.type !== undefined) conditions.push(sql`d.type = ${query.type}`);
+  return joinSql(conditions, ' and ');
+}
+
+function filepathCondition(filepath: string): Sql {
+  return filepath.endsWith('/') ? sql`starts_with(d.filepath, ${filepath})` : sql`d.filepath = ${filepath}`;
+}
+
+function toDocument(row: DocumentRow): Document {
+  const { errorCode, errorMessage, attempts, nextAttemptAt, ...rest } = row;
+  return {
+    ...rest,
+    status: row.status as DocumentStatus,
+    dreamingStatus: row.dreamingStatus as Document['dreamingStatus'],
+    taskType: row.taskType as Document['taskType'],
+    metadata: row.metadata as Metadata,
+    error:
+      errorCode === null || row.status === 'done'
+        ? null
+        : { code: errorCode, message: errorMessage ?? '', attempts, nextRetryAt: nextAttemptAt },
+  };
+}

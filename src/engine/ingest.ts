@@ -1,0 +1,215 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Transaction } from '../store/database.ts';
+import {
+  ensureContainers,
+  insertDocuments,
+  lockByCustomId,
+  rawTexts,
+  updateDocuments,
+  writeContents,
+  type ContentWrite,
+  type DocumentWrite,
+  type StoredDocument,
+} from '../store/documents.ts';
+import type { DocumentBody, DocumentInput, DocumentStatus, IngestResult } from './document.ts';
+
+interface Pending {
+  input: DocumentInput;
+  /** Position among the inputs of the call. */
+  index: number;
+}
+
+const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${customId}`;
+
+/**
+ * The one entrance of documents, for API calls and connectors alike: stores what is new or changed
+ * and marks it `queued`, inside the caller's transaction. A constant number of statements however
+ * many inputs there are.
+ *
+ * - a customId that does not exist in the container: a new document;
+ * - the same content and fields: nothing is written;
+ * - the same content, other fields: the fields change in place;
+ * - other content: a new revision. One that arrives while the last is processed takes the
+ *   document from the worker, whose result is then thrown away.
+ */
+export async function ingest(tx: Transaction, inputs: readonly DocumentInput[], clock: Clock): Promise<IngestResult[]> {
+  const results: IngestResult[] = new Array(inputs.length);
+  const now = clock.now();
+  const tags = [...new Set(inputs.map((input) => input.containerTag))];
+  if (tags.length > 0) await ensureContainers(tx, tags.map((tag) => ({ tag, id: newId(now) })), now);
+  let left: Pending[] = inputs.map((input, index) => ({ input, index }));
+  while (left.length > 0) {
+    const { round, later } = nextRound(left);
+    left = [...(await ingestRound(tx, round, results, now)), ...later];
+  }
+  return results;
+}
+
+/** Inputs with one customId apply in order: the first of each now, the others in later rounds. */
+function nextRound(pending: readonly Pending[]): { round: Pending[]; later: Pending[] } {
+  const taken = new Set<string>();
+  const round: Pending[] = [];
+  const later: Pending[] = [];
+  for (const one of pending) {
+    const { containerTag, customId } = one.input;
+    const key = customId === undefined ? undefined : keyOf(containerTag, customId);
+    if (key !== undefined && taken.has(key)) later.push(one);
+    else round.push(one);
+    if (key !== undefined) taken.add(key);
+  }
+  return { round, later };
+}
+
+/** Returns the inputs whose customId somebody else took in the meantime. */
+async function ingestRound(
+  tx: Transaction,
+  round: readonly Pending[],
+  results: IngestResult[],
+  now: Date,
+): Promise<Pending[]> {
+  const stored = await storedDocuments(tx, round);
+  const appended = await appendedTexts(tx, round, stored);
+  const inserts: (Pending & { row: DocumentWrite; content: ContentWrite })[] = [];
+  const updates: (DocumentWrite & { requeue: boolean })[] = [];
+  const contents: ContentWrite[] = [];
+  for (const one of round) {
+    const before = stored.get(storedKey(one.input));
+    const body = appended.get(one.index) ?? one.input.body;
+    const row = documentWrite(one.input, body, before, now);
+    if (!before) {
+      inserts.push({ ...one, row, content: contentWrite(row.id, body) });
+      continue;
+    }
+    const requeue = row.content_hash !== before.content_hash || before.status === 'failed' || body.kind === 'url';
+    if (requeue) contents.push(contentWrite(row.id, body));
+    const changed = requeue || fieldsDiffer(row, before);
+    if (changed) updates.push({ ...row, requeue });
+    results[one.index] = {
+      id: row.id,
+      status: requeue ? 'queued' : (before.status as DocumentStatus),
+      outcome: requeue ? 'updated' : changed ? 'metadata' : 'unchanged',
+    };
+  }
+  const inserted = inserts.length > 0 ? await insertDocuments(tx, inserts.map((one) => one.row), now) : new Set<string>();
+  const created = inserts.filter((one) => inserted.has(one.row.id));
+  for (const one of created) results[one.index] = { id: one.row.id, status: 'queued', outcome: 'created' };
+  if (updates.length > 0) await updateDocuments(tx, updates, now);
+  contents.push(...created.map((one) => one.content));
+  if (contents.length > 0) await writeContents(tx, contents);
+  return inserts.filter((one) => !inserted.has(one.row.id)).map(({ input, index }) => ({ input, index }));
+}
+
+function storedKey(input: DocumentInput): string {
+  return keyOf(input.containerTag, input.customId ?? '');
+}
+
+async function storedDocuments(tx: Transaction, round: readonly Pending[]): Promise<Map<string, StoredDocument>> {
+  const keys = round.flatMap(({ input }) =>
+    input.customId === undefined ? [] : [{ tag: input.containerTag, customId: input.customId }],
+  );
+  if (keys.length === 0) return new Map();
+  const rows = await lockByCustomId(tx, keys);
+  return new Map(rows.map((row) => [keyOf(row.container_tag, row.custom_id), row]));
+}
+
+/** The whole text of inputs that append, by the input's index. */
+async function appendedTexts(
+  tx: Transaction,
+  round: readonly Pending[],
+  stored: ReadonlyMap<string, StoredDocument>,
+): Promise<Map<number, DocumentBody>> {
+  const appending = round.filter(
+    ({ input }) => input.updateMode === 'append' && 'text' in input.body && stored.has(storedKey(input)),
+  );
+  if (appending.length === 0) return new Map();
+  const texts = await rawTexts(tx, appending.map(({ input }) => stored.get(storedKey(input))!.id));
+  return new Map(
+    appending.map(({ input, index }) => {
+      const body = input.body as Extract<DocumentBody, { text: string }>;
+      const before = texts.get(stored.get(storedKey(input))!.id) ?? '';
+      const text = before.endsWith(body.text) ? before : before === '' ? body.text : `${before}\n\n${body.text}`;
+      return [index, { ...body, text }];
+    }),
+  );
+}
+
+function documentWrite(
+  input: DocumentInput,
+  body: DocumentBody,
+  before: StoredDocument | undefined,
+  now: Date,
+): DocumentWrite {
+  const metadata = input.metadata ?? before?.metadata ?? {};
+  const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
+  const givenTitle = input.title ?? metadataTitle ?? before?.given_title ?? null;
+  return {
+    id: before?.id ?? newId(now),
+    container_tag: input.containerTag,
+    custom_id: input.customId ?? null,
+    connection_id: input.connectionId ?? before?.connection_id ?? null,
+    type: input.type ?? before?.type ?? (body.kind === 'url' ? 'webpage' : 'text'),
+    source: input.source,
+    given_title: givenTitle,
+    title: givenTitle ?? before?.title ?? null,
+    url: input.url ?? (body.kind === 'url' ? body.url : (before?.url ?? null)),
+    filepath: input.filepath ?? before?.filepath ?? null,
+    metadata,
+    task_type: input.taskType ?? before?.task_type ?? 'memory',
+    dreaming: input.dreaming ?? before?.dreaming ?? 'dynamic',
+    document_date: input.documentDate ?? before?.document_date ?? null,
+    filter_by_metadata: input.filterByMetadata ?? before?.filter_by_metadata ?? null,
+    content_hash: contentHash(body),
+    created_at: input.createdAt ?? now,
+    updated_at: now,
+  };
+}
+
+function contentHash(body: DocumentBody): string {
+  switch (body.kind) {
+    case 'file':
+      return hash('sha256', body.bytes, 'base64');
+    case 'url':
+      return hash('sha256', body.url, 'base64');
+    default:
+      return hash('sha256', body.text, 'base64');
+  }
+}
+
+function contentWrite(id: string, body: DocumentBody): ContentWrite {
+  const file = body.kind === 'file' ? body : undefined;
+  return {
+    document_id: id,
+    kind: body.kind,
+    raw: body.kind === 'file' ? null : body.kind === 'url' ? body.url : body.text,
+    bytes: file?.bytes ?? null,
+    mime_type: file?.mimeType ?? null,
+    file_name: file?.name ?? null,
+    keep_bytes: file?.keep ?? false,
+  };
+}
+
+const comparedFields = [
+  'connection_id',
+  'type',
+  'source',
+  'given_title',
+  'url',
+  'filepath',
+  'metadata',
+  'task_type',
+  'dreaming',
+  'document_date',
+  'filter_by_metadata',
+] as const;
+
+function fieldsDiffer(after: DocumentWrite, before: StoredDocument): boolean {
+  return comparedFields.some((field) => comparable(after[field]) !== comparable(before[field]));
+}
+
+/** jsonb does not keep the order of keys, so neither does the comparison. */
+function comparable(value: unknown): string {
+  if (value === null || typeof value !== 'object' || value instanceof Date) return JSON.stringify(value);
+  return JSON.stringify(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
+}

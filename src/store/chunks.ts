@@ -1,0 +1,92 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { sql } from './sql.ts';
+
+export interface ChunkWrite {
+  id: string;
+  document_id: string;
+  container_tag: string;
+  position: number;
+  content: string;
+  context: string | null;
+  token_count: number;
+  content_hash: string;
+  terms: readonly string[];
+  term_counts: readonly number[];
+  term_total: number;
+  embedding: Float32Array;
+  embedding_model: string;
+}
+
+const chunkColumns: Columns<ChunkWrite> = {
+  id: 'text',
+  document_id: 'text',
+  container_tag: 'text',
+  position: 'integer',
+  content: 'text',
+  context: 'text',
+  token_count: 'integer',
+  content_hash: 'text',
+  terms: 'text[]',
+  term_counts: 'smallint[]',
+  term_total: 'integer',
+  embedding: 'vector',
+  embedding_model: 'text',
+};
+
+export async function insertChunks(tx: Transaction, chunks: readonly ChunkWrite[], now: Date): Promise<void> {
+  const set = rowSet('r', chunkColumns, chunks);
+  await tx.execute(sql`
+    insert into chunks (${set.names}, created_at)
+    select ${set.select}, ${now}::timestamptz from ${set.from}`);
+}
+
+export interface StoredChunk {
+  id: string;
+  document_id: string;
+  position: number;
+  content_hash: string;
+  embedding_model: string | null;
+}
+
+export async function storedChunks(database: Queryable, documentIds: readonly string[]): Promise<StoredChunk[]> {
+  return database.query<StoredChunk>(sql`
+    select id, document_id, position, content_hash, embedding_model from chunks
+    where document_id = any(${documentIds}::text[])
+    order by document_id, position`);
+}
+
+export async function deleteChunks(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`delete from chunks where id = any(${ids}::text[])`);
+}
+
+/** Chunks that an edit left as they were, at their new places. */
+export async function moveChunks(tx: Transaction, chunks: readonly { id: string; position: number }[]): Promise<void> {
+  const set = rowSet('r', { id: 'text', position: 'integer' }, chunks);
+  await tx.execute(sql`update chunks c set position = r.position from ${set.from} where c.id = r.id`);
+}
+
+/** Chunks whose vector is of another model, in id order, for the background re-embedding. */
+export async function chunksOfOtherModels(
+  database: Queryable,
+  model: string,
+  options: { after: string; limit: number },
+): Promise<{ id: string; context: string | null; content: string }[]> {
+  return database.query(sql`
+    select id, context, content from chunks
+    where id > ${options.after} and embedding_model is distinct from ${model}
+    order by id limit ${options.limit}`);
+}
+
+/** Replaces vectors, unless the chunk is gone or somebody else was first. */
+export async function replaceVectors(
+  database: Queryable,
+  model: string,
+  vectors: readonly { id: string; embedding: Float32Array }[],
+): Promise<number> {
+  const set = rowSet('r', { id: 'text', embedding: 'vector' }, vectors);
+  return database.execute(sql`
+    update chunks c set embedding = r.embedding::vector, embedding_model = ${model}
+    from ${set.from}
+    where c.id = r.id and c.embedding_model is distinct from ${model}`);
+}

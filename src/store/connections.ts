@@ -1,0 +1,204 @@
+import type { Queryable, Transaction } from './database.ts';
+import { inContainers } from './documents.ts';
+import { rawSql, sql } from './sql.ts';
+
+export interface ConnectionRow {
+  id: string;
+  provider: string;
+  containerTag: string;
+  status: string;
+  statusReason: string | null;
+  email: string | null;
+  config: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  selection: Record<string, unknown>[];
+  documentLimit: number | null;
+  onSourceDelete: string;
+  schedule: string | null;
+  syncEveryMs: number | null;
+  nextSyncAt: Date | null;
+  requestedSync: RequestedSync | null;
+  failures: number;
+  lastSyncedAt: Date | null;
+  expiresAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A trigger that waits: it is merged with later ones and taken when the next run starts. */
+export interface RequestedSync {
+  mode: 'full' | 'incremental';
+  trigger: 'event' | 'cron' | 'manual';
+  /** Hinted ids per partition; absent: everything. */
+  hints?: Record<string, string[]>;
+}
+
+const columns = rawSql(`
+  id, provider, container_tag as "containerTag", status, status_reason as "statusReason", email, config, metadata,
+  selection, document_limit as "documentLimit", on_source_delete as "onSourceDelete", schedule,
+  sync_every_ms as "syncEveryMs", next_sync_at as "nextSyncAt", requested_sync as "requestedSync", failures,
+  last_synced_at as "lastSyncedAt", expires_at as "expiresAt", created_at as "createdAt", updated_at as "updatedAt"`);
+
+export interface ConnectionInsert {
+  id: string;
+  provider: string;
+  containerTag: string;
+  status: string;
+  config: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  documentLimit: number | null;
+  onSourceDelete: string;
+  schedule: string | null;
+  syncEveryMs: number | null;
+  now: Date;
+}
+
+export async function insertConnection(tx: Transaction, row: ConnectionInsert): Promise<void> {
+  await tx.execute(sql`
+    insert into connections (id, provider, container_tag, status, config, metadata, document_limit, on_source_delete,
+      schedule, sync_every_ms, next_sync_at, created_at, updated_at)
+    values (${row.id}, ${row.provider}, ${row.containerTag}, ${row.status}, ${JSON.stringify(row.config)}::jsonb,
+      ${JSON.stringify(row.metadata)}::jsonb, ${row.documentLimit}, ${row.onSourceDelete}, ${row.schedule},
+      ${row.syncEveryMs}, ${row.now}, ${row.now}, ${row.now})`);
+}
+
+export async function findConnection(database: Queryable, id: string): Promise<ConnectionRow | null> {
+  const [row] = await database.query<ConnectionRow>(sql`select ${columns} from connections where id = ${id}`);
+  return row ?? null;
+}
+
+export async function listConnections(
+  database: Queryable,
+  tags: readonly string[] | null,
+  provider?: string,
+): Promise<ConnectionRow[]> {
+  const ofProvider = provider === undefined ? sql`true` : sql`provider = ${provider}`;
+  return database.query<ConnectionRow>(sql`
+    select ${columns} from connections
+    where status <> 'deleting' and ${inContainers(rawSql('container_tag'), tags)} and ${ofProvider}
+    order by created_at desc, id desc`);
+}
+
+/** Active connections that somebody asked to sync or whose time has come. */
+export async function dueConnections(database: Queryable, now: Date, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select id from connections
+    where status = 'active' and next_sync_at <= ${now} and (lease_until is null or lease_until < ${now})
+    order by next_sync_at limit ${limit}`);
+  return rows.map((row) => row.id);
+}
+
+export async function setConnectionStatus(
+  database: Queryable,
+  id: string,
+  change: { status: string; reason: string | null; now: Date },
+): Promise<void> {
+  await database.execute(sql`
+    update connections set status = ${change.status}, status_reason = ${change.reason}, updated_at = ${change.now}
+    where id = ${id} and status <> 'deleting'`);
+}
+
+/** Adds a trigger to the one that waits: full beats incremental, manual beats event, everything beats some ids. */
+export async function requestSync(tx: Transaction, id: string, request: RequestedSync, now: Date): Promise<void> {
+  const [row] = await tx.query<{ requested: RequestedSync | null }>(sql`
+    select requested_sync as requested from connections where id = ${id} for update`);
+  if (!row) return;
+  const merged = row.requested ? mergeRequests(row.requested, request) : request;
+  await tx.execute(sql`
+    update connections set requested_sync = ${JSON.stringify(merged)}::jsonb, next_sync_at = ${now} where id = ${id}`);
+}
+
+export function mergeRequests(first: RequestedSync, second: RequestedSync): RequestedSync {
+  const mode = first.mode === 'full' || second.mode === 'full' ? 'full' : 'incremental';
+  const trigger = [first.trigger, second.trigger].includes('manual') ? 'manual' : second.trigger;
+  if (!first.hints || !second.hints || mode === 'full') return { mode, trigger };
+  const hints = { ...first.hints };
+  for (const [partition, ids] of Object.entries(second.hints)) {
+    hints[partition] = [...new Set([...(hints[partition] ?? []), ...ids])];
+  }
+  return { mode, trigger, hints };
+}
+
+export interface Lease {
+  token: string;
+  until: Date;
+  now: Date;
+}
+
+/** Takes the connection for one run, with the request that waited; null when another run has it. */
+export async function leaseConnection(database: Queryable, id: string, lease: Lease): Promise<ConnectionRow | null> {
+  const [row] = await database.query<ConnectionRow>(sql`
+    update connections set lease_token = ${lease.token}, lease_until = ${lease.until}
+    where id = ${id} and status = 'active' and (lease_until is null or lease_until < ${lease.now})
+    returning ${columns}`);
+  return row ?? null;
+}
+
+/** The trigger that waits, which then waits no more. */
+export async function takeRequest(database: Queryable, id: string, leaseToken: string): Promise<void> {
+  await database.execute(sql`
+    update connections set requested_sync = null where id = ${id} and lease_token = ${leaseToken}`);
+}
+
+/** False when the connection was paused, removed or taken over: the run must stop. */
+export async function renewConnection(database: Queryable, id: string, lease: Lease): Promise<boolean> {
+  const count = await database.execute(sql`
+    update connections set lease_until = ${lease.until}
+    where id = ${id} and lease_token = ${lease.token} and status = 'active'`);
+  return count === 1;
+}
+
+export async function releaseConnection(
+  database: Queryable,
+  id: string,
+  change: { token: string; nextSyncAt: Date | null; failures: number; reason: string | null; syncedAt: Date | null; now: Date },
+): Promise<void> {
+  await database.execute(sql`
+    update connections
+    set lease_token = null, lease_until = null, failures = ${change.failures}, status_reason = ${change.reason},
+      next_sync_at = case when requested_sync is not null then ${change.now}::timestamptz else ${change.nextSyncAt}::timestamptz end,
+      last_synced_at = coalesce(${change.syncedAt}::timestamptz, last_synced_at)
+    where id = ${id} and lease_token = ${change.token}`);
+}
+
+/** Frees connections whose worker is certainly gone: at the start of the only process there is. */
+export async function releaseAllConnections(database: Queryable, now: Date): Promise<void> {
+  await database.execute(sql`
+    update connections set lease_token = null, lease_until = null, next_sync_at = ${now} where lease_token is not null`);
+}
+
+export async function deleteConnection(tx: Transaction, id: string): Promise<void> {
+  await tx.execute(sql`delete from connections where id = ${id}`);
+}
+
+/** Documents that this connection alone stands for, some at a time. */
+export async function documentsOnlyOf(database: Queryable, connectionId: string, limit: number): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select d.id from documents d
+    where d.connection_id = ${connectionId} and not exists (
+      select 1 from sync_items o where o.document_id = d.id and o.connection_id <> ${connectionId})
+    limit ${limit}`);
+  return rows.map((row) => row.id);
+}
+
+/** Documents that stay when their connection goes: handed to another connection that lists them, else to none. */
+export async function releaseDocuments(tx: Transaction, connectionId: string): Promise<void> {
+  await tx.execute(sql`
+    update documents d set connection_id = (
+      select o.connection_id from sync_items o
+      where o.document_id = d.id and o.connection_id <> ${connectionId} limit 1)
+    where d.connection_id = ${connectionId}`);
+}
+
+export async function countDocumentsOf(
+  database: Queryable,
+  connectionIds: readonly string[],
+): Promise<{ connectionId: string; waiting: number; done: number; failed: number }[]> {
+  return database.query(sql`
+    select connection_id as "connectionId",
+      count(*) filter (where status not in ('done', 'failed', 'unknown')) as waiting,
+      count(*) filter (where status = 'done') as done,
+      count(*) filter (where status = 'failed') as failed
+    from documents where connection_id = any(${connectionIds}::text[]) and deleted_at is null
+    group by connection_id`);
+}

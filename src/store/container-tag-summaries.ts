@@ -1,0 +1,47 @@
+import type { Queryable } from './database.ts';
+import { sql } from './sql.ts';
+
+export interface ContainerTagSummary {
+  id: string;
+  containerTag: string;
+  name: string | null;
+  description: string | null;
+  documentCount: number;
+  /** Latest versions that are neither forgotten nor expired. */
+  memoryCount: number;
+  /** When a document in it last changed. */
+  lastActivityAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/**
+ * The named containers, or all of them (`null`), the one with the newest activity first. The
+ * counts walk documents_by_container and memories_by_container, once each for all containers.
+ */
+export function listContainerTagSummaries(
+  database: Queryable,
+  tags: readonly string[] | null,
+  now: Date,
+): Promise<ContainerTagSummary[]> {
+  const inScope = tags === null ? sql`true` : sql`container_tag = any(${tags}::text[])`;
+  const tagInScope = tags === null ? sql`true` : sql`tag = any(${tags}::text[])`;
+  return database.query<ContainerTagSummary>(sql`
+    with document_counts as (
+      select container_tag, count(*) as total, max(updated_at) as last_activity_at
+      from documents where deleted_at is null and ${inScope} group by container_tag
+    ), memory_counts as (
+      select container_tag, count(*) as total from memories
+      where is_latest and not is_forgotten and (forget_after is null or forget_after > ${now}) and ${inScope}
+      group by container_tag
+    )
+    select container_tags.id, tag as "containerTag", name, description,
+      coalesce(document_counts.total, 0) as "documentCount", coalesce(memory_counts.total, 0) as "memoryCount",
+      document_counts.last_activity_at as "lastActivityAt",
+      container_tags.created_at as "createdAt", container_tags.updated_at as "updatedAt"
+    from container_tags
+    left join document_counts on document_counts.container_tag = tag
+    left join memory_counts on memory_counts.container_tag = tag
+    where ${tagInScope}
+    order by document_counts.last_activity_at desc nulls last, container_tags.id desc`);
+}

@@ -1,0 +1,321 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
+
+/** A row of `documents` as the engine reads it. */
+export interface DocumentRow {
+  id: string;
+  containerTag: string;
+  customId: string | null;
+  connectionId: string | null;
+  revision: number;
+  status: string;
+  dreamingStatus: string;
+  taskType: string;
+  type: string;
+  source: string | null;
+  title: string | null;
+  summary: string | null;
+  url: string | null;
+  ogImage: string | null;
+  filepath: string | null;
+  metadata: Record<string, unknown>;
+  documentDate: Date | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  attempts: number;
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const documentColumns: Sql = rawSql(`
+  d.id, d.container_tag as "containerTag", d.custom_id as "customId", d.connection_id as "connectionId",
+  d.revision, d.status, d.dreaming_status as "dreamingStatus", d.task_type as "taskType", d.type, d.source,
+  d.title, d.summary, d.url, d.og_image as "ogImage", d.filepath, d.metadata, d.document_date as "documentDate",
+  d.error_code as "errorCode", d.error_message as "errorMessage", d.attempts,
+  d.next_attempt_at as "nextAttemptAt", d.created_at as "createdAt", d.updated_at as "updatedAt"`);
+
+/** What ingesting compares an input with. */
+export interface StoredDocument {
+  id: string;
+  container_tag: string;
+  custom_id: string;
+  status: string;
+  content_hash: string;
+  connection_id: string | null;
+  type: string;
+  source: string | null;
+  given_title: string | null;
+  title: string | null;
+  url: string | null;
+  filepath: string | null;
+  metadata: Record<string, unknown>;
+  task_type: string;
+  dreaming: string;
+  document_date: Date | null;
+  filter_by_metadata: Record<string, unknown> | null;
+}
+
+/** The columns that ingesting writes. */
+export interface DocumentWrite extends Omit<StoredDocument, 'custom_id' | 'status'> {
+  custom_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+const writeColumns: Columns<DocumentWrite> = {
+  id: 'text',
+  container_tag: 'text',
+  custom_id: 'text',
+  connection_id: 'text',
+  type: 'text',
+  source: 'text',
+  given_title: 'text',
+  title: 'text',
+  url: 'text',
+  filepath: 'text',
+  metadata: 'jsonb',
+  task_type: 'text',
+  dreaming: 'text',
+  document_date: 'timestamptz',
+  filter_by_metadata: 'jsonb',
+  content_hash: 'text',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+};
+
+/** Makes the containers that do not exist yet. */
+export async function ensureContainers(
+  tx: Queryable,
+  containers: readonly { tag: string; id: string }[],
+  now: Date,
+): Promise<void> {
+  const set = rowSet('r', { tag: 'text', id: 'text' }, containers);
+  await tx.execute(sql`
+    insert into container_tags (tag, id, created_at, updated_at)
+    select r.tag, r.id, ${now}::timestamptz, ${now}::timestamptz from ${set.from}
+    on conflict (tag) do nothing`);
+}
+
+/**
+ * The documents that hold these customIds, locked until the transaction ends. In id order, so that
+ * two transactions that want the same rows wait for each other instead of deadlocking.
+ */
+export async function lockByCustomId(
+  tx: Transaction,
+  keys: readonly { tag: string; customId: string }[],
+): Promise<StoredDocument[]> {
+  const set = rowSet(
+    'k',
+    { tag: 'text', custom_id: 'text' },
+    keys.map(({ tag, customId }) => ({ tag, custom_id: customId })),
+  );
+  return tx.query<StoredDocument>(sql`
+    select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
+      d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
+      d.filter_by_metadata
+    from documents d join ${set.from} on d.container_tag = k.tag and d.custom_id = k.custom_id
+    where d.custom_id is not null and d.deleted_at is null
+    order by d.id
+    for update of d`);
+}
+
+/** Inserts documents as `queued`; answers the ids that were inserted (another writer may have been first). */
+export async function insertDocuments(tx: Transaction, rows: readonly DocumentWrite[], now: Date): Promise<Set<string>> {
+  const set = rowSet('r', writeColumns, rows);
+  const inserted = await tx.query<{ id: string }>(sql`
+    insert into documents (${set.names}, status, next_attempt_at)
+    select ${set.select}, 'queued', ${now}::timestamptz from ${set.from}
+    on conflict do nothing
+    returning id`);
+  return new Set(inserted.map((row) => row.id));
+}
+
+/** Writes changed fields. `requeue` also starts processing again: the content is new. */
+export async function updateDocuments(
+  tx: Transaction,
+  rows: readonly (DocumentWrite & { requeue: boolean })[],
+  now: Date,
+): Promise<void> {
+  const set = rowSet('r', { ...writeColumns, requeue: 'boolean' }, rows);
+  await tx.execute(sql`
+    update documents d set
+      connection_id = r.connection_id, type = r.type, source = r.source, given_title = r.given_title, title = r.title,
+      url = r.url, filepath = r.filepath, metadata = r.metadata::jsonb, task_type = r.task_type, dreaming = r.dreaming,
+      document_date = r.document_date, filter_by_metadata = r.filter_by_metadata::jsonb,
+      content_hash = r.content_hash, updated_at = r.updated_at,
+      revision = case when r.requeue then d.revision + 1 else d.revision end,
+      status = case when r.requeue then 'queued' else d.status end,
+      lease_token = case when r.requeue then null else d.lease_token end,
+      attempts = case when r.requeue then 0 else d.attempts end,
+      redrives = case when r.requeue then 0 else d.redrives end,
+      next_attempt_at = case when r.requeue then ${now}::timestamptz else d.next_attempt_at end,
+      error_code = case when r.requeue then null else d.error_code end,
+      error_message = case when r.requeue then null else d.error_message end
+    from ${set.from}
+    where d.id = r.id`);
+}
+
+export interface ContentWrite {
+  document_id: string;
+  kind: string;
+  raw: string | null;
+  bytes: Uint8Array | null;
+  mime_type: string | null;
+  file_name: string | null;
+  keep_bytes: boolean;
+}
+
+const contentColumns: Columns<ContentWrite> = {
+  document_id: 'text',
+  kind: 'text',
+  raw: 'text',
+  bytes: 'bytea',
+  mime_type: 'text',
+  file_name: 'text',
+  keep_bytes: 'boolean',
+};
+
+/** Stores what was sent. The text of an earlier version stays readable until the new one is extracted. */
+export async function writeContents(tx: Transaction, rows: readonly ContentWrite[]): Promise<void> {
+  const set = rowSet('r', contentColumns, rows);
+  await tx.execute(sql`
+    insert into document_contents (${set.names})
+    select ${set.select} from ${set.from}
+    on conflict (document_id) do update set kind = excluded.kind, raw = excluded.raw, bytes = excluded.bytes,
+      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes,
+      content = case when excluded.raw is null then document_contents.content end`);
+}
+
+/** What was sent before, for inputs that append to it. */
+export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
+    select document_id as id, raw, content from document_contents where document_id = any(${ids}::text[])`);
+  return new Map(rows.map((row) => [row.id, row.raw ?? row.content ?? '']));
+}
+
+export async function deleteDocuments(tx: Transaction, ids: readonly string[]): Promise<number> {
+  return tx.execute(sql`delete from documents where id = any(${ids}::text[])`);
+}
+
+/** Documents that stay although their item at the source is gone. */
+export async function detachDocuments(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`update documents set connection_id = null where id = any(${ids}::text[])`);
+}
+
+/** Containers as a condition; null sees every one. */
+export function inContainers(column: Sql, tags: readonly string[] | null): Sql {
+  return tags === null ? sql`true` : sql`${column} = any(${tags}::text[])`;
+}
+
+const contentColumn = rawSql(`case when c.kind in ('file', 'url') then c.content else coalesce(c.content, c.raw) end`);
+
+export type DocumentWithContent = DocumentRow & { content: string | null; raw: string | null };
+
+/** By id or customId; at most `limit`, an id match first. */
+export async function findDocuments(
+  database: Queryable,
+  idOrCustomId: string,
+  tags: readonly string[] | null,
+  limit: number,
+): Promise<DocumentWithContent[]> {
+  return database.query<DocumentWithContent>(sql`
+    select ${documentColumns}, ${contentColumn} as content, c.raw
+    from documents d left join document_contents c on c.document_id = d.id
+    where d.deleted_at is null and (d.id = ${idOrCustomId} or d.custom_id = ${idOrCustomId})
+      and ${inContainers(rawSql('d.container_tag'), tags)}
+    order by (d.id = ${idOrCustomId}) desc, d.id
+    limit ${limit}`);
+}
+
+export interface DocumentPage {
+  where: Sql;
+  sort: 'created_at' | 'updated_at';
+  order: 'asc' | 'desc';
+  limit: number;
+  offset: number;
+  withContent: boolean;
+}
+
+/** One page, ties broken by id in the same direction so that pages never overlap, and the number in all. */
+export async function listDocuments(
+  database: Queryable,
+  page: DocumentPage,
+): Promise<{ rows: (DocumentRow & { content: string | null })[]; total: number }> {
+  const order = rawSql(`d.${page.sort} ${page.order}, d.id ${page.order}`);
+  const content = page.withContent ? contentColumn : rawSql('null::text');
+  const join = page.withContent ? sql`left join document_contents c on c.document_id = d.id` : sql``;
+  const rows = await database.query<DocumentRow & { content: string | null }>(sql`
+    select ${documentColumns}, ${content} as content from documents d ${join}
+    where d.deleted_at is null and ${page.where}
+    order by ${order} limit ${page.limit} offset ${page.offset}`);
+  const [count] = await database.query<{ total: number }>(sql`
+    select count(*) as total from documents d where d.deleted_at is null and ${page.where}`);
+  return { rows, total: count?.total ?? 0 };
+}
+
+export async function countByStatus(
+  database: Queryable,
+  tags: readonly string[] | null,
+): Promise<{ status: string; count: number }[]> {
+  return database.query(sql`
+    select d.status, count(*) as count from documents d
+    where d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}
+    group by d.status`);
+}
+
+/** Memories that no document is left to stand for. Called before the documents themselves go. */
+export async function deleteMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<void> {
+  await tx.execute(sql`
+    delete from memories m
+    where exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id = any(${documentIds}::text[]))
+      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> all(${documentIds}::text[]))`);
+}
+
+export async function chunksOfDocument(
+  database: Queryable,
+  documentId: string,
+): Promise<{ id: string; position: number; content: string; type: string; metadata: Record<string, unknown>; createdAt: Date }[]> {
+  return database.query(sql`
+    select id, position, content, type, metadata, created_at as "createdAt" from chunks
+    where document_id = ${documentId} order by position`);
+}
+
+export interface MemoryOfDocumentRow {
+  id: string;
+  memory: string;
+  metadata: Record<string, unknown> | null;
+  temporalContext: Record<string, unknown> | null;
+  isStatic: boolean;
+  isInference: boolean;
+  isLatest: boolean;
+  isForgotten: boolean;
+  version: number;
+  sourceCount: number;
+  parentMemoryId: string | null;
+  rootMemoryId: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export async function memoriesOfDocument(database: Queryable, documentId: string): Promise<MemoryOfDocumentRow[]> {
+  return database.query(sql`
+    select m.id, m.memory, m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
+      m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
+      (select count(*) from memory_sources o where o.memory_id = m.id) as "sourceCount",
+      m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId",
+      m.created_at as "createdAt", m.updated_at as "updatedAt"
+    from memory_sources s join memories m on m.id = s.memory_id
+    where s.document_id = ${documentId}
+    order by m.created_at, m.id`);
+}
+
+/** Puts a failed document back to `queued` with fresh attempts. Answers whether it was failed. */
+export async function requeueFailed(database: Queryable, id: string, now: Date): Promise<boolean> {
+  const count = await database.execute(sql`
+    update documents set status = 'queued', attempts = 0, redrives = 0, next_attempt_at = ${now}, updated_at = ${now},
+      error_code = null, error_message = null
+    where id = ${id} and status = 'failed' and deleted_at is null`);
+  return count === 1;
+}

@@ -1,0 +1,178 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { sql } from './sql.ts';
+
+/** A document that this worker may process until its lease ends. */
+export interface ClaimedDocument {
+  id: string;
+  revision: number;
+  attempts: number;
+  redrives: number;
+  type: string;
+  given_title: string | null;
+  text_hash: string | null;
+  kind: string;
+  raw: string | null;
+  content: string | null;
+  bytes: Uint8Array | null;
+  mime_type: string | null;
+  file_name: string | null;
+}
+
+export interface ClaimOptions {
+  limit: number;
+  leaseToken: string;
+  now: Date;
+  leaseUntil: Date;
+}
+
+/**
+ * Takes due documents for one worker. `skip locked` lets workers claim side by side; the lease
+ * (next_attempt_at while lease_token is set) gives them back when the worker dies.
+ */
+export async function claimDocuments(database: Queryable, options: ClaimOptions): Promise<ClaimedDocument[]> {
+  return database.query<ClaimedDocument>(sql`
+    with due as (
+      select id from documents
+      where status not in ('done', 'failed', 'unknown') and deleted_at is null and next_attempt_at <= ${options.now}
+      order by next_attempt_at, id
+      limit ${options.limit}
+      for update skip locked
+    ), claimed as (
+      update documents d
+      set status = 'extracting', lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil},
+        attempts = d.attempts + 1
+      from due where d.id = due.id
+      returning d.id, d.revision, d.attempts, d.redrives, d.type, d.given_title, d.text_hash
+    )
+    select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type, c.file_name
+    from claimed join document_contents c on c.document_id = claimed.id
+    order by claimed.id`);
+}
+
+/** Keeps the lease alive and shows how far the work is. Only forward moves and only of documents still held. */
+export async function renewLeases(
+  database: Queryable,
+  documents: readonly { id: string; status: string }[],
+  options: { leaseToken: string; leaseUntil: Date },
+): Promise<void> {
+  const set = rowSet('r', { id: 'text', status: 'text' }, documents);
+  await database.execute(sql`
+    update documents d set next_attempt_at = ${options.leaseUntil}, status = r.status
+    from ${set.from}
+    where d.id = r.id and d.lease_token = ${options.leaseToken}
+      and array_position(array['extracting', 'chunking', 'embedding', 'indexing'], d.status)
+        <= array_position(array['extracting', 'chunking', 'embedding', 'indexing'], r.status)`);
+}
+
+/** Gives documents back whose worker is certainly gone: at the start of the only process there is. */
+export async function releaseAllLeases(database: Queryable, now: Date): Promise<number> {
+  return database.execute(sql`
+    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}
+    where status not in ('done', 'failed', 'unknown') and lease_token is not null`);
+}
+
+/** Gives documents back unfinished, as they were (a stop, not a failure). */
+export async function releaseLeases(database: Queryable, leaseToken: string, ids: readonly string[], now: Date): Promise<void> {
+  await database.execute(sql`
+    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}, attempts = attempts - 1
+    where id = any(${ids}::text[]) and lease_token = ${leaseToken}`);
+}
+
+export interface FinishedDocument {
+  id: string;
+  revision: number;
+  title: string | null;
+  type: string;
+  text_hash: string;
+  /** Null when it equals what was sent. */
+  content: string | null;
+}
+
+/**
+ * Moves documents to `done`, but only those whose lease and revision are still the claimed ones.
+ * Answers these with the container they are in now; nothing may be written for the others.
+ */
+export async function finishDocuments(
+  tx: Transaction,
+  documents: readonly FinishedDocument[],
+  options: { leaseToken: string; now: Date },
+): Promise<Map<string, string>> {
+  const set = rowSet(
+    'r',
+    { id: 'text', revision: 'integer', title: 'text', type: 'text', text_hash: 'text' },
+    documents.map(({ id, revision, title, type, text_hash }) => ({ id, revision, title, type, text_hash })),
+  );
+  const rows = await tx.query<{ id: string; tag: string }>(sql`
+    update documents d
+    set status = 'done', lease_token = null, next_attempt_at = null, attempts = 0, redrives = 0,
+      error_code = null, error_message = null, title = coalesce(d.given_title, r.title), type = r.type,
+      text_hash = r.text_hash, updated_at = ${options.now}
+    from ${set.from}
+    where d.id = r.id and d.revision = r.revision and d.lease_token = ${options.leaseToken}
+    returning d.id, d.container_tag as tag`);
+  const finished = new Map(rows.map((row) => [row.id, row.tag]));
+  const extracted = documents.filter((one) => one.content !== null && finished.has(one.id));
+  if (extracted.length > 0) await writeExtracted(tx, extracted);
+  return finished;
+}
+
+async function writeExtracted(tx: Transaction, documents: readonly FinishedDocument[]): Promise<void> {
+  const set = rowSet(
+    'r',
+    { id: 'text', content: 'text' },
+    documents.map(({ id, content }) => ({ id, content })),
+  );
+  await tx.execute(sql`
+    update document_contents c set content = r.content, bytes = case when c.keep_bytes then c.bytes end
+    from ${set.from} where c.document_id = r.id`);
+}
+
+export interface FailedDocument {
+  id: string;
+  status: 'queued' | 'failed';
+  /** When it is tried again; null = never by itself. */
+  next_attempt_at: Date | null;
+  error_code: string;
+  error_message: string;
+}
+
+const failedColumns: Columns<FailedDocument> = {
+  id: 'text',
+  status: 'text',
+  next_attempt_at: 'timestamptz',
+  error_code: 'text',
+  error_message: 'text',
+};
+
+export async function failDocuments(
+  database: Queryable,
+  documents: readonly FailedDocument[],
+  options: { leaseToken: string; now: Date },
+): Promise<void> {
+  const set = rowSet('r', failedColumns, documents);
+  await database.execute(sql`
+    update documents d
+    set status = r.status, next_attempt_at = r.next_attempt_at, lease_token = null,
+      error_code = r.error_code, error_message = r.error_message, updated_at = ${options.now}
+    from ${set.from}
+    where d.id = r.id and d.lease_token = ${options.leaseToken}`);
+}
+
+/** Failed documents whose next drive is due go back to `queued` with fresh attempts. */
+export async function redriveDocuments(database: Queryable, now: Date): Promise<number> {
+  return database.execute(sql`
+    update documents
+    set status = 'queued', attempts = 0, redrives = redrives + 1, next_attempt_at = ${now}, updated_at = ${now}
+    where status = 'failed' and deleted_at is null and next_attempt_at <= ${now}`);
+}
+
+/** How many documents could be claimed now, counted up to `limit`. */
+export async function countDueDocuments(database: Queryable, now: Date, limit: number): Promise<number> {
+  const [row] = await database.query<{ due: number }>(sql`
+    select count(*) as due from (
+      select 1 from documents
+      where status not in ('done', 'failed', 'unknown') and deleted_at is null and next_attempt_at <= ${now}
+      limit ${limit}) as some`);
+  return row?.due ?? 0;
+}

@@ -1,0 +1,143 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { QueryConfig, QueryResult } from 'pg';
+import { MemorydError } from '../base/errors.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
+import { endsSession, isUnreachable, translateError } from './database-errors.ts';
+import type { SessionSource, SessionUse } from './session.ts';
+import type { Sql } from './sql.ts';
+import { createStatementNames, type StatementNames } from './statement-names.ts';
+
+/** A transaction's own state: `open` until its work ends, so that late statements are refused. */
+interface TransactionScope {
+  open: boolean;
+}
+
+/** The session's `query`, with failures of the machine translated and remembered. */
+interface Loan {
+  query(statement: string | QueryConfig): Promise<QueryResult>;
+}
+
+/** The `Database` over sessions of node-postgres, the same for both engines. */
+export function createDatabase(engine: Database['engine'], sessions: SessionSource): Database {
+  const scopes = new AsyncLocalStorage<TransactionScope>();
+  const names = createStatementNames();
+  const inFlight = createInFlight();
+  let closing: Promise<void> | undefined;
+
+  async function withSession<T>(use: SessionUse, work: (loan: Loan) => Promise<T>): Promise<T> {
+    if (closing) throw new MemorydError('unavailable', 'The database is closed.');
+    if (scopes.getStore()?.open) throw nestedUse();
+    return inFlight.track(lend(sessions, use, work));
+  }
+
+  async function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return withSession('transaction', async (loan) => {
+      const scope: TransactionScope = { open: true };
+      await loan.query('begin');
+      try {
+        const result = await scopes.run(scope, () => work(transactionOn(loan, names, scope)));
+        scope.open = false;
+        await commit(loan);
+        return result;
+      } catch (error) {
+        scope.open = false;
+        await rollback(loan);
+        throw error;
+      }
+    });
+  }
+
+  return {
+    engine,
+    ...queryable((statement) => withSession('statement', (loan) => loan.query(named(names, statement)))),
+    transaction,
+    script: (text) => withSession('transaction', async (loan) => void (await loan.query(text))),
+    close: () => (closing ??= inFlight.ended().then(() => sessions.close())),
+  };
+}
+
+async function lend<T>(sessions: SessionSource, use: SessionUse, work: (loan: Loan) => Promise<T>): Promise<T> {
+  const session = await sessions.acquire(use).catch((error: unknown) => {
+    throw translateError(error);
+  });
+  let broken: Error | undefined;
+  try {
+    return await work({
+      query: async (statement) => {
+        try {
+          return await session.query(statement);
+        } catch (error) {
+          if (endsSession(error)) broken = error as Error;
+          throw translateError(error);
+        }
+      },
+    });
+  } finally {
+    session.release(broken);
+  }
+}
+
+function queryable(run: (statement: Sql) => Promise<QueryResult>): Queryable {
+  return {
+    query: async <Row>(statement: Sql) => (await run(statement)).rows as Row[],
+    execute: async (statement) => (await run(statement)).rowCount ?? 0,
+  };
+}
+
+function named(names: StatementNames, statement: Sql): QueryConfig {
+  const name = names.nameOf(statement.text);
+  const values = [...statement.values];
+  return name === undefined ? { text: statement.text, values } : { name, text: statement.text, values };
+}
+
+/** One session runs one statement after another, so statements started together wait for each other. */
+function transactionOn(loan: Loan, names: StatementNames, scope: TransactionScope): Transaction {
+  let last: Promise<unknown> = Promise.resolve();
+  return queryable(async (statement) => {
+    if (!scope.open) throw new MemorydError('internal', 'A statement came after its transaction had ended.');
+    const result = last.then(() => loan.query(named(names, statement)));
+    last = result.catch(() => undefined);
+    return result;
+  });
+}
+
+async function commit(loan: Loan): Promise<void> {
+  const { command } = await loan.query('commit');
+  // A failed statement whose error was swallowed: the server answers ROLLBACK, and no error.
+  if (command !== 'COMMIT') {
+    throw new MemorydError('internal', 'The transaction was rolled back because one of its statements had failed.');
+  }
+}
+
+/** Never throws for a lost connection: the error that led here says more, and the server rolls back by itself. */
+async function rollback(loan: Loan): Promise<void> {
+  try {
+    await loan.query('rollback');
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+  }
+}
+
+function nestedUse(): MemorydError {
+  return new MemorydError(
+    'internal',
+    'The database was used inside its own open transaction; use the transaction that the callback got.',
+  );
+}
+
+/** Counts work under way, so that closing can wait for it. */
+function createInFlight() {
+  let count = 0;
+  let wake: (() => void) | undefined;
+  return {
+    async track<T>(work: Promise<T>): Promise<T> {
+      count++;
+      try {
+        return await work;
+      } finally {
+        if (--count === 0) wake?.();
+      }
+    },
+    ended: () => (count === 0 ? Promise.resolve() : new Promise<void>((resolve) => (wake = resolve))),
+  };
+}

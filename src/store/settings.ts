@@ -1,0 +1,14 @@
+import type { Queryable } from './database.ts';
+import { sql } from './sql.ts';
+
+/** A value that belongs to the whole installation, by name. */
+export async function readSetting<Value>(database: Queryable, key: string): Promise<Value | null> {
+  const [row] = await database.query<{ value: Value }>(sql`select value from settings where key = ${key}`);
+  return row?.value ?? null;
+}
+
+export async function writeSetting(database: Queryable, key: string, value: unknown, now: Date): Promise<void> {
+  await database.execute(sql`
+    insert into settings (key, value, updated_at) values (${key}, ${JSON.stringify(value)}::jsonb, ${now})
+    on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
+}

@@ -1,0 +1,340 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
+
+/** The part of the ledger that a statement is about. */
+export interface PartitionKey {
+  connectionId: string;
+  partitionId: string;
+}
+
+/** One listed item, as the ledger stores it. */
+export interface ItemWrite {
+  ext_id: string;
+  custom_id: string;
+  kind: string;
+  want_rev: string;
+  fingerprint: string | null;
+  parent: string | null;
+  ref: Record<string, unknown>;
+}
+
+const itemColumns: Columns<ItemWrite> = {
+  ext_id: 'text',
+  custom_id: 'text',
+  kind: 'text',
+  want_rev: 'text',
+  fingerprint: 'text',
+  parent: 'text',
+  ref: 'jsonb',
+};
+
+const ofPartition = (key: PartitionKey) =>
+  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
+
+export interface PageCounts {
+  added: number;
+  changed: number;
+  unchanged: number;
+}
+
+/**
+ * One page of a listing in one statement, together with its checkpoint: known items move to this
+ * epoch (rows whose rev is unchanged change nothing else, so the update stays inside its heap page),
+ * changed ones become pending, new ones are added. An item whose fingerprint another id already has
+ * is held until the listing shows whether that id is gone (a rename) or still there (a copy).
+ */
+export async function recordPage(
+  database: Queryable,
+  key: PartitionKey,
+  items: readonly ItemWrite[],
+  options: { epoch: number; now: Date; checkpoint: Sql },
+): Promise<PageCounts> {
+  const { epoch, now } = options;
+  const same = rawSql(`i.want_rev = p.want_rev and i.state <> 'gone'`);
+  const page = rowSet('p', itemColumns, items);
+  const ids = items.map((item) => item.ext_id);
+  const [counts] = await database.query<PageCounts>(sql`
+    with page as materialized (select ${page.select} from ${page.from}),
+    known as (
+      update sync_items i set
+        seen_epoch = ${epoch},
+        want_rev = p.want_rev,
+        custom_id = p.custom_id,
+        fingerprint = p.fingerprint,
+        parent = p.parent,
+        ref = case when i.want_rev = p.want_rev then i.ref else p.ref end,
+        state = case when ${same} then i.state when p.kind = 'container' then 'done' else 'pending' end,
+        next_try = case when ${same} then i.next_try else ${now}::timestamptz end,
+        attempts = case when ${same} then i.attempts else 0 end,
+        lease_token = case when ${same} then i.lease_token end,
+        updated_at = case when ${same} then i.updated_at else ${now}::timestamptz end
+      from page p
+      where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
+      returning i.ext_id, i.updated_at = ${now}::timestamptz and i.state = 'pending' as changed
+    ),
+    added as (
+      insert into sync_items (connection_id, partition_id, ext_id, custom_id, kind, want_rev, fingerprint, parent, ref,
+        state, next_try, seen_epoch, created_at, updated_at)
+      select ${key.connectionId}, ${key.partitionId}, p.ext_id, p.custom_id, p.kind, p.want_rev, p.fingerprint, p.parent,
+        p.ref,
+        case when p.kind = 'container' then 'done'
+          when p.fingerprint is not null and exists (
+            select 1 from sync_items i
+            where ${ofPartition(key)} and i.fingerprint = p.fingerprint and i.document_id is not null)
+          then 'held' else 'pending' end,
+        ${now}::timestamptz, ${epoch}, ${now}::timestamptz, ${now}::timestamptz
+      from page p
+      where not exists (select 1 from known k where k.ext_id = p.ext_id)
+      on conflict do nothing
+      returning 1
+    ),
+    checkpoint as (${options.checkpoint} returning 1)
+    select (select count(*) from added) as added,
+      (select count(*) from known where changed) as changed,
+      (select count(*) from known where not changed) as unchanged,
+      (select count(*) from checkpoint) as checkpoints`);
+  return counts ?? { added: 0, changed: 0, unchanged: 0 };
+}
+
+/** Which ledger rows count as disappeared: those not seen in a listing, or those the source named. */
+export type Disappeared = { notSeenIn: number } | 'gone';
+
+function disappeared(which: Disappeared): Sql {
+  return which === 'gone' ? sql`i.state = 'gone'` : sql`i.seen_epoch < ${which.notSeenIn}`;
+}
+
+/** Marks items that the source says are gone. They are removed when its changes are read to their end. */
+export async function markGone(tx: Queryable, key: PartitionKey, ids: readonly string[], now: Date): Promise<void> {
+  await tx.execute(sql`
+    update sync_items i set state = 'gone', lease_token = null, next_try = null, updated_at = ${now}
+    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
+}
+
+/**
+ * Renames: a held item takes over the document of a disappeared one with the same fingerprint, and
+ * that document its customId. The content is compared when the item is fetched, as for any change.
+ * Then everything still held is free to be fetched as new. Returns the number of renames.
+ */
+export async function matchRenames(tx: Transaction, key: PartitionKey, which: Disappeared, now: Date): Promise<number> {
+  const [row] = await tx.query<{ renamed: number }>(sql`
+    with gone as (
+      select i.ext_id, i.fingerprint, i.document_id, i.rev, i.text_hash,
+        row_number() over (partition by i.fingerprint order by i.ext_id) as place
+      from sync_items i
+      where ${ofPartition(key)} and ${disappeared(which)} and i.state <> 'held' and i.document_id is not null
+        and i.fingerprint in (select i.fingerprint from sync_items i where ${ofPartition(key)} and i.state = 'held')
+    ),
+    held as (
+      select i.ext_id, i.custom_id, i.fingerprint,
+        row_number() over (partition by i.fingerprint order by i.ext_id) as place
+      from sync_items i where ${ofPartition(key)} and i.state = 'held'
+    ),
+    pairs as (
+      select held.ext_id, held.custom_id, gone.ext_id as old_id, gone.document_id, gone.rev, gone.text_hash
+      from held join gone using (fingerprint, place)
+      join documents d on d.id = gone.document_id
+      where not exists (
+        select 1 from documents o
+        where o.custom_id = held.custom_id and o.container_tag = d.container_tag and o.deleted_at is null)
+        and not exists (
+          select 1 from sync_items o where o.document_id = gone.document_id
+            and (o.connection_id, o.partition_id, o.ext_id) <> (${key.connectionId}, ${key.partitionId}, gone.ext_id))
+    ),
+    removed as (
+      delete from sync_items i using pairs where ${ofPartition(key)} and i.ext_id = pairs.old_id
+    ),
+    renamed as (
+      update documents d set custom_id = pairs.custom_id, updated_at = ${now}
+      from pairs where d.id = pairs.document_id
+    ),
+    released as (
+      update sync_items i
+      set state = 'pending', next_try = ${now}, document_id = pairs.document_id, rev = pairs.rev, text_hash = pairs.text_hash
+      from held left join pairs on pairs.ext_id = held.ext_id
+      where ${ofPartition(key)} and i.ext_id = held.ext_id
+    )
+    select count(*) as renamed from pairs`);
+  return row?.renamed ?? 0;
+}
+
+/** How many mirrored items disappeared, of how many, and a digest that names just these. */
+export async function countDisappeared(
+  database: Queryable,
+  key: PartitionKey,
+  epoch: number,
+): Promise<{ gone: number; total: number; digest: string }> {
+  const [row] = await database.query<{ gone: number; total: number; digest: string }>(sql`
+    select count(*) filter (where i.seen_epoch < ${epoch}) as gone, count(*) as total,
+      md5(coalesce(string_agg(i.ext_id, E'\\n' order by i.ext_id) filter (where i.seen_epoch < ${epoch}), '')) as digest
+    from sync_items i where ${ofPartition(key)} and i.document_id is not null`);
+  return row ?? { gone: 0, total: 0, digest: '' };
+}
+
+export interface DisappearedItem {
+  ext_id: string;
+  document_id: string | null;
+}
+
+/** Some disappeared items, locked. */
+export async function lockDisappeared(
+  tx: Transaction,
+  key: PartitionKey,
+  which: Disappeared,
+  limit: number,
+): Promise<DisappearedItem[]> {
+  return tx.query<DisappearedItem>(sql`
+    select i.ext_id, i.document_id from sync_items i
+    where ${ofPartition(key)} and ${disappeared(which)}
+    order by i.ext_id limit ${limit} for update`);
+}
+
+/** Forgets items; answers the documents that no other item stands for any more. */
+export async function deleteItems(tx: Transaction, key: PartitionKey, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ document_id: string }>(sql`
+    with removed as (
+      delete from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])
+      returning i.ext_id, i.document_id
+    )
+    select distinct removed.document_id from removed
+    where removed.document_id is not null and not exists (
+      select 1 from sync_items o where o.document_id = removed.document_id and not (
+        o.connection_id = ${key.connectionId} and o.partition_id = ${key.partitionId} and o.ext_id = any(${ids}::text[])))`);
+  return rows.map((row) => row.document_id);
+}
+
+export interface ClaimedItem {
+  ext_id: string;
+  custom_id: string;
+  want_rev: string;
+  fingerprint: string | null;
+  attempts: number;
+  document_id: string | null;
+  ref: Record<string, unknown>;
+}
+
+/** Takes due items for one worker, until they are finished or the lease ends. */
+export async function claimItems(
+  database: Queryable,
+  key: PartitionKey,
+  options: { limit: number; leaseToken: string; now: Date; leaseUntil: Date; ids?: readonly string[] },
+): Promise<ClaimedItem[]> {
+  const only = options.ids ? sql`and i.ext_id = any(${options.ids}::text[])` : sql``;
+  return database.query<ClaimedItem>(sql`
+    with due as (
+      select i.connection_id, i.partition_id, i.ext_id from sync_items i
+      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${options.now} ${only}
+      order by i.next_try
+      limit ${options.limit}
+      for update skip locked
+    )
+    update sync_items i
+    set state = 'fetching', lease_token = ${options.leaseToken}, next_try = ${options.leaseUntil}, attempts = i.attempts + 1
+    from due
+    where i.connection_id = due.connection_id and i.partition_id = due.partition_id and i.ext_id = due.ext_id
+    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.document_id, i.ref`);
+}
+
+/** The items that this lease still holds, locked: a newer rev or a deletion may have taken them away. */
+export async function lockLeased(
+  tx: Transaction,
+  key: PartitionKey,
+  ids: readonly string[],
+  leaseToken: string,
+): Promise<Set<string>> {
+  const rows = await tx.query<{ ext_id: string }>(sql`
+    select i.ext_id from sync_items i
+    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
+    order by i.ext_id for update`);
+  return new Set(rows.map((row) => row.ext_id));
+}
+
+export interface FinishedItem {
+  ext_id: string;
+  state: 'done' | 'skipped' | 'failed' | 'pending';
+  rev: string | null;
+  document_id: string | null;
+  next_try: Date | null;
+  error_class: string | null;
+  error: string | null;
+}
+
+const finishedColumns: Columns<FinishedItem> = {
+  ext_id: 'text',
+  state: 'text',
+  rev: 'text',
+  document_id: 'text',
+  next_try: 'timestamptz',
+  error_class: 'text',
+  error: 'text',
+};
+
+export async function finishItems(
+  tx: Queryable,
+  key: PartitionKey,
+  items: readonly FinishedItem[],
+  options: { leaseToken: string; now: Date },
+): Promise<void> {
+  const set = rowSet('r', finishedColumns, items);
+  await tx.execute(sql`
+    update sync_items i
+    set state = r.state, rev = coalesce(r.rev, i.rev), want_rev = coalesce(r.rev, i.want_rev), document_id = r.document_id,
+      next_try = r.next_try,
+      attempts = case when r.state = 'done' then 0 else i.attempts end,
+      error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
+    from ${set.from}
+    where ${ofPartition(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
+}
+
+/** Gives items back unfinished, as they were (a stop, not a failure). */
+export async function releaseItems(database: Queryable, key: PartitionKey, leaseToken: string, now: Date): Promise<void> {
+  await database.execute(sql`
+    update sync_items i set state = 'pending', lease_token = null, next_try = ${now}, attempts = i.attempts - 1
+    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
+}
+
+/** Gives every item back whose worker is certainly gone: at the start of the only process there is. */
+export async function releaseAllItems(database: Queryable, now: Date): Promise<void> {
+  await database.execute(sql`
+    update sync_items set state = 'pending', lease_token = null, next_try = ${now} where state = 'fetching'`);
+}
+
+/** Makes failed and skipped items due now, e.g. for a run that somebody asked for. */
+export async function redriveItems(
+  database: Queryable,
+  key: PartitionKey,
+  states: readonly string[],
+  now: Date,
+): Promise<number> {
+  return database.execute(sql`
+    update sync_items i set state = 'pending', next_try = ${now}, attempts = 0
+    where ${ofPartition(key)} and i.state = any(${states}::text[])`);
+}
+
+/** Keeps deleted documents deleted: their items are not fetched again until the source changes them. */
+export async function suppressItemsOfDocuments(tx: Transaction, documentIds: readonly string[], now: Date): Promise<void> {
+  await tx.execute(sql`
+    update sync_items set state = 'suppressed', document_id = null, lease_token = null, updated_at = ${now}
+    where document_id = any(${documentIds}::text[])`);
+}
+
+export async function countItems(
+  database: Queryable,
+  connectionId: string,
+): Promise<{ pending: number; done: number; failed: number; skipped: number }> {
+  const [row] = await database.query<{ pending: number; done: number; failed: number; skipped: number }>(sql`
+    select count(*) filter (where state in ('pending', 'held', 'fetching')) as pending,
+      count(*) filter (where state = 'done') as done,
+      count(*) filter (where state = 'failed') as failed,
+      count(*) filter (where state in ('skipped', 'suppressed')) as skipped
+    from sync_items where connection_id = ${connectionId} and kind = 'document'`);
+  return row ?? { pending: 0, done: 0, failed: 0, skipped: 0 };
+}
+
+/** When the next item of a partition is due, e.g. a failed one. */
+export async function nextDueItem(database: Queryable, connectionId: string): Promise<Date | null> {
+  const [row] = await database.query<{ due: Date | null }>(sql`
+    select min(next_try) as due from sync_items
+    where connection_id = ${connectionId} and state in ('pending', 'fetching', 'failed')`);
+  return row?.due ?? null;
+}

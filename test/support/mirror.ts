@@ -1,0 +1,80 @@
+import type { Clock } from '../../src/base/clock.ts';
+import { newId } from '../../src/base/ids.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Connector } from '../../src/connect/contract.ts';
+import { defaultRunSettings, type RunSettings } from '../../src/connect/run.ts';
+import { runSync } from '../../src/connect/runner.ts';
+import { insertConnection, requestSync, type RequestedSync } from '../../src/store/connections.ts';
+import type { Database } from '../../src/store/database.ts';
+import { rawSql, sql } from '../../src/store/sql.ts';
+import { listRuns } from '../../src/store/sync-runs.ts';
+
+/** One connection over a connector, synced on demand, and what memory holds of it. */
+export async function createMirror(options: {
+  database: Database;
+  clock: Clock;
+  connector: Connector<any, any>;
+  settings?: Partial<RunSettings>;
+  onSourceDelete?: 'delete' | 'keep';
+}) {
+  const { database, clock, connector } = options;
+  const id = newId(clock.now());
+  await database.transaction((tx) =>
+    insertConnection(tx, {
+      id,
+      provider: connector.spec.name,
+      containerTag: 'mirror',
+      status: 'active',
+      config: {},
+      metadata: { from: 'test' },
+      documentLimit: null,
+      onSourceDelete: options.onSourceDelete ?? 'delete',
+      schedule: null,
+      syncEveryMs: 60_000,
+      now: clock.now(),
+    }),
+  );
+
+  return {
+    id,
+    /** Asks for a sync and runs it to its end; answers the run. */
+    async sync(request: Partial<RequestedSync> = {}, signal: AbortSignal = new AbortController().signal) {
+      const full = { mode: 'incremental', trigger: 'manual', ...request } as RequestedSync;
+      await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
+      await runSync(
+        {
+          database,
+          clock,
+          log: silentLogger,
+          settings: { ...defaultRunSettings, claimSize: 4, ...options.settings },
+          connector: async () => connector,
+          wake: async () => {},
+        },
+        id,
+        signal,
+      );
+      const [run] = await listRuns(database, id, { limit: 1 });
+      return run!;
+    },
+    /** Text by the id at the source. */
+    async texts(): Promise<Map<string, string>> {
+      const rows = await database.query<{ customId: string; raw: string }>(rawSql(`
+        select d.custom_id as "customId", c.raw from documents d join document_contents c on c.document_id = d.id
+        where d.deleted_at is null order by d.custom_id`));
+      return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.raw]));
+    },
+    async documentIds(): Promise<Map<string, string>> {
+      const rows = await database.query<{ customId: string; id: string }>(
+        rawSql(`select custom_id as "customId", id from documents order by custom_id`),
+      );
+      return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.id]));
+    },
+    /** Every document row, to see whether anything was written. */
+    rows: () => database.query<Record<string, unknown>>(rawSql('select d.*, d.xmin::text from documents d order by id')),
+    items: () =>
+      database.query<Record<string, any>>(sql`select * from sync_items where connection_id = ${id} order by ext_id`),
+    partitions: () => database.query<Record<string, any>>(sql`select * from partitions where connection_id = ${id}`),
+  };
+}
+
+export type Mirror = Awaited<ReturnType<typeof createMirror>>;
