@@ -6,7 +6,7 @@ import { defaultRunSettings, type RunSettings } from '../../src/connect/run.ts';
 import { runSync } from '../../src/connect/runner.ts';
 import { insertConnection, requestSync, type RequestedSync } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
-import { rawSql, sql } from '../../src/store/sql.ts';
+import { sql } from '../../src/store/sql.ts';
 import { listRuns } from '../../src/store/sync-runs.ts';
 
 /** One connection over a connector, synced on demand, and what memory holds of it. */
@@ -16,14 +16,16 @@ export async function createMirror(options: {
   connector: Connector<any, any>;
   settings?: Partial<RunSettings>;
   onSourceDelete?: 'delete' | 'keep';
+  containerTag?: string;
 }) {
   const { database, clock, connector } = options;
+  const tag = options.containerTag ?? 'mirror';
   const id = newId(clock.now());
   await database.transaction((tx) =>
     insertConnection(tx, {
       id,
       provider: connector.spec.name,
-      containerTag: 'mirror',
+      containerTag: tag,
       status: 'active',
       config: {},
       metadata: { from: 'test' },
@@ -37,13 +39,17 @@ export async function createMirror(options: {
 
   return {
     id,
-    /** Asks for a sync and runs it to its end; answers the run. */
-    async sync(request: Partial<RequestedSync> = {}, signal: AbortSignal = new AbortController().signal) {
+    /** Asks for a sync and runs it to its end, on another connection to the same database if one is given. */
+    async sync(
+      request: Partial<RequestedSync> = {},
+      signal: AbortSignal = new AbortController().signal,
+      used: Database = database,
+    ) {
       const full = { mode: 'incremental', trigger: 'manual', ...request } as RequestedSync;
       await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
       await runSync(
         {
-          database,
+          database: used,
           clock,
           log: silentLogger,
           settings: { ...defaultRunSettings, claimSize: 4, ...options.settings },
@@ -58,19 +64,19 @@ export async function createMirror(options: {
     },
     /** Text by the id at the source. */
     async texts(): Promise<Map<string, string>> {
-      const rows = await database.query<{ customId: string; raw: string }>(rawSql(`
+      const rows = await database.query<{ customId: string; raw: string }>(sql`
         select d.custom_id as "customId", c.raw from documents d join document_contents c on c.document_id = d.id
-        where d.deleted_at is null order by d.custom_id`));
+        where d.deleted_at is null and d.container_tag = ${tag} order by d.custom_id`);
       return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.raw]));
     },
     async documentIds(): Promise<Map<string, string>> {
       const rows = await database.query<{ customId: string; id: string }>(
-        rawSql(`select custom_id as "customId", id from documents order by custom_id`),
+        sql`select custom_id as "customId", id from documents where container_tag = ${tag} order by custom_id`,
       );
       return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.id]));
     },
     /** Every document row, to see whether anything was written. */
-    rows: () => database.query<Record<string, unknown>>(rawSql('select d.*, d.xmin::text from documents d order by id')),
+    rows: () => database.query<Record<string, unknown>>(sql`select d.*, d.xmin::text from documents d where container_tag = ${tag} order by id`),
     items: () =>
       database.query<Record<string, any>>(sql`select * from sync_items where connection_id = ${id} order by ext_id`),
     partitions: () => database.query<Record<string, any>>(sql`select * from partitions where connection_id = ${id}`),

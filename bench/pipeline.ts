@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import folder from '../connectors/folder/index.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { newId } from '../src/base/ids.ts';
+import { silentLogger } from '../src/base/log.ts';
+import { defaultRunSettings } from '../src/connect/run.ts';
+import { runSync } from '../src/connect/runner.ts';
+import { createExtractor } from '../src/engine/extract/extractor.ts';
+import { createProcessor } from '../src/engine/process.ts';
+import type { Embedder } from '../src/models/embedder.ts';
+import { insertConnection, requestSync } from '../src/store/connections.ts';
+import type { Database } from '../src/store/database.ts';
+import { rawSql } from '../src/store/sql.ts';
+import { writeFiles } from './corpus.ts';
+
+const slots = 2;
+
+/** A folder of text files, removed by `close`. */
+export async function makeFolder(count: number, bytes: number): Promise<{ path: string; close(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'memoryd-bench-files-'));
+  await writeFiles(path, count, bytes);
+  return { path, close: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** The daemon's own parts for one folder: what `memoryd start FOLDER` runs, without the HTTP server. */
+export async function createPipeline(database: Database, embedder: Embedder, path: string) {
+  const clock = systemClock;
+  const log = silentLogger;
+  const id = newId(clock.now());
+  await database.transaction((tx) =>
+    insertConnection(tx, {
+      id,
+      provider: 'folder',
+      containerTag: 'bench',
+      status: 'active',
+      config: { path },
+      metadata: {},
+      documentLimit: null,
+      onSourceDelete: 'delete',
+      schedule: null,
+      syncEveryMs: null,
+      now: clock.now(),
+    }),
+  );
+  const extractor = createExtractor({ log });
+  const processor = createProcessor({ database, embedder, extractor, clock, log });
+  const stop = new AbortController();
+  const draining = new Map<number, Promise<unknown>>();
+
+  async function wake(count: number): Promise<void> {
+    for (let slot = 0; slot < Math.min(slots, Math.ceil(count / 32)); slot++) {
+      if (draining.has(slot)) continue;
+      draining.set(slot, processor.drain(stop.signal).finally(() => draining.delete(slot)));
+    }
+  }
+
+  async function sync(): Promise<void> {
+    await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
+    const connector = async () => folder;
+    await runSync({ database, clock, log, settings: defaultRunSettings, connector, wake }, id, stop.signal);
+  }
+
+  /** Processes until nothing is queued. */
+  async function finish(): Promise<void> {
+    do {
+      await Promise.all(draining.values());
+      await Promise.all(Array.from({ length: slots }, () => processor.drain(stop.signal)));
+    } while ((await waiting()) > 0);
+  }
+
+  async function waiting(): Promise<number> {
+    const [row] = await database.query<{ count: number }>(
+      rawSql(`select count(*) as count from documents where status not in ('done', 'failed')`),
+    );
+    return row!.count;
+  }
+
+  return { sync, finish, close: () => extractor.close() };
+}
