@@ -178,16 +178,33 @@ function contentHash(body: DocumentBody): string {
 }
 
 function contentWrite(id: string, body: DocumentBody): ContentWrite {
-  const file = body.kind === 'file' ? body : undefined;
+  const base = { document_id: id, kind: body.kind, bytes: null, mime_type: null, file_name: null, keep_bytes: false };
+  if (body.kind === 'url') return { ...base, raw: body.url };
+  if (body.kind !== 'file') return { ...base, raw: body.text };
+  const text = body.keep ? null : textOf(body.bytes);
   return {
-    document_id: id,
-    kind: body.kind,
-    raw: body.kind === 'file' ? null : body.kind === 'url' ? body.url : body.text,
-    bytes: file?.bytes ?? null,
-    mime_type: file?.mimeType ?? null,
-    file_name: file?.name ?? null,
-    keep_bytes: file?.keep ?? false,
+    ...base,
+    raw: text,
+    bytes: text === null ? body.bytes : null,
+    mime_type: body.mimeType ?? null,
+    file_name: body.name ?? null,
+    keep_bytes: body.keep ?? false,
   };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The bytes as text when they are UTF-8 that the database can store as text: the same bytes come
+ * back, and most files are spared a second copy. Null otherwise.
+ */
+function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 const comparedFields = [

@@ -22,7 +22,8 @@ import {
   type ClaimedDocument,
 } from '../store/processing.ts';
 import { chunk, type ChunkDraft } from './chunk/chunk.ts';
-import type { Extracted, Extractor } from './extract/extractor.ts';
+import type { Extracted } from './extract/extracted.ts';
+import type { Extractor } from './extract/extractor.ts';
 import { nextAttempt } from './retry.ts';
 import { terms } from './terms.ts';
 
@@ -155,7 +156,7 @@ async function prepare(options: ProcessorOptions, batch: Batch, signal: AbortSig
     batch,
     outcomes.filter((one) => 'error' in one),
   );
-  return outcomes.filter((one) => !('error' in one));
+  return outcomes.filter((one): one is Work => !('error' in one));
 }
 
 async function chunksByDocument(options: ProcessorOptions, batch: Batch): Promise<Map<string, StoredChunk[]>> {
@@ -173,12 +174,13 @@ async function prepareOne(
   const { embedder } = options;
   const extracted = await extractDocument(options.extractor, document, signal);
   const maxTokens = Math.min(options.chunkTokens ?? 256, embedder.maxTokens);
+  const title = document.given_title ?? extracted.title;
   const drafts = chunk(extracted.text, {
     format: extracted.format,
     maxTokens,
     overlapTokens: options.overlapTokens ?? Math.floor(maxTokens / 10),
     countTokens: (text) => embedder.countTokens(text),
-    title: document.given_title ?? extracted.title,
+    ...(title === null ? {} : { title }),
   });
   const usable = stored.filter((one) => one.embedding_model === embedder.id);
   return {
@@ -192,16 +194,14 @@ async function prepareOne(
 }
 
 function extractDocument(extractor: Extractor, document: ClaimedDocument, signal: AbortSignal): Promise<Extracted> {
-  const { kind, raw, bytes } = document;
-  const named = {
-    ...(document.mime_type === null ? {} : { mimeType: document.mime_type }),
-    ...(document.file_name === null ? {} : { name: document.file_name }),
-  };
-  if (kind === 'file' && bytes) return extractor.extract({ kind: 'file', bytes, ...named }, { signal });
+  const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
   if (kind === 'url') throw new MemorydError('fetch_blocked', 'Fetching web pages is not available yet.');
-  // The bytes of a synced file are dropped once its text is taken; only its fields are processed again.
-  if (kind === 'file') return extractor.extract({ kind: 'markdown', text: document.content ?? '' }, { signal });
-  return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html' | 'conversation', text: raw ?? '', ...named }, { signal });
+  if (kind !== 'file') return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html', text: raw ?? '' }, { signal });
+  const file = bytes ?? (raw === null ? null : Buffer.from(raw));
+  // The bytes of a synced file are dropped once its text is taken; then only its fields are processed again.
+  if (file === null) return extractor.extract({ kind: 'markdown', text: document.content ?? '' }, { signal });
+  const named = { ...(mimeType === null ? {} : { mimeType }), ...(name === null ? {} : { name }) };
+  return extractor.extract({ kind: 'file', bytes: file, ...named }, { signal });
 }
 
 function embeddedText(draft: Pick<ChunkDraft, 'context' | 'content'>): string {
@@ -310,9 +310,14 @@ async function fail(
 ): Promise<void> {
   if (failures.length === 0) return;
   const now = options.clock.now();
-  const rows = failures.map(({ document, error }) => ({ id: document.id, ...nextAttempt(error, document, now) }));
-  for (const row of rows) {
-    options.log.debug({ documentId: row.id, code: row.error_code, status: row.status }, 'document not processed');
-  }
+  const rows = failures.map(({ document, error }) => {
+    const row = { id: document.id, ...nextAttempt(error, document, now) };
+    const unexpected = !MemorydError.is(error);
+    options.log[unexpected ? 'error' : 'debug'](
+      { documentId: row.id, code: row.error_code, status: row.status, ...(unexpected ? { err: error } : {}) },
+      'document not processed',
+    );
+    return row;
+  });
   await failDocuments(options.database, rows, { leaseToken: batch.leaseToken, now });
 }

@@ -31,7 +31,17 @@ const spaced = String.raw`[[\p{L}\p{N}\p{M}]--${unspaced}]`;
 const unicodeWord = new RegExp(String.raw`${unspaced}+|${spaced}+(?:(?:_+|['’.\-])${spaced}+)*`, 'gv');
 const startsUnspaced = new RegExp(`^${unspaced}`, 'v');
 
-const letterForms: Record<string, string> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' };
+const letterForms: Record<string, string> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+};
 
 /**
  * The terms of a text for BM25: Unicode NFKC, lower case, English stems; identifiers whole and in
@@ -62,7 +72,13 @@ function count(text: string): Map<string, number> {
 
 function wordsOf(text: string): string[] {
   if (asciiOnly.test(text)) return text.match(asciiWord) ?? [];
-  return text.normalize('NFKC').match(unicodeWord) ?? [];
+  // Soft hyphens and zero-width spaces stand inside of words.
+  return (
+    text
+      .replace(/[\u00ad\u200b]/g, '')
+      .normalize('NFKC')
+      .match(unicodeWord) ?? []
+  );
 }
 
 /** A memo of a pure function; emptied when full, so that it stays small whatever the texts hold. */

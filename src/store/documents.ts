@@ -209,7 +209,9 @@ export function inContainers(column: Sql, tags: readonly string[] | null): Sql {
   return tags === null ? sql`true` : sql`${column} = any(${tags}::text[])`;
 }
 
-const contentColumn = rawSql(`case when c.kind in ('file', 'url') then c.content else coalesce(c.content, c.raw) end`);
+/** The canonical text. Of a file or page there is none until it was extracted once. */
+const contentColumn = rawSql(`
+  case when c.kind = 'url' or (c.kind = 'file' and d.text_hash is null) then c.content else coalesce(c.content, c.raw) end`);
 
 export type DocumentWithContent = DocumentRow & { content: string | null; raw: string | null };
 
@@ -221,7 +223,7 @@ export async function findDocuments(
   limit: number,
 ): Promise<DocumentWithContent[]> {
   return database.query<DocumentWithContent>(sql`
-    select ${documentColumns}, ${contentColumn} as content, c.raw
+    select ${documentColumns}, ${contentColumn} as content, case when c.kind <> 'file' then c.raw end as raw
     from documents d left join document_contents c on c.document_id = d.id
     where d.deleted_at is null and (d.id = ${idOrCustomId} or d.custom_id = ${idOrCustomId})
       and ${inContainers(rawSql('d.container_tag'), tags)}

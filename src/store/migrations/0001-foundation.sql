@@ -219,6 +219,8 @@ create index documents_work on documents (next_attempt_at, id)
 create index documents_failed on documents (next_attempt_at) where status = 'failed' and deleted_at is null;
 create index documents_by_container on documents (container_tag, created_at, id);
 create index documents_by_connection on documents (connection_id) where connection_id is not null;
+-- Few or none; a search reads them to leave out their chunks.
+create index documents_deleted on documents (id) where deleted_at is not null;
 
 create table document_contents (
   document_id text collate "C" primary key references documents on delete cascade,
@@ -259,6 +261,11 @@ create table chunks (
 );
 create index chunks_by_container on chunks (container_tag);
 create index chunks_by_term on chunks using gin (terms);
+-- A search compares the vectors and terms of thousands of chunks. In the row, uncompressed (two rows
+-- to a page), that is 4 times as fast as beside the table, where PostgreSQL would put them.
+alter table chunks set (toast_tuple_target = 4080);
+alter table chunks alter column embedding set storage main;
+alter table chunks alter column terms set storage main;
 
 create table memories (
   id text collate "C" primary key,
@@ -293,6 +300,9 @@ create table memories (
 create index memories_by_container on memories (container_tag, created_at) where is_latest and not is_forgotten;
 create index memories_by_root on memories (root_memory_id) where root_memory_id is not null;
 create index memories_by_term on memories using gin (terms);
+alter table memories set (toast_tuple_target = 4080);
+alter table memories alter column embedding set storage main;
+alter table memories alter column terms set storage main;
 
 create table memory_sources (
   memory_id text collate "C" not null references memories on delete cascade,

@@ -1,0 +1,87 @@
+import { MemorydError } from '../../base/errors.ts';
+import { decodeText, declaredCharset } from './charset.ts';
+import { checkSize, cleanText, finish } from './clean.ts';
+import { failed } from './detect.ts';
+import type { Extracted, Source } from './extracted.ts';
+import { codeText, markdownText, plainText } from './plain.ts';
+
+/** Formats whose parsers are large, slow or could be led astray by a hostile file: they run in worker threads. */
+const heavyFormats = new Set(['pdf', 'docx', 'html', 'email', 'feed', 'svg']);
+/** Other content is read at once up to this size, which takes some milliseconds. */
+const maxInlineBytes = 256 * 1024;
+
+export function isHeavy(source: Source): boolean {
+  return heavyFormats.has(source.format) || (source.bytes?.length ?? source.text?.length ?? 0) > maxInlineBytes;
+}
+
+/**
+ * Reads content whose format is known. Throws `MemorydError`: `extract_failed`, `unsupported_type`
+ * or `too_large`. Libraries are loaded when their format first comes.
+ */
+export async function convert(source: Source): Promise<Extracted> {
+  try {
+    return finish(await read(source), source.maxTextBytes);
+  } catch (error) {
+    if (MemorydError.is(error)) throw error;
+    throw failed(`The content cannot be read as ${source.format}.`, error);
+  }
+}
+
+async function read(source: Source): Promise<Extracted> {
+  const { bytes } = source;
+  if (source.format === 'pdf')
+    return { ...(await (await import('./pdf.ts')).pdfText(bytes!, source.maxTextBytes)), type: 'pdf' };
+  if (source.format === 'docx') return { ...(await (await import('./docx.ts')).docxText(bytes!)), type: 'text' };
+  if (source.format === 'email') return { ...(await readEmail(source)), type: 'text' };
+  const { text, degraded } = decode(source);
+  const found = await readText(source, text);
+  return { ...found, degraded: [...(degraded === undefined ? [] : [degraded]), ...(found.degraded ?? [])] };
+}
+
+async function readEmail(source: Source): Promise<Omit<Extracted, 'type'>> {
+  const { emailText } = await import('./email.ts');
+  return emailText({ ...source, bytes: source.bytes ?? Buffer.from(source.text ?? '') }, convert);
+}
+
+function decode(source: Source): { text: string; degraded?: string } {
+  if (source.text !== undefined) return { text: cleanText(source.text) };
+  const bytes = source.bytes!;
+  // Two bytes of UTF-16 can be one of UTF-8; what is longer than that is over the limit in any case.
+  checkSize(bytes.length / 2, source.maxTextBytes);
+  const marked = ['html', 'xml', 'feed', 'svg'].includes(source.format);
+  const { text, degraded } = decodeText(bytes, source.charset ?? (marked ? declaredCharset(bytes) : undefined));
+  return { text: cleanText(text), ...(degraded === undefined ? {} : { degraded }) };
+}
+
+async function readText(source: Source, text: string): Promise<Extracted> {
+  switch (source.format) {
+    case 'html':
+      return { ...(await (await import('./html.ts')).htmlText(text, source)), format: 'markdown', type: 'webpage' };
+    case 'feed':
+    case 'svg':
+    case 'xml':
+      return { ...(await readXml(source, text)), type: 'text' };
+    case 'csv':
+      return { ...(await (await import('./csv.ts')).csvText(text, source.delimiter)), type: 'text' };
+    case 'json':
+      return { ...(await import('./json.ts')).jsonText(text), type: 'text' };
+    case 'json-lines':
+      return { ...(await import('./json.ts')).jsonLinesText(text), type: 'text' };
+    case 'notebook':
+      return { ...(await import('./json.ts')).notebookText(text), type: 'text' };
+    case 'markdown':
+      return { ...markdownText(text), type: 'text' };
+    case 'code':
+      return { ...codeText(text, source.language), type: 'text' };
+    case 'conversation':
+      return { text, format: 'conversation', title: null, type: 'text' };
+    default:
+      return { ...plainText(text), type: 'text' };
+  }
+}
+
+async function readXml(source: Source, text: string): Promise<Omit<Extracted, 'type'>> {
+  const { feedText, svgText, xmlText } = await import('./feed.ts');
+  if (source.format === 'svg') return svgText(text);
+  return (source.format === 'feed' ? await feedText(text) : null) ?? xmlText(text);
+}

@@ -1,0 +1,66 @@
+import type { ChunkFormat } from '../chunk/blocks.ts';
+import type { DocumentBody, Metadata } from '../document.ts';
+
+/** Something with text in it: any document body but an address, which has to be fetched first. */
+export type ExtractInput = Exclude<DocumentBody, { kind: 'url' }> & {
+  /** Where a page was fetched from: links within its own site are navigation and lose their addresses. */
+  url?: string;
+  /** UTF-8 bytes that the extracted text may have. Default 8 MiB. */
+  maxTextBytes?: number;
+};
+
+export const defaultMaxTextBytes = 8 * 1024 * 1024;
+
+export interface Extracted {
+  /** The canonical text, Markdown where the source has structure. Never holds U+0000 or lone surrogates; lines end in LF. */
+  text: string;
+  /** How the text is to be chunked. */
+  format: ChunkFormat;
+  /** What the content calls itself; null when it has no name (its file name is not used). */
+  title: string | null;
+  /** The document's type (API section 10.1). */
+  type: 'text' | 'pdf' | 'webpage';
+  /** `author`, `date` (ISO 8601), `pages`, `language`, `description`, `siteName`, `tags`; of mail `from`, `to`, `cc`. */
+  metadata?: Metadata;
+  /** What could not be taken over as it was, one sentence each. */
+  degraded?: string[];
+}
+
+/** What the content is, before it is read. */
+export type SourceFormat =
+  | 'text'
+  | 'conversation'
+  | 'markdown'
+  | 'code'
+  | 'csv'
+  | 'json'
+  | 'json-lines'
+  | 'notebook'
+  | 'xml'
+  | 'feed'
+  | 'svg'
+  | 'html'
+  | 'email'
+  | 'pdf'
+  | 'docx';
+
+/** Content whose format is known; crosses to the worker threads as it is. */
+export interface Source {
+  format: SourceFormat;
+  /** One of the two: text that was sent as text, or a file. */
+  text?: string;
+  bytes?: Uint8Array;
+  /** Character set that the sender declared. */
+  charset?: string;
+  /** Of code: its language. */
+  language?: string;
+  /** Separates the columns of a table; found by looking when absent. */
+  delimiter?: string;
+  name?: string;
+  url?: string;
+  /** A whole page, whose article has to be found between navigation and advertisements. */
+  page?: boolean;
+  maxTextBytes: number;
+  /** 0 for what was sent, 1 for what is attached to it. */
+  depth: number;
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { link, readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { ownIdentity, stateOf, type ProcessIdentity } from './process-identity.ts';
+
+/** Keeps a second daemon out of a data directory; PGlite itself would open it twice and damage it. */
+export interface DirectoryLock {
+  /** Aborts when somebody else took the lock over: this process was taken for dead. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+  /** The same while the process exits. */
+  releaseNow(): void;
+}
+
+interface LockFile extends ProcessIdentity {
+  token: string;
+}
+
+const heartbeatMs = 3_000;
+/** How long a holder elsewhere (another machine or container) must be silent to count as dead. */
+const silenceMs = 8_000;
+/** Longer than any process needs between two steps of a take-over. */
+const abandonedMs = 10_000;
+const retryMs = 50;
+
+/**
+ * Takes the lock file, if need be from a dead process. Throws `data_dir_locked` naming the holder.
+ * A holder in this system's process table is judged by that table at once; one elsewhere by
+ * whether it touches its file.
+ */
+export async function lockDirectory(path: string, clock: Clock): Promise<DirectoryLock> {
+  const own: LockFile = { ...ownIdentity(), token: randomUUID() };
+  const draft = `${path}.${own.token}`;
+  await writeFile(draft, JSON.stringify(own), { mode: 0o600 });
+  try {
+    while (!(await placeDraft(draft, path))) {
+      const holder = await readLock(path);
+      if (holder === null) continue;
+      if (await isHeld(path, holder, clock)) throw locked(path, holder);
+      await removeStale(path, holder, clock);
+    }
+  } finally {
+    await unlink(draft);
+  }
+  return keep(path, own, clock);
+}
+
+/** A hard link appears with its content, and only if the name is free. */
+async function placeDraft(draft: string, path: string): Promise<boolean> {
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST') return false;
+    // A file system without hard links (exFAT, some network drives).
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
+    return placeCopy(draft, path);
+  }
+}
+
+async function placeCopy(draft: string, path: string): Promise<boolean> {
+  try {
+    await writeFile(path, await readFile(draft), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Null when there is none any more. A file that cannot be understood belongs to nobody we know. */
+async function readLock(path: string): Promise<LockFile | null> {
+  try {
+    const text = await readFile(path, 'utf8');
+    return { ...unknownHolder, ...parse(text) };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const unknownHolder: LockFile = { pid: 0, startedAt: null, host: 'unknown', machine: '', token: '' };
+
+function parse(text: string): Partial<LockFile> {
+  try {
+    return JSON.parse(text) as Partial<LockFile>;
+  } catch {
+    return {};
+  }
+}
+
+async function isHeld(path: string, holder: LockFile, clock: Clock): Promise<boolean> {
+  const state = stateOf(holder);
+  if (state !== 'unknown') return state === 'alive';
+  const before = await touchedAt(path);
+  await clock.sleep(silenceMs);
+  return (await touchedAt(path)) !== before;
+}
+
+async function touchedAt(path: string): Promise<number | null> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Removes a dead holder's file and nobody else's: among those who found this holder dead, only the
+ * one who makes the file named after its token may, and only while the lock still has that token.
+ */
+async function removeStale(path: string, holder: LockFile, clock: Clock): Promise<void> {
+  const right = `${path}.stale-${holder.token}`;
+  try {
+    await writeFile(right, '', { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    const made = await touchedAt(right);
+    // Somebody else is at it; who has the lock then will be seen.
+    if (made === null || clock.now().getTime() - made < abandonedMs) return clock.sleep(retryMs);
+  }
+  if ((await readLock(path))?.token === holder.token) await unlink(path);
+  await unlink(right);
+}
+
+function keep(path: string, own: LockFile, clock: Clock): DirectoryLock {
+  const ended = new AbortController();
+  const lost = new AbortController();
+  const beating = beat();
+
+  async function beat(): Promise<void> {
+    for (;;) {
+      await clock.sleep(heartbeatMs, ended.signal);
+      if (ended.signal.aborted) return;
+      if (!(await touch(path, own, clock))) return lost.abort();
+    }
+  }
+
+  return {
+    lost: lost.signal,
+    async release() {
+      ended.abort();
+      await beating;
+      if ((await readLock(path))?.token === own.token) await unlink(path);
+    },
+    releaseNow: () => unlinkSync(path),
+  };
+}
+
+/** False when the lock is somebody else's. A file that was deleted is made again; a disk that fails is no verdict. */
+async function touch(path: string, own: LockFile, clock: Clock): Promise<boolean> {
+  try {
+    const holder = await readLock(path);
+    if (holder === null) await writeFile(path, JSON.stringify(own), { flag: 'wx', mode: 0o600 });
+    else if (holder.token !== own.token) return false;
+    else await utimes(path, clock.now(), clock.now());
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'EEXIST';
+  }
+}
+
+function locked(path: string, holder: LockFile): MemorydError {
+  const own = holder.pid === process.pid ? ' (this process)' : '';
+  const where = stateOf(holder) === 'unknown' ? ` on host ${holder.host}` : '';
+  return new MemorydError('data_dir_locked', `Process ${holder.pid}${own}${where} uses this data directory (${path}).`);
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

@@ -1,0 +1,54 @@
+import { compileFilter } from '../filters.ts';
+import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
+import type { SearchPlan } from './search-plan.ts';
+
+/** What decides which rows a search may see. */
+export type Narrowing = Pick<SearchPlan, 'containerTags' | 'filters' | 'filepath' | 'docId'>;
+
+/** On the rows of a table with a container tag; true for every container. */
+export function inScope(alias: string, containerTags: readonly string[] | null): Sql {
+  return containerTags === null ? rawSql('true') : sql`${rawSql(alias)}.container_tag = any(${containerTags}::text[])`;
+}
+
+/** On a document `d`; `metadata` is what the filters are tested with. Needs `wantedDocuments` when there is a docId. */
+export function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
+  const conditions = [rawSql('d.deleted_at is null')];
+  if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
+  if (narrowing.filepath !== undefined) conditions.push(onFilepath(narrowing.filepath));
+  if (narrowing.filters) conditions.push(compileFilter(narrowing.filters, metadata));
+  return joinSql(conditions, ' and ');
+}
+
+function onFilepath(filepath: string): Sql {
+  if (filepath.endsWith('/')) return sql`starts_with(d.filepath, ${filepath}::text)`;
+  return sql`d.filepath = ${filepath}::text`;
+}
+
+/** The document that a docId names, as a CTE: an id match goes before a customId, which several containers may have. */
+export function wantedDocuments({ docId, containerTags }: Narrowing): Sql[] {
+  if (docId === undefined) return [];
+  const visible = sql`d.deleted_at is null and ${inScope('d', containerTags)}`;
+  return [
+    sql`wanted as materialized (
+      select d.id from documents d where d.id = ${docId} and ${visible}
+      union all
+      select d.id from documents d where d.custom_id = ${docId} and ${visible}
+        and not exists (select 1 from documents d where d.id = ${docId} and ${visible})
+    )`,
+  ];
+}
+
+/**
+ * On a memory `m`: a source it still has fulfils the conditions, with its metadata overlaid by the
+ * memory's own. A memory that never had a source is tested by itself.
+ */
+export function memoryConditions(narrowing: Narrowing): Sql {
+  const overlaid = rawSql(`(d.metadata || coalesce(m.metadata, '{}'))`);
+  const fromSource = sql`exists (
+      select 1 from memory_sources s join documents d on d.id = s.document_id
+      where s.memory_id = m.id and ${documentConditions(narrowing, overlaid)})`;
+  if (narrowing.docId !== undefined || narrowing.filepath !== undefined) return fromSource;
+  const own = narrowing.filters ? compileFilter(narrowing.filters, rawSql('m.metadata')) : rawSql('true');
+  return sql`(${fromSource}
+      or ${own} and not exists (select 1 from memory_sources s where s.memory_id = m.id))`;
+}

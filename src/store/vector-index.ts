@@ -1,0 +1,249 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import type { Database } from './database.ts';
+import { holdLease, releaseLease } from './leases.ts';
+import { sql } from './sql.ts';
+import {
+  cancelBuild,
+  countVectors,
+  countWaiting,
+  createIndexStatement,
+  dropIndexStatement,
+  hasLease,
+  indexName,
+  readIndexes,
+  type StoredIndex,
+} from './vector-index-statements.ts';
+
+/**
+ * The HNSW index over the vectors of the current model. Searches are right without it, only slower,
+ * so everything here may happen late, or be done again. Memories have none; they are compared one by one.
+ */
+export interface VectorIndex {
+  /**
+   * Makes what is there into what should be there: builds the index when there are vectors enough
+   * and no bulk load is under way, removes it for a very large one, removes other models' indexes
+   * and what interrupted builds left. Cheap when nothing is to be done; call it often. Resolves
+   * when the work is done, but for a second caller meanwhile at once. An abort ends a build on
+   * PostgreSQL (PGlite cannot stop).
+   */
+  ensure(signal?: AbortSignal): Promise<VectorIndexState>;
+  /**
+   * A bulk load begins: the index is not built until `resume`, and when it exists it is dropped,
+   * unless the expected vectors are so few that inserting into it is faster than building it again.
+   * Holds for ten minutes after the last `ensure` of this process, should it die.
+   */
+  suspend(expectedVectors?: number): Promise<void>;
+  /** The bulk load is over: builds the index once. */
+  resume(signal?: AbortSignal): Promise<VectorIndexState>;
+  state(): Promise<VectorIndexState>;
+}
+
+export type VectorIndexState =
+  /** `absent`: too few vectors. `deferred`: a bulk load is under way. `unsupported`: too many dimensions. */
+  'absent' | 'deferred' | 'building' | 'ready' | 'unsupported';
+
+export interface VectorIndexOptions {
+  database: Database;
+  embedder: { readonly id: string; readonly dimensions: number };
+  clock: Clock;
+  log: Logger;
+  /** From how many vectors on there is an index. Default 20,000 on PGlite, 10,000 on PostgreSQL. */
+  threshold?: number;
+  /** Waiting documents that may be a bulk load. Default 2,000. */
+  bulkDocuments?: number;
+}
+
+/** Below these, comparing all vectors takes less than inserting each into the index costs. */
+const defaultThresholds = { pglite: 20_000, postgres: 10_000 } as const;
+const defaultBulkDocuments = 2_000;
+/** Inserting a vector takes about as long as building the index over three others. */
+const bulkShare = 1 / 3;
+/** pgvector indexes vectors up to here. */
+const maxDimensions = 2_000;
+const leadership = 'vector-index';
+const leadershipMs = 60_000;
+const suspension = 'vector-index-suspended:';
+const suspensionMs = 10 * 60_000;
+/** Looking costs a query or two; workers call after each batch. */
+const restMs = 10_000;
+
+interface Context extends Required<VectorIndexOptions> {
+  name: string;
+  holder: string;
+}
+
+export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
+  const { database, embedder, clock } = options;
+  const context: Context = {
+    threshold: defaultThresholds[database.engine],
+    bulkDocuments: defaultBulkDocuments,
+    ...options,
+    name: indexName(modelKey(embedder)),
+    holder: newId(clock.now()),
+  };
+  let suspended = false;
+  let last: { at: number; state: VectorIndexState } | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  let looking = false;
+
+  /** One after another: a suspension waits for a build, and the other way round. */
+  function exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async function look(signal: AbortSignal | undefined): Promise<VectorIndexState> {
+    looking = true;
+    try {
+      if (suspended) await holdSuspension(context);
+      const state = await putRight(context, signal);
+      last = { at: clock.now().getTime(), state };
+      return state;
+    } finally {
+      looking = false;
+    }
+  }
+
+  return {
+    async ensure(signal) {
+      if (embedder.dimensions > maxDimensions) return 'unsupported';
+      if (looking) return 'building';
+      if (last && clock.now().getTime() - last.at < restMs) return last.state;
+      return exclusively(() => look(signal));
+    },
+    async suspend(expectedVectors) {
+      await exclusively(async () => {
+        suspended = true;
+        last = undefined;
+        await holdSuspension(context);
+        const index = (await readIndexes(database)).find(({ name }) => name === context.name);
+        const few = expectedVectors !== undefined && expectedVectors < (index?.vectors ?? 0) * bulkShare;
+        if (index && !index.building && !few) await drop(context, index.name);
+      });
+    },
+    async resume(signal) {
+      return exclusively(async () => {
+        suspended = false;
+        await releaseLease(database, suspension + context.holder, context.holder);
+        return embedder.dimensions > maxDimensions ? 'unsupported' : look(signal);
+      });
+    },
+    state: () => readState(context),
+  };
+}
+
+/** Stands for the model in the index's name, which may hold few characters. */
+function modelKey({ id, dimensions }: VectorIndexOptions['embedder']): string {
+  return createHash('sha256').update(`${id} ${dimensions}`).digest('hex').slice(0, 12);
+}
+
+async function holdSuspension({ database, clock, holder }: Context): Promise<void> {
+  const now = clock.now();
+  await holdLease(database, suspension + holder, { holder, until: new Date(now.getTime() + suspensionMs), now });
+}
+
+async function readState(context: Context): Promise<VectorIndexState> {
+  const { database, embedder, clock, threshold } = context;
+  if (embedder.dimensions > maxDimensions) return 'unsupported';
+  const own = (await readIndexes(database)).find(({ name }) => name === context.name);
+  if (own?.building) return 'building';
+  if (own?.valid) return 'ready';
+  if (await hasLease(database, suspension, clock.now())) return 'deferred';
+  const vectors = await countVectors(database, embedder.id, threshold);
+  return vectors >= threshold ? 'deferred' : 'absent';
+}
+
+async function putRight(context: Context, signal: AbortSignal | undefined): Promise<VectorIndexState> {
+  const indexes = await readIndexes(context.database);
+  const own = indexes.find(({ name }) => name === context.name);
+  const leftovers = indexes.filter((index) => !index.building && (index.name !== context.name || !index.valid));
+  if (own?.building) return 'building';
+  const wanted = await decide(context, own?.valid ? own : undefined);
+  const done = wanted === 'ready' ? own?.valid === true : !own;
+  if (done && leftovers.length === 0) return wanted;
+  if (!(await lead(context))) return own?.valid ? 'ready' : 'deferred';
+  try {
+    for (const { name } of leftovers) await drop(context, name);
+    if (wanted === 'deferred' && own?.valid) await drop(context, own.name);
+    if (wanted === 'ready' && !own?.valid) return await build(context, signal);
+    return wanted;
+  } finally {
+    await releaseLease(context.database, leadership, context.holder);
+  }
+}
+
+/** What should be there. An index that exists stays, unless a bulk load makes dropping it worth while. */
+async function decide(context: Context, own: StoredIndex | undefined): Promise<'absent' | 'deferred' | 'ready'> {
+  const { database, embedder, clock, threshold, bulkDocuments } = context;
+  const vectors = own?.vectors ?? (await countVectors(database, embedder.id, threshold));
+  if (!own && vectors < threshold) return 'absent';
+  if (!own && (await hasLease(database, suspension, clock.now()))) return 'deferred';
+  const worthWaiting = Math.max(bulkDocuments, Math.ceil(vectors * bulkShare));
+  const waiting = await countWaiting(database, worthWaiting);
+  return waiting >= worthWaiting ? 'deferred' : 'ready';
+}
+
+/** The embedded engine serves one process, so nobody else could lead. */
+async function lead({ database, clock, holder }: Context): Promise<boolean> {
+  if (database.engine === 'pglite') return true;
+  const now = clock.now();
+  return holdLease(database, leadership, { holder, until: new Date(now.getTime() + leadershipMs), now });
+}
+
+async function drop({ database, log }: Context, name: string): Promise<void> {
+  await database.execute(dropIndexStatement(name, database.engine === 'postgres'));
+  log.info({ index: name }, 'vector index dropped');
+}
+
+async function build(context: Context, signal: AbortSignal | undefined): Promise<VectorIndexState> {
+  if (signal?.aborted) return 'deferred';
+  const { database, clock, log, name } = context;
+  const started = clock.now().getTime();
+  log.info({ index: name }, 'building the vector index');
+  if (database.engine === 'pglite') await buildEmbedded(context);
+  else if (!(await buildConcurrently(context, signal))) return 'deferred';
+  log.info({ index: name, durationMs: clock.now().getTime() - started }, 'vector index built');
+  return 'ready';
+}
+
+/** Nothing else runs meanwhile: about a second per thousand vectors. */
+async function buildEmbedded({ database, name, embedder }: Context): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.execute(sql`set local maintenance_work_mem = '256MB'`);
+    await tx.execute(createIndexStatement(name, embedder, false));
+  });
+}
+
+/**
+ * Readers and writers go on meanwhile. No transaction may be around it, so the memory for the build
+ * is what the server's maintenance_work_mem says. False when the signal ended it.
+ */
+async function buildConcurrently(context: Context, signal: AbortSignal | undefined): Promise<boolean> {
+  const { database, name, embedder } = context;
+  const over = new AbortController();
+  const keeping = keepLeading(context, AbortSignal.any([over.signal, ...(signal ? [signal] : [])]));
+  const cancel = () => void cancelBuild(database, name).catch(() => undefined);
+  signal?.addEventListener('abort', cancel);
+  try {
+    await database.execute(createIndexStatement(name, embedder, true));
+    return true;
+  } catch (error) {
+    if (signal?.aborted) return false;
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    over.abort();
+    await keeping;
+  }
+}
+
+async function keepLeading(context: Context, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await context.clock.sleep(leadershipMs / 3, signal);
+    if (!signal.aborted) await lead(context).catch(() => false);
+  }
+}
