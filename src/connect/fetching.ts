@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DocumentBody, DocumentInput, IngestResult, Metadata } from '../engine/document.ts';
 import { ingest } from '../engine/ingest.ts';
+import { refusalOf, refusalOfType } from '../engine/refusal.ts';
 import { removeDocuments } from '../engine/remove.ts';
 import {
   claimItems,
@@ -18,7 +19,7 @@ import { keyOf, type Run } from './run.ts';
 
 /** What came of one claimed item. */
 type Outcome = { item: ClaimedItem } & (
-  | { kind: 'document'; document: FetchedDocument }
+  | { kind: 'document'; document: FetchedDocument; body: DocumentBody }
   | { kind: 'gone' }
   | { kind: 'skipped'; reason: string }
   | { kind: 'failed'; error: unknown }
@@ -115,12 +116,17 @@ function refOf(item: ClaimedItem): Ref {
 async function fetchOne(run: Run, partition: Partition, item: ClaimedItem, known: Fetched | undefined): Promise<Outcome> {
   run.signal.throwIfAborted();
   try {
+    const refused = refusalOfType(item.ref.mimeType as string | undefined);
+    if (refused) return { item, kind: 'skipped', reason: refused };
     let fetched = known ?? (await run.connector.fetch(run.context, partition, refOf(item)));
     // One answer "not there" may be a slip of the source; two are evidence.
     if ('gone' in fetched) fetched = await run.connector.fetch(run.context, partition, refOf(item));
     if ('gone' in fetched) return { item, kind: 'gone' };
     if ('skip' in fetched) return { item, kind: 'skipped', reason: fetched.detail ?? fetched.skip };
-    return { item, kind: 'document', document: fetched };
+    const body = bodyOf(fetched);
+    const unreadable = refusalOf(body);
+    if (unreadable) return { item, kind: 'skipped', reason: unreadable };
+    return { item, kind: 'document', document: fetched, body };
   } catch (error) {
     if (run.signal.aborted || stopsRun(error)) throw error;
     return { item, kind: 'failed', error };
@@ -133,7 +139,7 @@ async function commit(run: Run, key: PartitionKey, outcomes: readonly Outcome[],
     const held = await lockLeased(tx, key, outcomes.map(({ item }) => item.ext_id), leaseToken);
     const mine = outcomes.filter(({ item }) => held.has(item.ext_id));
     const documents = mine.filter((one) => one.kind === 'document');
-    const ingested = await ingest(tx, documents.map((one) => documentInput(run, one.item, one.document)), run.clock);
+    const ingested = await ingest(tx, documents.map((one) => documentInput(run, one)), run.clock);
     const gone = mine.filter((one) => one.kind === 'gone').map(({ item }) => item.ext_id);
     const deleted = await removeItems(tx, run, key, gone);
     // What is no longer mirrored must not stay in memory either.
@@ -193,8 +199,9 @@ function count(run: Run, ingested: readonly IngestResult[], deleted: number, out
   }
 }
 
-function documentInput(run: Run, item: ClaimedItem, document: FetchedDocument): DocumentInput {
+function documentInput(run: Run, outcome: Extract<Outcome, { kind: 'document' }>): DocumentInput {
   const { connection, connector } = run;
+  const { item, document, body } = outcome;
   const ref = item.ref as Partial<Ref>;
   const updatedAt = document.updatedAt ?? ref.updatedAt;
   return {
@@ -202,7 +209,7 @@ function documentInput(run: Run, item: ClaimedItem, document: FetchedDocument): 
     customId: item.custom_id,
     connectionId: connection.id,
     source: connection.provider,
-    body: bodyOf(document),
+    body,
     metadata: { ...(connection.metadata as Metadata), ...ref.metadata, ...document.metadata },
     ...optional('title', document.title),
     ...optional('type', document.type ?? connector.spec.documentType),

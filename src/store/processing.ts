@@ -173,6 +173,6 @@ export async function countDueDocuments(database: Queryable, now: Date, limit: n
     select count(*) as due from (
       select 1 from documents
       where status not in ('done', 'failed', 'unknown') and deleted_at is null and next_attempt_at <= ${now}
-      limit ${limit}) as some`);
+      limit ${limit}) as due_documents`);
   return row?.due ?? 0;
 }

@@ -29,7 +29,7 @@ export interface DomDocument extends DomElement {
 export async function parseHtml(html: string): Promise<DomDocument> {
   const { parseHTML } = await import('linkedom');
   const complete = /<body[\s>]/i.test(html) ? html : wrap(html);
-  return parseHTML(complete).document as unknown as DomDocument;
+  return parseHTML(complete).document;
 }
 
 function wrap(html: string): string {

@@ -118,7 +118,7 @@ async function findArticle(document: DomDocument): Promise<Article | null> {
   removeAll(document, asides);
   const whole = visibleLength(document.querySelector('body') ?? document.documentElement);
   const options = { serializer: (node: unknown) => node as DomElement };
-  const article = new Readability<DomElement>(copy as never, options).parse();
+  const article = new Readability<DomElement>(copy, options).parse();
   const length = visibleLength(article?.content ?? null);
   if (!article?.content || length < leastArticle || length < whole * leastShare) return null;
   return { title: article.title || null, author: article.byline || null, content: article.content };
@@ -145,7 +145,7 @@ function withTitle(markdown: string, title: string | null): string {
   const line = title.replace(/\s+/g, ' ');
   const [first = ''] = markdown.split('\n', 1);
   if (/^#{1,6} /.test(first) && first.replace(/^#+ /, '') === line) return `# ${line}${markdown.slice(first.length)}`;
-  return /^# /.test(first) ? markdown : `# ${line}\n\n${markdown}`;
+  return first.startsWith('# ') ? markdown : `# ${line}\n\n${markdown}`;
 }
 
 function firstHeading(markdown: string): string | null {

@@ -29,7 +29,7 @@ export function createMarkdownWriter(url: string | undefined): (element: DomElem
   addRule(service, 'image', 'img', (_content, node) => (node.getAttribute('alt') ?? '').replace(/\s+/g, ' ').trim());
   addRule(service, 'code block', 'pre', (_content, node) => codeBlock(node));
   addRule(service, 'struck', ['del', 's'], (content) => (content.trim() === '' ? '' : `~~${content}~~`));
-  return (element) => tidy(service.turndown(element as unknown as TurndownService.Node));
+  return (element) => tidy(service.turndown(element));
 }
 
 type Filter = string | string[] | ((node: DomElement) => boolean);
@@ -41,8 +41,8 @@ function addRule(
   replacement: (content: string, node: DomElement) => string,
 ): void {
   service.addRule(name, {
-    filter: filter as unknown as TurndownService.Filter,
-    replacement: (content, node) => replacement(content, node as unknown as DomElement),
+    filter,
+    replacement: (content, node) => replacement(content, node),
   });
 }
 

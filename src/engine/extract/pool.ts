@@ -36,7 +36,7 @@ export function createPool(options: PoolOptions): Pool {
       const leave = () => {
         const index = waiting.indexOf(entry);
         if (index >= 0) waiting.splice(index, 1);
-        reject(signal?.reason);
+        reject(signal?.reason as Error);
       };
       signal?.addEventListener('abort', leave, { once: true });
     });
