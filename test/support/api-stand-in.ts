@@ -1,18 +1,18 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface StandInRequest {
+interface StandInRequest {
   method: string;
   /** With the query. */
   path: string;
   headers: IncomingMessage['headers'];
   text: string;
-  /** Parsed when it is JSON. */
-  body: any;
+  /** Parsed when it is JSON, else empty. */
+  body: Record<string, unknown>;
 }
 
 /** Answers a body (200), `[status, body]`, or text as it is. */
-export type StandInAnswer = object | string | [status: number, body: object | string];
+type StandInAnswer = object | string | [status: number, body: object | string];
 
 export interface ApiStandIn {
   url: string;
@@ -30,20 +30,21 @@ export const goodKey = 'sm_test_goodkey';
 export async function startApiStandIn(): Promise<ApiStandIn> {
   const requests: StandInRequest[] = [];
   const routes = new Map<string, (request: StandInRequest) => StandInAnswer>();
-  const server = createServer(async (incoming, response) => {
+  const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
     const request = await readRequest(incoming);
     requests.push(request);
     const [status, body] = respond(request, routes);
     const isText = typeof body === 'string';
     response.writeHead(status, { 'content-type': isText ? 'text/plain' : 'application/json' });
     response.end(isText ? body : JSON.stringify(body));
-  });
+  };
+  const server = createServer((incoming, response) => void answer(incoming, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     seen: () => requests.map(({ method, path }) => `${method} ${path}`),
-    on: (route, answer) => void routes.set(route, answer),
+    on: (route, respondWith) => void routes.set(route, respondWith),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -58,7 +59,13 @@ async function readRequest(incoming: IncomingMessage): Promise<StandInRequest> {
   const text = Buffer.concat(chunks).toString('utf8');
   const isJson = incoming.headers['content-type']?.includes('json');
   const { method, url, headers } = incoming;
-  return { method: method!, path: url!, headers, text, body: isJson ? JSON.parse(text) : null };
+  return {
+    method: method!,
+    path: url!,
+    headers,
+    text,
+    body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {},
+  };
 }
 
 function respond(

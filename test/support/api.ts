@@ -10,12 +10,15 @@ import type { Connector } from '../../src/connect/contract.ts';
 import { createConnections } from '../../src/connect/connection-service.ts';
 import { createRegistry } from '../../src/connect/registry.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
+import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createProcessor } from '../../src/engine/process.ts';
+import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import { createTestClock } from './clock.ts';
-import { openTestDatabase, type Engine } from './databases.ts';
-import { createWordEmbedder } from './word-embedder.ts';
+import { engines, openTestDatabase, type Engine } from './databases.ts';
 
 export interface TestApiOptions {
+  /** Default: the fastest one there is. */
   engine?: Engine;
   config?: Partial<ApiConfig>;
   connectors?: Record<string, Connector<any, any>>;
@@ -28,9 +31,9 @@ export type TestApi = Awaited<ReturnType<typeof startTestApi>>;
 export const fullKey = 'sm_test_full-access-key-0123456789';
 export const localToken = 'local-token-of-this-start';
 
-/** The whole API over the real services and a database of its own. Documents are stored, not processed. */
+/** The whole API over the real services and a database of its own. Documents wait until `process` is called. */
 export async function startTestApi(options: TestApiOptions = {}) {
-  const { database, close } = await openTestDatabase(options.engine ?? 'pglite');
+  const { database, close } = await openTestDatabase(options.engine ?? engines.at(-1)!);
   const clock = createTestClock();
   const lines: string[] = [];
   const log = createLogger('debug', { write: (line) => void lines.push(line) });
@@ -39,10 +42,11 @@ export async function startTestApi(options: TestApiOptions = {}) {
   const loaders = Object.entries(options.connectors ?? {}).map(
     ([name, connector]) => [name, async () => ({ default: connector })] as const,
   );
+  const embedder = createHashingEmbedder();
   const keys = createKeys({ database, clock, log, organization, localToken });
   const services: ApiServices = {
     documents: createDocuments({ database, clock, wake: async () => {} }),
-    search: createSearch({ database, embedder: createWordEmbedder(), clock, log }),
+    search: createSearch({ database, embedder, clock, log }),
     connections: createConnections({
       database,
       registry: createRegistry(Object.fromEntries(loaders)),
@@ -88,6 +92,12 @@ export async function startTestApi(options: TestApiOptions = {}) {
     async newKey(input: Partial<NewKey> = {}): Promise<string> {
       const { secret } = await keys.create({ name: 'test', permission: 'write', containerTags: [], ...input });
       return secret;
+    },
+    /** Brings every document that waits to its end. */
+    async process(): Promise<void> {
+      const extractor = createExtractor({ log });
+      await createProcessor({ database, embedder, extractor, clock, log }).drain(new AbortController().signal);
+      await extractor.close();
     },
     async close() {
       await api.close();

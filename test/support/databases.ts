@@ -2,11 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
+import { systemClock } from '../../src/base/clock.ts';
+import { MemorydError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Database } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { clusterSettings, initSettings } from '../../src/store/pglite/cluster-settings.ts';
+import { lockDirectory, type DirectoryLock } from '../../src/store/pglite/directory-lock.ts';
 import { dumpPglite, openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 
@@ -28,12 +32,19 @@ export interface TestDatabase {
 
 /** A fresh, migrated, empty database of its own. */
 export function openTestDatabase(engine: Engine): Promise<TestDatabase> {
-  return engine === 'pglite' ? openClone() : openCopy();
+  return engine === 'pglite' ? openClone() : openMigratedCopy();
 }
 
-/** Changes when the migrations do, so that an old template is never used. */
+/** One without any table, also without `schema_migrations`. */
+export async function openEmptyDatabase(engine: Engine): Promise<TestDatabase> {
+  if (engine === 'postgres') return openCopy(undefined);
+  const database = await openPglite({ dataDir: 'memory', log: silentLogger });
+  return { database, engine, close: () => database.close() };
+}
+
+/** Changes with what goes into a template, so that an old one is never used. */
 async function templateKey(): Promise<string> {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(JSON.stringify([clusterSettings, initSettings]));
   for (const migration of await readMigrations()) hash.update(migration.hash);
   return hash.digest('hex').slice(0, 12);
 }
@@ -48,35 +59,62 @@ async function openClone(): Promise<TestDatabase> {
   return { database, engine: 'pglite', close: () => database.close() };
 }
 
-async function makePgliteTemplate(): Promise<string> {
-  const file = join(tmpdir(), 'memoryd-test-templates', `pglite-${await templateKey()}.tar`);
-  if (!existsSync(file)) {
-    await mkdir(dirname(file), { recursive: true });
-    // Another process may make the same one: each writes its own file, the last rename wins.
-    const own = `${file}.${randomBytes(4).toString('hex')}`;
-    await dumpPglite(own, (database) => migrate(database, { log: silentLogger }));
-    await rename(own, file);
-  }
+/** A tar of a migrated, empty cluster. */
+export async function makePgliteTemplate(): Promise<string> {
+  const folder = join(tmpdir(), 'memoryd-test-templates');
+  const file = join(folder, `pglite-${await templateKey()}.tar`);
+  await mkdir(folder, { recursive: true });
+  while (!existsSync(file)) await makeUnlessOthersDo(file);
   return file;
+}
+
+/** Test files run in parallel processes: one makes the template, the others wait for it. */
+async function makeUnlessOthersDo(file: string): Promise<void> {
+  const lock = await lockOrNull(`${file}.lock`);
+  if (lock === null) return systemClock.sleep(100);
+  try {
+    if (existsSync(file)) return;
+    await dumpPglite(`${file}.new`, (database) => migrate(database, { log: silentLogger }));
+    await rename(`${file}.new`, file);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function lockOrNull(path: string): Promise<DirectoryLock | null> {
+  try {
+    return await lockDirectory(path, systemClock);
+  } catch (error) {
+    if (MemorydError.is(error) && error.code === 'data_dir_locked') return null;
+    throw error;
+  }
 }
 
 // ---- PostgreSQL
 
 let postgresTemplate: Promise<string> | undefined;
 
-async function openCopy(): Promise<TestDatabase> {
+async function openMigratedCopy(): Promise<TestDatabase> {
+  postgresTemplate ??= makePostgresTemplate(server());
+  return openCopy(await postgresTemplate);
+}
+
+function server(): string {
   if (serverUrl === undefined) throw new Error('DATABASE_URL is not set.');
-  postgresTemplate ??= makePostgresTemplate(serverUrl);
-  const template = await postgresTemplate;
+  return serverUrl;
+}
+
+async function openCopy(template: string | undefined): Promise<TestDatabase> {
   const name = `memoryd_test_${randomBytes(8).toString('hex')}`;
-  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));
-  const database = await openPostgres({ url: urlOf(serverUrl, name), poolSize: 8, log: silentLogger });
+  const from = template === undefined ? '' : `template ${template}`;
+  await onServer(server(), (client) => client.query(`create database ${name} ${from}`));
+  const database = await openPostgres({ url: urlOf(server(), name), poolSize: 8, log: silentLogger });
   return {
     database,
     engine: 'postgres',
     async close() {
       await database.close();
-      await onServer(serverUrl, (client) => client.query(`drop database ${name} with (force)`));
+      await onServer(server(), (client) => client.query(`drop database ${name} with (force)`));
     },
   };
 }

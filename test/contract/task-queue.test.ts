@@ -1,0 +1,439 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger, silentLogger } from '../../src/base/log.ts';
+import { openBullmqQueue } from '../../src/queue/bullmq.ts';
+import { createInProcessQueue } from '../../src/queue/in-process.ts';
+import type { Logger } from '../../src/base/log.ts';
+import type { TaskQueue } from '../../src/queue/task-queue.ts';
+import { describeWithService } from '../support/services.ts';
+
+type OpenQueue = (log?: Logger) => Promise<TaskQueue>;
+
+/** A handler's task that ends when the test says so. */
+function createGate(): { promise: Promise<void>; open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { promise, open: resolve };
+}
+
+function contract(open: OpenQueue): void {
+  const opened: TaskQueue[] = [];
+  const openQueue = async (log?: Logger) => {
+    const queue = await open(log);
+    opened.push(queue);
+    return queue;
+  };
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queue) => queue.close()));
+  });
+
+  it('handles every task once, with its payload', async () => {
+    const queue = await openQueue();
+    const slots: number[] = [];
+    await queue.work('process-documents', async ({ slot }) => void slots.push(slot), { concurrency: 4 });
+    for (let slot = 0; slot < 100; slot++) await queue.enqueue('process-documents', { slot }, { key: `slot ${slot}` });
+    await expect.poll(() => slots.length).toBe(100);
+    expect(slots.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, slot) => slot));
+  });
+
+  it('keeps tasks until somebody works on them', async () => {
+    const queue = await openQueue();
+    await queue.enqueue('process-documents', { slot: 7 }, { key: 'a' });
+    const slots: number[] = [];
+    await queue.work('process-documents', async ({ slot }) => void slots.push(slot), { concurrency: 1 });
+    await expect.poll(() => slots).toEqual([7]);
+  });
+
+  it('takes tasks of one name and key as one while they wait, and keeps names apart', async () => {
+    const queue = await openQueue();
+    const handled: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await queue.enqueue('process-documents', { slot: 1 }, { key: 'same' });
+      await queue.enqueue('sync-connection', { connectionId: 'c1' }, { key: 'same' });
+    }
+    await queue.enqueue('process-documents', { slot: 2 }, { key: 'other' });
+    await queue.work('process-documents', async ({ slot }) => void handled.push(`slot ${slot}`), { concurrency: 1 });
+    await queue.work('sync-connection', async ({ connectionId }) => void handled.push(connectionId), {
+      concurrency: 1,
+    });
+    await expect.poll(() => handled.toSorted()).toEqual(['c1', 'slot 1', 'slot 2']);
+    await queue.enqueue('process-documents', { slot: 3 }, { key: 'last' });
+    await expect.poll(() => handled).toContain('slot 3');
+    expect(handled).toHaveLength(4);
+  });
+
+  it('handles a key again after it was handled', async () => {
+    const queue = await openQueue();
+    let count = 0;
+    await queue.work('process-documents', async () => void count++, { concurrency: 1 });
+    for (let round = 1; round <= 3; round++) {
+      await queue.enqueue('process-documents', { slot: 1 }, { key: 'same' });
+      await expect.poll(() => count).toBe(round);
+    }
+  });
+
+  it('runs a twin that arrives while a task runs after it, once and never beside it', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    const events: string[] = [];
+    let run = 0;
+    const handler = async () => {
+      const number = ++run;
+      events.push(`start ${number}`);
+      if (number === 1) await gate.promise;
+      events.push(`end ${number}`);
+    };
+    await queue.work('sync-connection', handler, { concurrency: 5 });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    await expect.poll(() => events).toEqual(['start 1']);
+    for (let twin = 0; twin < 3; twin++) {
+      await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    }
+    await queue.enqueue('sync-connection', { connectionId: 'other' }, { key: 'other' });
+    await expect.poll(() => events).toEqual(['start 1', 'start 2', 'end 2']);
+    gate.open();
+    await expect.poll(() => events.slice(3)).toEqual(['end 1', 'start 3', 'end 3']);
+    await queue.enqueue('sync-connection', { connectionId: 'last' }, { key: 'last' });
+    await expect.poll(() => run).toBe(4);
+  });
+
+  it('waits as long as the delay says', async () => {
+    const queue = await openQueue();
+    const startedAt = performance.now();
+    let waitedMs = 0;
+    await queue.work('process-documents', async () => void (waitedMs = performance.now() - startedAt), {
+      concurrency: 1,
+    });
+    await queue.enqueue('process-documents', { slot: 1 }, { key: 'a', delayMs: 300 });
+    await expect.poll(() => waitedMs, { timeout: 5_000 }).toBeGreaterThan(0);
+    expect(waitedMs).toBeGreaterThanOrEqual(290);
+  });
+
+  it('takes the earlier time of two twins that wait', async () => {
+    const queue = await openQueue();
+    const keys: number[] = [];
+    await queue.work('process-documents', async ({ slot }) => void keys.push(slot), { concurrency: 1 });
+    await queue.enqueue('process-documents', { slot: 1 }, { key: 'to now', delayMs: 600_000 });
+    await queue.enqueue('process-documents', { slot: 1 }, { key: 'to now' });
+    await expect.poll(() => keys).toEqual([1]);
+    await queue.enqueue('process-documents', { slot: 2 }, { key: 'to sooner', delayMs: 600_000 });
+    await queue.enqueue('process-documents', { slot: 2 }, { key: 'to sooner', delayMs: 100 });
+    await expect.poll(() => keys).toEqual([1, 2]);
+    await queue.enqueue('process-documents', { slot: 3 }, { key: 'stays', delayMs: 200 });
+    await queue.enqueue('process-documents', { slot: 3 }, { key: 'stays', delayMs: 600_000 });
+    await expect.poll(() => keys).toEqual([1, 2, 3]);
+  });
+
+  it('does not let a delayed twin push back one that arrived while the task ran', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    let run = 0;
+    const handler = async () => {
+      if (++run === 1) await gate.promise;
+    };
+    await queue.work('sync-connection', handler, { concurrency: 1 });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    await expect.poll(() => run).toBe(1);
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c', delayMs: 600_000 });
+    gate.open();
+    await expect.poll(() => run).toBe(2);
+  });
+
+  it('lets a twin without delay overtake a delayed one that arrived while the task ran', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    let run = 0;
+    const handler = async () => {
+      if (++run === 1) await gate.promise;
+    };
+    await queue.work('sync-connection', handler, { concurrency: 1 });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    await expect.poll(() => run).toBe(1);
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c', delayMs: 600_000 });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    gate.open();
+    await expect.poll(() => run).toBe(2);
+  });
+
+  it('takes the smallest priority first, and equal ones in order', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    const order: number[] = [];
+    let started = false;
+    const handler = async ({ slot }: { slot: number }) => {
+      started = true;
+      if (slot === 0) await gate.promise;
+      order.push(slot);
+    };
+    await queue.work('process-documents', handler, { concurrency: 1 });
+    const enqueue = (slot: number, priority?: number) =>
+      queue.enqueue('process-documents', { slot }, { key: `${slot}`, ...(priority === undefined ? {} : { priority }) });
+    await enqueue(0);
+    await expect.poll(() => started).toBe(true);
+    await enqueue(1, 5);
+    await enqueue(2, 5);
+    await enqueue(3);
+    await enqueue(4, -5);
+    await enqueue(5);
+    await enqueue(6, 9);
+    await enqueue(6, -9);
+    gate.open();
+    await expect.poll(() => order).toEqual([0, 6, 4, 3, 5, 1, 2]);
+  });
+
+  it('tries again with doubling pauses, which a twin does not shorten', async () => {
+    const queue = await openQueue();
+    const times: number[] = [];
+    const handler = async () => {
+      times.push(performance.now());
+      if (times.length < 4) throw new Error('not yet');
+    };
+    await queue.work('process-documents', handler, { concurrency: 1, attempts: 4, backoffMs: 100 });
+    await queue.enqueue('process-documents', { slot: 1 }, { key: 'a' });
+    await expect.poll(() => times.length).toBe(2);
+    await sleep(20);
+    await queue.enqueue('process-documents', { slot: 1 }, { key: 'a' });
+    await expect.poll(() => times.length, { timeout: 5_000 }).toBe(4);
+    const pauses = times.slice(1).map((time, index) => time - times[index]!);
+    expect(pauses[0]).toBeGreaterThanOrEqual(98);
+    expect(pauses[1]).toBeGreaterThanOrEqual(198);
+    expect(pauses[2]).toBeGreaterThanOrEqual(398);
+  });
+
+  it('gives a task up after its attempts, says so without its payload, and takes its key again', async () => {
+    const lines: string[] = [];
+    const queue = await openQueue(createLogger('debug', { write: (line) => void lines.push(line) }));
+    let count = 0;
+    const handler = async () => {
+      count++;
+      if (count <= 3) throw Object.assign(new Error('broken'), { headers: { authorization: 'canary-secret' } });
+    };
+    await queue.work('sync-connection', handler, { concurrency: 1, attempts: 3, backoffMs: 10 });
+    await queue.enqueue('sync-connection', { connectionId: 'canary-payload' }, { key: 'a' });
+    await expect.poll(() => lines.filter((line) => line.includes('task given up'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('is tried again'))).toHaveLength(2);
+    expect(lines.find((line) => line.includes('given up'))).toContain('"failures":3');
+    expect(lines.join('')).toContain('broken');
+    expect(lines.join('')).not.toContain('canary');
+    expect(count).toBe(3);
+    await queue.enqueue('sync-connection', { connectionId: 'canary-payload' }, { key: 'a' });
+    await expect.poll(() => count).toBe(4);
+  });
+
+  it('runs a twin that arrived during the last failing attempt', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    let run = 0;
+    const handler = async () => {
+      if (++run > 1) return;
+      await gate.promise;
+      throw new Error('broken');
+    };
+    await queue.work('sync-connection', handler, { concurrency: 1, attempts: 1 });
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    await expect.poll(() => run).toBe(1);
+    await queue.enqueue('sync-connection', { connectionId: 'c' }, { key: 'c' });
+    gate.open();
+    await expect.poll(() => run).toBe(2);
+  });
+
+  it('runs as many at once as the concurrency says, and no more', async () => {
+    const queue = await openQueue();
+    const gate = createGate();
+    let active = 0;
+    let most = 0;
+    let done = 0;
+    const handler = async () => {
+      most = Math.max(most, ++active);
+      await gate.promise;
+      active--;
+      done++;
+    };
+    await queue.work('process-documents', handler, { concurrency: 3 });
+    for (let slot = 0; slot < 12; slot++) await queue.enqueue('process-documents', { slot }, { key: `${slot}` });
+    await expect.poll(() => active).toBe(3);
+    gate.open();
+    await expect.poll(() => done).toBe(12);
+    expect(most).toBe(3);
+  });
+
+  it('aborts running handlers on close, waits for them, and starts nothing more', async () => {
+    const queue = await openQueue();
+    const events: string[] = [];
+    const handler = async ({ slot }: { slot: number }, signal: AbortSignal) => {
+      events.push(`start ${slot}`);
+      await once(signal, 'abort');
+      await sleep(50);
+      events.push(`end ${slot}`);
+    };
+    await queue.work('process-documents', handler, { concurrency: 1 });
+    await queue.enqueue('process-documents', { slot: 1 }, { key: '1' });
+    await queue.enqueue('process-documents', { slot: 2 }, { key: '2' });
+    await expect.poll(() => events).toEqual(['start 1']);
+    await queue.close();
+    expect(events).toEqual(['start 1', 'end 1']);
+    await queue.close();
+    await sleep(50);
+    expect(events).toEqual(['start 1', 'end 1']);
+  });
+
+  it('refuses everything after close', async () => {
+    const queue = await openQueue();
+    await queue.check();
+    await queue.close();
+    const unavailable = { code: 'unavailable' };
+    await expect(queue.enqueue('process-documents', { slot: 1 }, { key: '1' })).rejects.toMatchObject(unavailable);
+    await expect(queue.work('process-documents', async () => {}, { concurrency: 1 })).rejects.toMatchObject(
+      unavailable,
+    );
+    await expect(queue.check()).rejects.toMatchObject(unavailable);
+  });
+
+  it('refuses a second handler for a name, and options that mean nothing', async () => {
+    const queue = await openQueue();
+    await queue.work('process-documents', async () => {}, { concurrency: 1 });
+    const again = queue.work('process-documents', async () => {}, { concurrency: 1 });
+    await expect(again).rejects.toMatchObject({ code: 'conflict' });
+    for (const options of [
+      { key: '' },
+      { key: 'a', delayMs: -1 },
+      { key: 'a', delayMs: NaN },
+      { key: 'a', priority: 0.5 },
+    ]) {
+      await expect(queue.enqueue('process-documents', { slot: 1 }, options)).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    }
+  });
+
+  it('does not hand the asynchronous context of the caller to the handler', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const queue = await openQueue();
+    const seen: (string | undefined)[] = [];
+    await context.run('worker', async () => {
+      await queue.work('process-documents', async () => void seen.push(context.getStore()), { concurrency: 1 });
+    });
+    await context.run('caller', async () => {
+      await queue.enqueue('process-documents', { slot: 1 }, { key: 'now' });
+      await queue.enqueue('process-documents', { slot: 2 }, { key: 'later', delayMs: 20 });
+    });
+    await expect.poll(() => seen).toHaveLength(2);
+    expect(seen).not.toContain('caller');
+  });
+}
+
+describe('in-process queue', () => {
+  contract(async (log = silentLogger) => createInProcessQueue({ clock: systemClock, log }));
+});
+
+describeWithService('REDIS_URL', 'BullMQ queue', (url) => {
+  let prefix = uniquePrefix();
+  const open: OpenQueue = (log = silentLogger) => openBullmqQueue({ url, prefix, clock: systemClock, log });
+  afterEach(async () => {
+    await removeKeys(url, prefix);
+    prefix = uniquePrefix();
+  });
+
+  contract(open);
+
+  it('gives a task that close interrupts to another process, at once and with all its attempts', async () => {
+    const first = await open();
+    const second = await open();
+    onTestFinished(async () => void (await Promise.all([first.close(), second.close()])));
+    let started = false;
+    const interrupted = async (_: unknown, signal: AbortSignal) => {
+      started = true;
+      await once(signal, 'abort');
+      throw new Error('interrupted');
+    };
+    await first.work('process-documents', interrupted, { concurrency: 1, attempts: 1 });
+    await first.enqueue('process-documents', { slot: 5 }, { key: 'a' });
+    await expect.poll(() => started).toBe(true);
+    await first.close();
+    const slots: number[] = [];
+    await second.work('process-documents', async ({ slot }) => void slots.push(slot), { concurrency: 1, attempts: 1 });
+    await expect.poll(() => slots).toEqual([5]);
+  });
+
+  it('shares the tasks between processes', async () => {
+    const queue = await open();
+    const workers = [startWorker(url, prefix, 20), startWorker(url, prefix, 20)];
+    onTestFinished(async () => {
+      await queue.close();
+      await Promise.all(workers.map((worker) => worker.end()));
+    });
+    await Promise.all(workers.map((worker) => worker.says('ready')));
+    for (let slot = 0; slot < 40; slot++) await queue.enqueue('process-documents', { slot }, { key: `${slot}` });
+    const ends = () => workers.map((worker) => worker.lines.filter((line) => line.startsWith('end')));
+    await expect.poll(() => ends().flat().length, { timeout: 10_000 }).toBe(40);
+    expect(new Set(ends().flat()).size).toBe(40);
+    for (const lines of ends()) expect(lines.length).toBeGreaterThan(0);
+  });
+
+  it('handles the task of a killed process in another one', { timeout: 60_000 }, async () => {
+    const queue = await open();
+    const worker = startWorker(url, prefix, 600_000);
+    onTestFinished(async () => {
+      await queue.close();
+      await worker.end();
+    });
+    await worker.says('ready');
+    await queue.enqueue('process-documents', { slot: 9 }, { key: 'a' });
+    await worker.says('start 9');
+    await worker.kill();
+    await queue.enqueue('process-documents', { slot: 9 }, { key: 'a' });
+    const slots: number[] = [];
+    await queue.work('process-documents', async ({ slot }) => void slots.push(slot), { concurrency: 1 });
+    await expect.poll(() => slots, { timeout: 40_000, interval: 200 }).toEqual([9, 9]);
+  });
+});
+
+function uniquePrefix(): string {
+  return `test-${randomUUID()}`;
+}
+
+async function removeKeys(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url);
+  const keys = await redis.keys(`${prefix}:*`);
+  if (keys.length > 0) await redis.del(keys);
+  redis.disconnect();
+}
+
+interface WorkerProcess {
+  readonly lines: readonly string[];
+  says(line: string): Promise<void>;
+  kill(): Promise<void>;
+  end(): Promise<void>;
+}
+
+function startWorker(url: string, prefix: string, durationMs: number): WorkerProcess {
+  const program = fileURLToPath(new URL('../support/queue-worker.ts', import.meta.url));
+  const child: ChildProcess = spawn(process.execPath, [program, url, prefix, String(durationMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines: string[] = [];
+  let rest = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop()!;
+    lines.push(...parts);
+  });
+  const send = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+  };
+  return {
+    lines,
+    says: (line) => expect.poll(() => lines, { timeout: 10_000 }).toContain(line),
+    kill: () => send('SIGKILL'),
+    end: () => send('SIGTERM'),
+  };
+}

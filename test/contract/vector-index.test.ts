@@ -1,0 +1,264 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Database } from '../../src/store/database.ts';
+import { sql } from '../../src/store/sql.ts';
+import { createVectorIndex, type VectorIndexOptions } from '../../src/store/vector-index.ts';
+import { createTestClock, type TestClock } from '../support/clock.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { createRandom, createVectors } from '../support/random-vectors.ts';
+import { storeWorld, worldModel } from '../support/search-world.ts';
+
+const dimensions = 4;
+const threshold = 50;
+const minuteMs = 60_000;
+
+describe.each(engines)('vector index on %s', (engine) => {
+  let opened: TestDatabase;
+  let database: Database;
+  let clock: TestClock;
+  let stored: number;
+
+  beforeAll(async () => {
+    opened = await openTestDatabase(engine);
+    database = opened.database;
+  });
+  beforeEach(() => {
+    clock = createTestClock();
+    stored = 0;
+  });
+  afterEach(async () => {
+    for (const { name } of await indexes()) await database.script(`drop index ${name}`);
+    await database.script('truncate documents, leases cascade');
+  });
+  afterAll(() => opened.close());
+
+  function create(options: Partial<VectorIndexOptions> = {}) {
+    return createVectorIndex({
+      database,
+      embedder: { id: worldModel, dimensions },
+      clock,
+      log: silentLogger,
+      threshold,
+      bulkDocuments: 10,
+      ...options,
+    });
+  }
+
+  async function storeVectors(count: number, model = worldModel, width = dimensions): Promise<void> {
+    const next = createVectors(createRandom(stored), { dimensions: width, clusters: 5, spread: 0.5 });
+    const id = `d${stored++}`;
+    const chunks = Array.from({ length: count }, (_, index) => ({
+      id: `${id}-${index}`,
+      text: 'text',
+      vector: next(),
+      model,
+    }));
+    await storeWorld(database, { documents: [{ id, containerTag: 'team', chunks }] });
+  }
+
+  async function queueDocuments(count: number): Promise<void> {
+    await database.execute(sql`
+      insert into documents (id, container_tag, status, type, content_hash, created_at, updated_at)
+      select 'waiting' || n, 'team', 'queued', 'text', '', now(), now() from generate_series(1, ${count}::integer) n`);
+  }
+
+  async function indexes(): Promise<{ name: string; valid: boolean; definition: string }[]> {
+    return database.query(sql`
+      select c.relname as name, i.indisvalid as valid, pg_get_indexdef(c.oid) as definition
+      from pg_index i join pg_class c on c.oid = i.indexrelid
+      where i.indrelid = 'chunks'::regclass and c.relname like 'chunks_hnsw%'`);
+  }
+
+  test('is absent below the threshold, and built at it', async () => {
+    const index = create();
+    await storeVectors(threshold - 1);
+    expect(await index.ensure()).toBe('absent');
+    expect(await index.state()).toBe('absent');
+    expect(await indexes()).toEqual([]);
+    await storeVectors(1);
+    clock.advance(minuteMs);
+    expect(await index.ensure()).toBe('ready');
+    expect(await index.state()).toBe('ready');
+    const [built] = await indexes();
+    expect(built!.valid).toBe(true);
+    expect(built!.definition).toContain(`(embedding)::vector(${dimensions})`);
+    expect(built!.definition).toContain('hand-made');
+  });
+
+  test('vectors of other models do not count', async () => {
+    await storeVectors(threshold * 2, 'another');
+    expect(await create().ensure()).toBe('absent');
+  });
+
+  test('looks again only after a rest', async () => {
+    const index = create();
+    expect(await index.ensure()).toBe('absent');
+    await storeVectors(threshold);
+    clock.advance(5_000);
+    expect(await index.ensure()).toBe('absent');
+    clock.advance(5_000);
+    expect(await index.ensure()).toBe('ready');
+  });
+
+  test('another model’s index goes, and the new model has its own', async () => {
+    await storeVectors(threshold, 'small', 3);
+    await create({ embedder: { id: 'small', dimensions: 3 } }).ensure();
+    const [old] = await indexes();
+    await storeVectors(threshold);
+    expect(await create().ensure()).toBe('ready');
+    const found = await indexes();
+    expect(found.length).toBe(1);
+    expect(found[0]!.name).not.toBe(old!.name);
+  });
+
+  test.each(["o'brien/model:7b@v1.2", 'dollar $1 \\ back', '模型'])('model ids may hold anything: %s', async (id) => {
+    await storeVectors(threshold, id);
+    const index = create({ embedder: { id, dimensions } });
+    expect(await index.ensure()).toBe('ready');
+    expect((await indexes())[0]!.valid).toBe(true);
+    const [row] = await database.query<{ count: number }>(
+      sql`select count(*) as count from chunks where embedding_model = ${id}`,
+    );
+    expect(row!.count).toBe(threshold);
+  });
+
+  test('more dimensions than pgvector indexes are left unindexed', async () => {
+    const index = create({ embedder: { id: 'huge', dimensions: 3_072 } });
+    expect(await index.ensure()).toBe('unsupported');
+    expect(await index.state()).toBe('unsupported');
+  });
+
+  describe('a bulk load', () => {
+    test('drops the index and builds it once at the end', async () => {
+      await storeVectors(threshold);
+      const index = create();
+      await index.ensure();
+      await index.suspend();
+      expect(await indexes()).toEqual([]);
+      expect(await index.state()).toBe('deferred');
+      clock.advance(minuteMs);
+      expect(await index.ensure()).toBe('deferred');
+      await storeVectors(threshold);
+      expect(await indexes()).toEqual([]);
+      expect(await index.resume()).toBe('ready');
+      expect((await indexes()).length).toBe(1);
+    });
+
+    test('of few vectors leaves the index in place', async () => {
+      await storeVectors(threshold);
+      const index = create();
+      await index.ensure();
+      await index.suspend(3);
+      expect((await indexes()).length).toBe(1);
+      expect(await index.resume()).toBe('ready');
+    });
+
+    test('goes on for all while one of two processes loads', async () => {
+      await storeVectors(threshold);
+      const one = create();
+      const two = create();
+      await one.suspend();
+      await two.suspend();
+      expect(await one.resume()).toBe('deferred');
+      expect(await two.resume()).toBe('ready');
+    });
+
+    test('whose process died ends by itself after ten minutes; one that lives goes on', async () => {
+      await storeVectors(threshold);
+      await create().suspend();
+      const alive = create();
+      expect(await alive.ensure()).toBe('deferred');
+      clock.advance(10 * minuteMs + 1);
+      expect(await alive.ensure()).toBe('ready');
+
+      await alive.suspend();
+      for (let minute = 0; minute < 15; minute++) {
+        clock.advance(minuteMs);
+        expect(await alive.ensure()).toBe('deferred');
+      }
+      const other = create();
+      expect(await other.ensure()).toBe('deferred');
+    });
+
+    test('is seen by itself when many documents wait', async () => {
+      await storeVectors(threshold);
+      const index = create();
+      await queueDocuments(16);
+      // Fewer than a third of the vectors: inserting is as good.
+      expect(await index.ensure()).toBe('ready');
+      await database.execute(sql`delete from documents where status = 'queued'`);
+      await queueDocuments(40);
+      clock.advance(minuteMs);
+      expect(await index.ensure()).toBe('deferred');
+      expect(await indexes()).toEqual([]);
+      await database.execute(sql`update documents set status = 'done'`);
+      clock.advance(minuteMs);
+      expect(await index.ensure()).toBe('ready');
+    });
+  });
+
+  test('callers at the same time make one index, and the second does not wait', async () => {
+    await storeVectors(threshold);
+    const index = create();
+    const states = await Promise.all([index.ensure(), index.ensure()]);
+    expect(states).toEqual(['ready', 'building']);
+    expect((await indexes()).length).toBe(1);
+  });
+
+  test('an aborted signal builds nothing', async () => {
+    await storeVectors(threshold);
+    expect(await create().ensure(AbortSignal.abort())).toBe('deferred');
+    expect(await indexes()).toEqual([]);
+  });
+
+  if (engine === 'postgres')
+    describe('on a server', () => {
+      test('what an interrupted build left is replaced', async () => {
+        await storeVectors(threshold);
+        await create().ensure();
+        const [built] = await indexes();
+        await database.execute(sql`update pg_index set indisvalid = false where indexrelid = ${built!.name}::regclass`);
+        const index = create();
+        expect(await index.state()).not.toBe('ready');
+        expect(await index.ensure()).toBe('ready');
+        expect(await indexes()).toEqual([expect.objectContaining({ name: built!.name, valid: true })]);
+      });
+
+      test('several processes make one index; those that do not lead go on', async () => {
+        await storeVectors(threshold);
+        const states = await Promise.all([create(), create(), create()].map((index) => index.ensure()));
+        expect(states).toContain('ready');
+        expect((await indexes()).map(({ valid }) => valid)).toEqual([true]);
+      });
+
+      test('a build that waits ends when it is aborted', async () => {
+        await storeVectors(threshold);
+        const stop = new AbortController();
+        const index = create();
+        // A writer that is not done holds the build up.
+        const began = Promise.withResolvers<void>();
+        const end = Promise.withResolvers<void>();
+        const writer = database.transaction(async (tx) => {
+          await tx.execute(sql`update chunks set type = 'code' where id = 'd0-0'`);
+          began.resolve();
+          await end.promise;
+        });
+        await began.promise;
+        const ensured = index.ensure(stop.signal);
+        await expect.poll(building, { timeout: 10_000 }).toBe(1);
+        stop.abort();
+        expect(await ensured).toBe('deferred');
+        end.resolve();
+        await writer;
+        clock.advance(minuteMs);
+        expect(await index.ensure()).toBe('ready');
+        expect((await indexes()).map(({ valid }) => valid)).toEqual([true]);
+      });
+    });
+
+  async function building(): Promise<number> {
+    const [row] = await database.query<{ count: number }>(sql`
+      select count(*) as count from pg_stat_progress_create_index where datname = current_database()`);
+    return row!.count;
+  }
+});

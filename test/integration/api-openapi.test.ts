@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security?: unknown[];
+  parameters?: { name: string; in: string; required: boolean; style?: string; explode?: boolean }[];
+  requestBody?: { required?: boolean; content: Record<string, { schema: unknown }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
+}
+
+let test: TestApi;
+let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: any; security: unknown };
+beforeAll(async () => {
+  test = await startTestApi();
+  document = (await test.call('GET', '/openapi.json', undefined, null)).body;
+});
+afterAll(() => test.close());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      path,
+      operation,
+    })),
+  );
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, entry]) =>
+    key === '$ref' && typeof entry === 'string' ? [entry] : referencesIn(entry),
+  );
+}
+
+describe('the description of the API', () => {
+  it('is OpenAPI 3.1 with bearer authentication, the same at its three addresses', async () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
+    expect(document.security).toEqual([{ bearer: [] }]);
+    for (const path of ['/v3/openapi', '/v4/openapi']) {
+      expect((await test.call('GET', path, undefined, null)).body).toEqual(document);
+    }
+  });
+
+  it('has every operation that is offered', () => {
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(
+      [
+        'POST /v3/documents',
+        'POST /v3/documents/batch',
+        'POST /v3/documents/file',
+        'GET /v3/documents/{id}',
+        'DELETE /v3/documents/{id}',
+        'GET /v3/documents/{id}/chunks',
+        'POST /v3/documents/{id}/retry',
+        'POST /v3/documents/list',
+        'GET /v3/documents/processing',
+        'GET /ns/{namespace}/document/{id}',
+        'POST /v4/search',
+        'GET /v3/container-tags/list',
+        'POST /v3/connections/{connection}',
+        'GET /v3/connections/{connection}',
+        'PATCH /v3/connections/{connection}',
+        'DELETE /v3/connections/{connection}',
+        'POST /v3/connections/list',
+        'POST /v3/connections/{provider}/connection',
+        'POST /v3/connections/{provider}/import',
+        'POST /v3/connections/{connectionId}/sync',
+        'GET /v3/connections/{connectionId}/sync-runs',
+        'GET /v3/connections/{connectionId}/progress',
+        'GET /v3/connectors',
+        'POST /v3/auth/scoped-key',
+        'POST /v3/auth/agent-key',
+        'GET /v3/auth/keys',
+        'DELETE /v3/auth/scoped-key/{id}',
+        'PUT /v3/auth/keys/{id}/toggle',
+        'GET /v3/session',
+        'GET /v3/status',
+        'GET /',
+        'GET /health',
+        'GET /ready',
+        'GET /openapi.json',
+      ].sort(),
+    );
+  });
+
+  it('names every operation once and describes its answers', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { name, operation } of operations()) {
+      expect([name, operation.summary, operation.tags?.length]).toEqual([name, expect.any(String), 1]);
+      const success = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+      expect([name, success.length]).toEqual([name, 1]);
+      const [status, answer] = success[0]!;
+      if (status !== '204')
+        expect([name, Object.values(answer.content ?? {})[0]?.schema]).toEqual([name, expect.any(Object)]);
+      for (const response of Object.values(operation.responses)) expect(response.description.length).toBeGreaterThan(3);
+    }
+  });
+
+  it('has the errors of every operation that needs a key', () => {
+    for (const { name, operation } of operations()) {
+      const isOpen = operation.security?.length === 0;
+      const errors = isOpen ? [] : ['400', '401', '403', '404', '409', '429', '500', '503'];
+      expect([name, Object.keys(operation.responses)]).toEqual([name, expect.arrayContaining(errors)]);
+      if (operation.requestBody)
+        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['413', '415']));
+    }
+  });
+
+  it('refers only to what it has, and names no two paths alike', () => {
+    const references = new Set(referencesIn(document));
+    expect(references.size).toBeGreaterThan(0);
+    for (const reference of references) {
+      const target = reference
+        .replace('#/', '')
+        .split('/')
+        .reduce<any>((value, part) => value?.[part], document);
+      expect([reference, target]).toEqual([reference, expect.any(Object)]);
+    }
+    const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
+    expect(new Set(shapes).size).toBe(shapes.length);
+  });
+
+  it('says of each path which parameters it has', () => {
+    for (const { name, path, operation } of operations()) {
+      const inPath = (operation.parameters ?? [])
+        .filter((parameter) => parameter.in === 'path')
+        .map((parameter) => parameter.name);
+      const inTemplate = [...path.matchAll(/\{(\w+)\}/g)].map(([, word]) => word!);
+      expect([name, inPath.sort()]).toEqual([name, inTemplate.sort()]);
+    }
+  });
+
+  it('says that lists in the query are separated by commas', () => {
+    const { parameters } = document.paths['/ns/{namespace}/document/{id}']!['get']!;
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ name: 'include', in: 'query', required: false, style: 'form', explode: false }),
+    );
+  });
+});
+
+it('GET / says what this is', async () => {
+  expect((await test.call('GET', '/', undefined, null)).body).toEqual({
+    name: 'memoryd',
+    version: '9.9.9',
+    docs: '/openapi.json',
+  });
+});
+
+it('GET /ready is 503 when something is not ok', async () => {
+  const broken = { database: 'ok', queue: 'Redis does not answer', embeddings: 'ok', scheduler: 'ok' };
+  const failing = await startTestApi({
+    services: ({ status }) => ({ status: { ...status, readiness: async () => broken } }),
+  });
+  expect(await failing.call('GET', '/ready', undefined, null)).toMatchObject({ status: 503, body: broken });
+  expect((await test.call('GET', '/ready', undefined, null)).status).toBe(200);
+  await failing.close();
+});

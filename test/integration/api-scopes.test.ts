@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { createSyntheticSource } from '../support/synthetic-source.ts';
+
+const denied = { status: 403, body: { error: 'Namespace access denied' } };
+
+let test: TestApi;
+/** Writes in `mine`; reads in `mine` and `shared`; writes in `mine` and `ours`; reads everything. */
+let keys: Record<'mine' | 'reader' | 'two' | 'readAll', string>;
+let foreign: { document: string; connection: string };
+let own: { document: string; connection: string };
+
+beforeAll(async () => {
+  test = await startTestApi({ connectors: { synthetic: createSyntheticSource().connector() } });
+  keys = {
+    mine: await test.newKey({ containerTags: ['mine'] }),
+    reader: await test.newKey({ containerTags: ['mine', 'shared'], permission: 'read' }),
+    two: await test.newKey({ containerTags: ['mine', 'ours'] }),
+    readAll: await test.newKey({ permission: 'read' }),
+  };
+  const make = async (containerTag: string) => ({
+    document: (
+      await test.call('POST', '/v3/documents', {
+        content: `of ${containerTag}`,
+        containerTag,
+        customId: `in_${containerTag}`,
+      })
+    ).body.id,
+    connection: (await test.call('POST', '/v3/connections/synthetic', { containerTag })).body.id,
+  });
+  foreign = await make('foreign');
+  own = await make('mine');
+});
+afterAll(() => test.close());
+
+const containers = (body: { memories: { containerTags: string[] }[] }) =>
+  [...new Set(body.memories.flatMap((document) => document.containerTags))].sort();
+
+describe('a key for one container', () => {
+  it('writes there without naming it', async () => {
+    const { body } = await test.call('POST', '/v3/documents', { content: 'x' }, keys.mine);
+    expect((await test.call('GET', `/v3/documents/${body.id}`, undefined, keys.mine)).body.containerTags).toEqual([
+      'mine',
+    ]);
+  });
+
+  it.each<['POST' | 'GET', string, object | undefined]>([
+    ['POST', '/v3/documents', { content: 'x', containerTag: 'foreign' }],
+    ['POST', '/v3/documents/list', { containerTag: 'foreign' }],
+    ['POST', '/v3/documents/list', { containerTags: ['mine', 'foreign'] }],
+    ['GET', '/v3/documents/processing?containerTags=foreign', undefined],
+    ['POST', '/v4/search', { q: 'x', containerTag: 'foreign' }],
+    ['POST', '/v4/search', { q: 'x', containerTag: 'mine', containerTags: ['foreign'] }],
+    ['POST', '/v3/connections/list', { containerTags: ['foreign'] }],
+    ['POST', '/v3/connections/synthetic/import', { containerTags: ['foreign'] }],
+    ['GET', '/ns/foreign/document/in_foreign', undefined],
+    ['GET', '/ns/unknown/document/none', undefined],
+  ])('is denied %s %s %j', async (method, url, body) => {
+    expect(await test.call(method, url, body, keys.mine)).toMatchObject(denied);
+  });
+
+  it.each<['GET' | 'DELETE' | 'POST', string, string]>([
+    ['GET', '/v3/documents/', 'document'],
+    ['DELETE', '/v3/documents/', 'document'],
+    ['GET', '/v3/connections/', 'connection'],
+  ])('sees %s %s{id} of another container as missing', async (method, url, kind) => {
+    const names = kind === 'document' ? [foreign.document, 'in_foreign', 'none'] : [foreign.connection, 'none'];
+    const answers = await Promise.all(names.map((name) => test.call(method, url + name, undefined, keys.mine)));
+    for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 404, body: answers[0]!.body });
+    expect((await test.call('GET', `/v3/documents/${foreign.document}`)).status).toBe(200);
+  });
+
+  it.each(['chunks', 'retry'])('sees /v3/documents/{id}/%s of another container as missing', async (part) => {
+    const method = part === 'retry' ? 'POST' : 'GET';
+    expect((await test.call(method, `/v3/documents/${foreign.document}/${part}`, undefined, keys.mine)).status).toBe(
+      404,
+    );
+  });
+
+  it.each(['sync-runs', 'progress', 'sync'])(
+    'sees /v3/connections/{id}/%s of another container as missing',
+    async (part) => {
+      const method = part === 'sync' ? 'POST' : 'GET';
+      expect(
+        (await test.call(method, `/v3/connections/${foreign.connection}/${part}`, undefined, keys.mine)).status,
+      ).toBe(404);
+    },
+  );
+
+  it('lists only what is there', async () => {
+    expect(containers((await test.call('POST', '/v3/documents/list', {}, keys.mine)).body)).toEqual(['mine']);
+    const connections = await test.call('POST', '/v3/connections/list', undefined, keys.mine);
+    expect(connections.body.map((connection: { id: string }) => connection.id)).toEqual([own.connection]);
+    const tags = await test.call('GET', '/v3/container-tags/list', undefined, keys.mine);
+    expect(tags.body.map((tag: { containerTag: string }) => tag.containerTag)).toEqual(['mine']);
+    const processing = await test.call('GET', '/v3/documents/processing', undefined, keys.mine);
+    expect(containers({ memories: processing.body.documents })).toEqual(['mine']);
+  });
+
+  it('resolves a customId among what it may see', async () => {
+    await test.call('POST', '/v3/documents', { content: 'x', containerTag: 'foreign', customId: 'same' });
+    await test.call('POST', '/v3/documents', { content: 'x', containerTag: 'mine', customId: 'same' });
+    expect((await test.call('GET', '/v3/documents/same')).status).toBe(409);
+    expect((await test.call('GET', '/v3/documents/same', undefined, keys.mine)).body.containerTags).toEqual(['mine']);
+  });
+
+  it('is denied single items of a batch', async () => {
+    const documents = [{ content: 'x' }, { content: 'x', containerTag: 'foreign' }];
+    const { status, body } = await test.call('POST', '/v3/documents/batch', { documents }, keys.mine);
+    expect(status).toBe(200);
+    expect(body.results[1]).toEqual({
+      id: '',
+      status: 'error',
+      error: 'Namespace access denied',
+      details: 'documents[1]',
+    });
+    expect(body.success).toBe(1);
+  });
+
+  it.each<['POST' | 'DELETE' | 'PATCH' | 'GET', string, object | undefined]>([
+    ['POST', '/v3/connections/synthetic', { containerTag: 'mine' }],
+    ['PATCH', '/v3/connections/{own}', { paused: true }],
+    ['DELETE', '/v3/connections/{own}', undefined],
+    ['DELETE', '/v3/connections/synthetic', { containerTags: ['mine'] }],
+    ['GET', '/v3/auth/keys', undefined],
+    ['GET', '/v3/status', undefined],
+  ])('may not %s %s: that needs a full key', async (method, url, body) => {
+    const response = await test.call(method, url.replace('{own}', own.connection), body, keys.mine);
+    expect(response).toMatchObject({ status: 403, body: { error: 'This operation needs a full key' } });
+  });
+
+  it('syncs a connection of its container', async () => {
+    expect([202, 409]).toContain(
+      (await test.call('POST', `/v3/connections/${own.connection}/sync`, {}, keys.mine)).status,
+    );
+  });
+
+  it('learns from validation before it is denied', async () => {
+    const body = { q: '', containerTag: 'foreign' };
+    expect((await test.call('POST', '/v4/search', body, keys.mine)).status).toBe(400);
+    const filters = { q: 'x', containerTag: 'foreign', filters: {} };
+    expect((await test.call('POST', '/v4/search', filters, keys.mine)).status).toBe(400);
+  });
+});
+
+describe('a key for several containers', () => {
+  it('must name one when it writes', async () => {
+    const { status, body } = await test.call('POST', '/v3/documents', { content: 'x' }, keys.two);
+    expect({ status, body }).toEqual({ status: 400, body: { error: 'containerTag is required for this key' } });
+    expect((await test.call('POST', '/v3/documents', { content: 'x', containerTag: 'ours' }, keys.two)).status).toBe(
+      200,
+    );
+  });
+
+  it('reads all of them when it names none', async () => {
+    expect(containers((await test.call('POST', '/v3/documents/list', { limit: 100 }, keys.two)).body)).toEqual([
+      'mine',
+      'ours',
+    ]);
+  });
+});
+
+describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (name) => {
+  it('reads', async () => {
+    expect((await test.call('GET', `/v3/documents/${own.document}`, undefined, keys[name])).status).toBe(200);
+    expect((await test.call('POST', '/v4/search', { q: 'x', containerTag: 'mine' }, keys[name])).status).toBe(200);
+    expect((await test.call('GET', '/ns/mine/document/in_mine', undefined, keys[name])).status).toBe(200);
+  });
+
+  it.each<['POST' | 'DELETE', string, object | undefined]>([
+    ['POST', '/v3/documents', { content: 'x', containerTag: 'mine' }],
+    ['DELETE', '/v3/documents/in_mine', undefined],
+    ['POST', '/v3/documents/in_mine/retry', undefined],
+    ['POST', '/v3/connections/{own}/sync', {}],
+    ['POST', '/v3/connections/synthetic/import', { containerTags: ['mine'] }],
+  ])('does not write: %s %s', async (method, url, body) => {
+    const response = await test.call(method, url.replace('{own}', own.connection), body, keys[name]);
+    expect(response).toMatchObject({ status: 403, body: { error: 'This key may only read' } });
+  });
+
+  it('does not write any item of a batch', async () => {
+    const { body } = await test.call(
+      'POST',
+      '/v3/documents/batch',
+      { documents: ['x'], containerTag: 'mine' },
+      keys[name],
+    );
+    expect(body.results).toEqual([
+      { id: '', status: 'error', error: 'This key may only read', details: 'documents[0]' },
+    ]);
+  });
+});
+
+it('a full key that may only read does not change the organization', async () => {
+  expect((await test.call('POST', '/v3/auth/agent-key', { name: 'x' }, keys.readAll)).status).toBe(403);
+  expect((await test.call('DELETE', `/v3/connections/${own.connection}`, undefined, keys.readAll)).status).toBe(403);
+  expect((await test.call('GET', '/v3/status', undefined, keys.readAll)).status).toBe(200);
+});
+
+it('plural tags scope a write only where the operator allows it', async () => {
+  const lenient = await startTestApi({ config: { compat: ['plural-tags'] } });
+  const { body } = await lenient.call('POST', '/v3/documents', { content: 'x', containerTags: ['first', 'second'] });
+  expect((await lenient.call('GET', `/v3/documents/${body.id}`)).body.containerTags).toEqual(['first']);
+  await lenient.close();
+});

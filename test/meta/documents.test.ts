@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listFiles, projectFolder, readFile } from '../support/imports-of.ts';
+
+const documents = listFiles('*.md', 'docs/**/*.md', 'connectors/**/*.md');
+
+interface Link {
+  from: string;
+  target: string;
+  anchor: string | undefined;
+}
+
+/** Links to files of this repository. Code is no text, so links in it do not count. */
+function linksOf(path: string): Link[] {
+  const text = readFile(path)
+    .replaceAll(/^```[\s\S]*?^```/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code');
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1]!)
+    .filter((address) => !/^[a-z]+:/.test(address))
+    .map((address) => {
+      const [file, anchor] = address.split('#');
+      return { from: path, target: file === '' ? path : posix.join(posix.dirname(path), file!), anchor };
+    });
+}
+
+/** The anchors that GitHub makes of a document's headings. */
+function anchorsOf(path: string): string[] {
+  const headings = [...readFile(path).matchAll(/^#+ (.+)$/gm)].map((match) => match[1]!);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('documents', () => {
+  const links = documents.flatMap(linksOf);
+
+  it('are there', () => {
+    for (const path of ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs/architecture.md', 'docs/production.md']) {
+      expect(documents).toContain(path);
+    }
+    expect(links.length).toBeGreaterThan(20);
+  });
+
+  it('link to files that exist', () => {
+    expect(links.filter(({ target }) => !existsSync(posix.join(projectFolder, target)))).toEqual([]);
+  });
+
+  it('link to headings that exist', () => {
+    const anchored = links.filter(({ anchor, target }) => anchor !== undefined && target.endsWith('.md'));
+    expect(anchored.length).toBeGreaterThan(0);
+    expect(anchored.filter(({ anchor, target }) => !anchorsOf(target).includes(anchor!))).toEqual([]);
+  });
+
+  it('list every decision once, under its number', () => {
+    const decisions = listFiles('docs/decisions/0*.md').map((path) => posix.basename(path));
+    expect(decisions.length).toBeGreaterThan(6);
+    const listed = linksOf('docs/decisions/README.md').map(({ target }) => posix.basename(target));
+    expect(listed).toEqual(decisions);
+    expect(new Set(decisions.map((name) => name.slice(0, 4))).size).toBe(decisions.length);
+    for (const name of decisions) expect(readFile(`docs/decisions/${name}`)).toMatch(`# ${name.slice(0, 4)}: `);
+  });
+
+  it('have a page for each connector', () => {
+    const connectors = listFiles('connectors/*/index.ts').map((path) => posix.dirname(path));
+    expect(connectors.length).toBeGreaterThan(0);
+    for (const connector of connectors) {
+      expect(documents, connector).toContain(`${connector}/README.md`);
+      expect(readFile('README.md'), connector).toContain(`(${connector}/README.md)`);
+    }
+  });
+});

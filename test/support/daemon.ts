@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readDaemonFile } from '../../src/cli/daemon-file.ts';
+
+const launcher = join(import.meta.dirname, '../../bin/memoryd.js');
+
+export interface DaemonOptions {
+  /** Further options of `memoryd start`. */
+  args?: string[];
+  env?: Record<string, string>;
+  /** To start again on the data of a daemon before. Default: a new directory, removed by `stop`. */
+  dataDir?: string;
+}
+
+export interface Daemon {
+  /** Without a slash at the end. */
+  url: string;
+  /** A full key. */
+  key: string;
+  dataDir: string;
+  pid: number;
+  /** What it has printed so far, both streams. */
+  output(): string;
+  /** Stops it as an operator would; answers its exit code. The data directory is removed if it was made here. */
+  stop(): Promise<number | null>;
+  /** Ends it at once, as a crash would. The data directory stays. */
+  kill(): Promise<void>;
+}
+
+/** How long a start may take on a busy machine. */
+const patienceMs = 60_000;
+
+/** The real program in a process of its own. Resolves when it answers requests. */
+export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'memoryd-daemon-')));
+  const args = ['start', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])];
+  const child = spawn(process.execPath, [launcher, ...args], {
+    env: { PATH: process.env['PATH'], ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part.toString()));
+  const exited = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const removeData = async () => {
+    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+  };
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    child.kill(signal);
+    return exited;
+  }
+
+  try {
+    const { url, token } = await announcement(dataDir, child.pid!, () => child.exitCode !== null);
+    return {
+      url,
+      key: options.env?.['MEMORYD_API_KEY'] ?? token,
+      dataDir,
+      pid: child.pid!,
+      output: () => text,
+      async stop() {
+        const exitCode = await end('SIGTERM');
+        await removeData();
+        return exitCode;
+      },
+      async kill() {
+        await end('SIGKILL');
+      },
+    };
+  } catch (error) {
+    await end('SIGKILL');
+    await removeData();
+    throw new Error(`The daemon did not start. It printed:\n${text}`, { cause: error });
+  }
+}
+
+/** Waits for the file in which the daemon says where it listens. */
+async function announcement(dataDir: string, pid: number, hasEnded: () => boolean) {
+  for (let waitedMs = 0; waitedMs < patienceMs && !hasEnded(); waitedMs += 50) {
+    const file = await readDaemonFile(dataDir);
+    if (file?.pid === pid) return file;
+    await sleep(50);
+  }
+  throw new Error(hasEnded() ? 'It ended.' : `It was not ready within ${patienceMs} ms.`);
+}

@@ -1,0 +1,189 @@
+import { queryTerms, terms } from '../../src/engine/terms.ts';
+import type { SearchRequest } from '../../src/search/search.ts';
+import type { Filter, FilterCondition } from '../../src/store/filters.ts';
+import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory } from './search-world.ts';
+
+/**
+ * The ranking of docs/decisions/0011-search-scoring.md by brute force, without a database: it says
+ * what a search must find. Keywords (rule 5 there) are left out; the worlds it is used on have none.
+ */
+export interface Ranked {
+  id: string;
+  score: number;
+  similarity: number;
+}
+
+interface Item {
+  id: string;
+  cosine: number | null;
+  weight: number;
+  length: number;
+  counts: Map<string, number>;
+}
+
+export function rank(world: World, request: SearchRequest, vector: readonly number[], relatedAt: number): Ranked[] {
+  const items = visibleItems(world, request, vector);
+  const words = queryTerms(request.q);
+  const scoreOf = bm25(items, words);
+  const scored = items.map((item) => ({ ...item, bm25: scoreOf(item) }));
+  const byCosine = best(
+    scored.filter(({ cosine }) => cosine !== null),
+    ({ cosine }) => cosine!,
+  );
+  const byTerms = best(
+    scored.filter((item) => item.bm25 > 0),
+    (item) => item.bm25,
+  );
+  const pool = [...new Set([...byCosine, ...byTerms])];
+  const dense = minMax(pool.map(({ cosine }) => cosine));
+  const lexical = minMax(pool.map((item) => item.bm25));
+  const covered = coverage(items, words);
+  return pool
+    .map((item, index) => ({
+      id: item.id,
+      score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
+      similarity: item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt),
+    }))
+    .filter(({ similarity }) => similarity >= request.threshold)
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
+    .slice(0, request.limit);
+}
+
+function best<T extends { id: string }>(items: readonly T[], score: (item: T) => number): T[] {
+  return items.toSorted((a, b) => score(b) - score(a) || (a.id < b.id ? -1 : 1)).slice(0, 200);
+}
+
+export function minMax(values: readonly (number | null)[]): (number | null)[] {
+  const present = values.filter((value) => value !== null);
+  const low = Math.min(...present);
+  const high = Math.max(...present);
+  return values.map((value) => (value === null ? null : high > low ? (value - low) / (high - low) : 1));
+}
+
+export function calibrate(cosine: number, relatedAt: number): number {
+  const similarity =
+    cosine < relatedAt ? 0.6 * (cosine / relatedAt) : 0.6 + (0.4 * (cosine - relatedAt)) / (1 - relatedAt);
+  return Math.min(Math.max(similarity, 0), 1);
+}
+
+function bm25(items: readonly Item[], words: readonly string[]): (item: Item) => number {
+  const weights = weightsOf(items, words);
+  const average = Math.max(items.reduce((sum, { length }) => sum + length, 0) / Math.max(items.length, 1), 1);
+  return (item) => {
+    let score = 0;
+    for (const [index, word] of words.entries()) {
+      const count = item.counts.get(word) ?? 0;
+      score += (weights[index]! * count * 2.5) / (count + 1.5 * (0.6 + (0.4 * item.length) / average));
+    }
+    return score;
+  };
+}
+
+function coverage(items: readonly Item[], words: readonly string[]): (item: Item) => number {
+  const weights = weightsOf(items, words);
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  return (item) =>
+    weights.reduce((sum, weight, index) => sum + (item.counts.has(words[index]!) ? weight : 0), 0) / (whole || 1);
+}
+
+function weightsOf(items: readonly Item[], words: readonly string[]): number[] {
+  return words.map((word) => {
+    const holding = items.filter(({ counts }) => counts.has(word)).length;
+    return Math.log(1 + (items.length - holding + 0.5) / (holding + 0.5));
+  });
+}
+
+// ---- What is visible
+
+export function visibleItems(world: World, request: SearchRequest, vector: readonly number[]): Item[] {
+  const inScope = ({ containerTag }: { containerTag: string }) =>
+    request.scope.containerTags === null || request.scope.containerTags.includes(containerTag);
+  const documents = world.documents.filter((each) => inScope(each) && !each.deleted);
+  const chunks =
+    request.mode === 'memories' ? [] : documents.filter((each) => fits(world, each, request, each.metadata ?? {}));
+  const memories =
+    request.mode === 'documents'
+      ? []
+      : (world.memories ?? []).filter((each) => inScope(each) && remembered(world, each, request));
+  return [
+    ...chunks.flatMap((document) =>
+      document.chunks.map((chunk) => itemOf(chunk, `${chunk.context ?? ''} ${chunk.text}`, vector, 1)),
+    ),
+    ...memories.map((each) => itemOf(each, each.text, vector, each.inference ? 0.9 : 1)),
+  ];
+}
+
+function itemOf(
+  item: { id: string; vector: readonly number[] | null; model?: string },
+  text: string,
+  vector: readonly number[],
+  weight: number,
+): Item {
+  const found = terms(text);
+  const comparable = item.vector !== null && (item.model ?? worldModel) === worldModel;
+  return {
+    id: item.id,
+    cosine: comparable ? cosineOf(item.vector!, vector) : null,
+    weight,
+    length: found.total,
+    counts: new Map(found.terms.map((term, index) => [term, found.counts[index]!])),
+  };
+}
+
+function cosineOf(a: readonly number[], b: readonly number[]): number | null {
+  const dot = a.reduce((sum, value, index) => sum + value * b[index]!, 0);
+  const norms = a.reduce((sum, value) => sum + value * value, 0) * b.reduce((sum, value) => sum + value * value, 0);
+  return norms === 0 ? null : dot / Math.sqrt(norms);
+}
+
+function fits(
+  world: World,
+  document: WorldDocument,
+  request: SearchRequest,
+  metadata: Record<string, unknown>,
+): boolean {
+  if (request.docId !== undefined && !namedBy(world, request).includes(document.id)) return false;
+  if (request.filepath?.endsWith('/') && !document.filepath?.startsWith(request.filepath)) return false;
+  if (request.filepath !== undefined && !request.filepath.endsWith('/') && document.filepath !== request.filepath)
+    return false;
+  return request.filters === undefined || passes(request.filters, metadata);
+}
+
+function namedBy(world: World, { docId, scope }: SearchRequest): string[] {
+  const visible = world.documents.filter(
+    (each) => !each.deleted && (scope.containerTags === null || scope.containerTags.includes(each.containerTag)),
+  );
+  const byId = visible.filter(({ id }) => id === docId);
+  return (byId.length > 0 ? byId : visible.filter(({ customId }) => customId === docId)).map(({ id }) => id);
+}
+
+function remembered(world: World, memory: WorldMemory, request: SearchRequest): boolean {
+  if (memory.latest === false) return false;
+  const current = !memory.forgotten && (memory.forgetAfter === undefined || memory.forgetAfter > worldTime);
+  if (!current && request.includeForgotten !== true) return false;
+  if ((memory.sources ?? []).length === 0) {
+    if (request.docId !== undefined || request.filepath !== undefined) return false;
+    return request.filters === undefined || passes(request.filters, memory.metadata ?? {});
+  }
+  return memory.sources!.some((id) => {
+    const document = world.documents.find((each) => each.id === id)!;
+    return !document.deleted && fits(world, document, request, { ...document.metadata, ...memory.metadata });
+  });
+}
+
+/** Filters on the few types of value that the worlds have. */
+function passes(filter: Filter, metadata: Record<string, unknown>): boolean {
+  if ('and' in filter) return filter.and.every((part) => passes(part, metadata));
+  if ('or' in filter) return filter.or.some((part) => passes(part, metadata));
+  return conditionPasses(filter, metadata[filter.key]);
+}
+
+function conditionPasses(condition: FilterCondition, stored: unknown): boolean {
+  if (condition.filterType !== 'numeric') {
+    const equal = [stored].flat().some((value) => value !== undefined && String(value) === String(condition.value));
+    return condition.negate ? !equal : equal;
+  }
+  if (typeof stored !== 'number') return false;
+  const less = stored < Number(condition.value);
+  return condition.negate ? !less : less;
+}

@@ -1,0 +1,199 @@
+import { terms } from '../../src/engine/terms.ts';
+import type { Embedder } from '../../src/models/embedder.ts';
+import type { Database } from '../../src/store/database.ts';
+import { rowSet } from '../../src/store/row-set.ts';
+import { sql } from '../../src/store/sql.ts';
+
+/** What a search test stores, as plain values; everything left out has a harmless default. */
+export interface World {
+  documents: WorldDocument[];
+  memories?: WorldMemory[];
+}
+
+export interface WorldDocument {
+  id: string;
+  containerTag: string;
+  customId?: string;
+  filepath?: string;
+  metadata?: Record<string, unknown>;
+  deleted?: boolean;
+  title?: string;
+  summary?: string;
+  status?: string;
+  chunks: WorldChunk[];
+}
+
+export interface WorldChunk {
+  id: string;
+  text: string;
+  context?: string;
+  /** Null: not embedded by any model. */
+  vector: readonly number[] | null;
+  model?: string;
+}
+
+export interface WorldMemory {
+  id: string;
+  containerTag: string;
+  text: string;
+  vector: readonly number[] | null;
+  model?: string;
+  metadata?: Record<string, unknown>;
+  /** Ids of documents. */
+  sources?: string[];
+  latest?: boolean;
+  forgotten?: boolean;
+  forgetAfter?: Date;
+  inference?: boolean;
+  version?: number;
+  rootMemoryId?: string;
+}
+
+export const worldTime = new Date('2026-03-01T09:00:00.000Z');
+export const worldModel = 'hand-made';
+
+export async function storeWorld(database: Database, world: World): Promise<void> {
+  await database.transaction(async (tx) => {
+    const documents = rowSet(
+      'r',
+      {
+        id: 'text',
+        container_tag: 'text',
+        custom_id: 'text',
+        filepath: 'text',
+        metadata: 'jsonb',
+        deleted_at: 'timestamptz',
+        title: 'text',
+        summary: 'text',
+        status: 'text',
+      },
+      world.documents.map((each) => ({
+        id: each.id,
+        container_tag: each.containerTag,
+        custom_id: each.customId ?? null,
+        filepath: each.filepath ?? null,
+        metadata: each.metadata ?? {},
+        deleted_at: each.deleted ? worldTime : null,
+        title: each.title ?? null,
+        summary: each.summary ?? null,
+        status: each.status ?? 'done',
+      })),
+    );
+    await tx.execute(sql`
+      insert into documents (${documents.names}, type, content_hash, created_at, updated_at)
+      select ${documents.select}, 'text', r.id, ${worldTime}::timestamptz, ${worldTime}::timestamptz
+      from ${documents.from}`);
+    const chunks = rowSet('r', chunkColumns, world.documents.flatMap(chunkRows));
+    await tx.execute(sql`
+      insert into chunks (${chunks.names}, token_count, content_hash, created_at)
+      select ${chunks.select}, 1, r.id, ${worldTime}::timestamptz from ${chunks.from}`);
+    await storeMemories(tx, world.memories ?? []);
+  });
+}
+
+const chunkColumns = {
+  id: 'text',
+  document_id: 'text',
+  container_tag: 'text',
+  position: 'integer',
+  content: 'text',
+  context: 'text',
+  embedding: 'vector',
+  embedding_model: 'text',
+  terms: 'text[]',
+  term_counts: 'smallint[]',
+  term_total: 'integer',
+} as const;
+
+function chunkRows(document: WorldDocument) {
+  return document.chunks.map((chunk, position) => ({
+    id: chunk.id,
+    document_id: document.id,
+    container_tag: document.containerTag,
+    position,
+    content: chunk.text,
+    context: chunk.context ?? null,
+    ...indexed(chunk, [chunk.context ?? '', chunk.text].join(' ')),
+  }));
+}
+
+function indexed(item: Pick<WorldChunk, 'vector' | 'model'>, text: string) {
+  const { terms: words, counts, total } = terms(text);
+  return {
+    embedding: item.vector,
+    embedding_model: item.vector === null ? null : (item.model ?? worldModel),
+    terms: words,
+    term_counts: counts,
+    term_total: total,
+  };
+}
+
+async function storeMemories(tx: Pick<Database, 'execute'>, memories: readonly WorldMemory[]): Promise<void> {
+  const set = rowSet(
+    'r',
+    {
+      id: 'text',
+      container_tag: 'text',
+      memory: 'text',
+      metadata: 'jsonb',
+      is_latest: 'boolean',
+      is_forgotten: 'boolean',
+      forget_after: 'timestamptz',
+      is_inference: 'boolean',
+      version: 'integer',
+      root_memory_id: 'text',
+      embedding: 'vector',
+      embedding_model: 'text',
+      terms: 'text[]',
+      term_counts: 'smallint[]',
+      term_total: 'integer',
+    },
+    memories.map((each) => ({
+      id: each.id,
+      container_tag: each.containerTag,
+      memory: each.text,
+      metadata: each.metadata ?? null,
+      is_latest: each.latest ?? true,
+      is_forgotten: each.forgotten ?? false,
+      forget_after: each.forgetAfter ?? null,
+      is_inference: each.inference ?? false,
+      version: each.version ?? 1,
+      root_memory_id: each.rootMemoryId ?? null,
+      ...indexed(each, each.text),
+    })),
+  );
+  await tx.execute(sql`
+    insert into memories (${set.names}, content_hash, created_at, updated_at)
+    select ${set.select}, r.id, ${worldTime}::timestamptz, ${worldTime}::timestamptz from ${set.from}`);
+  const sources = rowSet(
+    'r',
+    { memory_id: 'text', document_id: 'text' },
+    memories.flatMap((each) => (each.sources ?? []).map((document_id) => ({ memory_id: each.id, document_id }))),
+  );
+  await tx.execute(sql`
+    insert into memory_sources (${sources.names}, created_at)
+    select ${sources.select}, ${worldTime}::timestamptz from ${sources.from}`);
+}
+
+export async function emptyWorld(database: Database): Promise<void> {
+  await database.script('truncate documents, memories cascade');
+}
+
+/** A model that knows the vectors of some queries; of every other text it gives the first axis. */
+export function createTableEmbedder(
+  vectors: Record<string, readonly number[]>,
+  options: { dimensions: number; relatedAt?: number },
+): Embedder {
+  const axis = Array.from({ length: options.dimensions }, (_, index) => (index === 0 ? 1 : 0));
+  return {
+    id: worldModel,
+    dimensions: options.dimensions,
+    maxTokens: 256,
+    maxInputs: 100,
+    relatedAt: options.relatedAt ?? 0.5,
+    embed: async (texts: readonly string[]) => texts.map((text) => Float32Array.from(vectors[text] ?? axis)),
+    countTokens: (text: string) => text.length,
+    verify: async () => ({ id: worldModel, runtime: 'table', ok: true, checks: [] }),
+    close: async () => {},
+  } as Embedder;
+}

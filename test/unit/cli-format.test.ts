@@ -1,0 +1,345 @@
+import { describe, expect, test } from 'vitest';
+import type { ConnectionAnswer, SearchHit } from '../../src/cli/client.ts';
+import { connectionTable } from '../../src/cli/connections.ts';
+import { readableLogLine } from '../../src/cli/log-line.ts';
+import {
+  createRateMeter,
+  isFinished,
+  progressLine,
+  progressSummary,
+  type ProgressView,
+} from '../../src/cli/progress.ts';
+import { formatSearch } from '../../src/cli/search-format.ts';
+import { matcher, queryWords, snippet } from '../../src/cli/snippet.ts';
+import { formatStatus } from '../../src/cli/status.ts';
+import { createStatusLine } from '../../src/cli/status-line.ts';
+import { counted, displayWidth, duration, localTime, oneLine, table, truncate, wrap } from '../../src/cli/text.ts';
+import { welcome } from '../../src/cli/welcome.ts';
+import { createScreen } from '../support/command-line.ts';
+
+describe('text', () => {
+  test('of documents cannot steer the terminal', () => {
+    const hostile = 'a\u001b[31mred\u001b[0m\u001b]0;title\u0007 b\r\nc\td\u0000\u0008\u009b2J\u202e!';
+    expect(oneLine(hostile)).toMatch(/^ared b c d[2J]*!$/);
+    expect(oneLine(hostile)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+  });
+
+  test.each([
+    ['abc', 3],
+    ['日本語', 6],
+    ['e\u0301', 1],
+    ['👍', 2],
+    ['', 0],
+  ])('%j is %i columns wide', (text, width) => {
+    expect(displayWidth(text)).toBe(width);
+  });
+
+  test.each([
+    ['short', 10, 'short'],
+    ['exactly ten', 11, 'exactly ten'],
+    ['a little too long', 10, 'a little…'],
+    ['日本語日本語', 7, '日本語…'],
+  ])('%j is cut to %i columns', (text, columns, cut) => {
+    expect(truncate(text, columns)).toBe(cut);
+    expect(displayWidth(truncate(text, columns))).toBeLessThanOrEqual(columns);
+  });
+
+  test('is wrapped at spaces, and inside words that are too long', () => {
+    expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
+    expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl']);
+    expect(wrap('日本語日本語', 5)).toEqual(['日本', '語日', '本語']);
+    expect(wrap('', 5)).toEqual([]);
+  });
+
+  test('in tables stands in columns', () => {
+    expect(
+      table(
+        ['A', 'LONG'],
+        [
+          ['日本', 'x'],
+          ['b', 'y\u001b[2J'],
+        ],
+        80,
+      ),
+    ).toEqual(['A     LONG', '日本  x', 'b     y']);
+    expect(table(['A'], [['x'.repeat(90)]], 50)[1]).toHaveLength(50);
+  });
+
+  test.each([
+    [900, '1 s'],
+    [59_400, '59 s'],
+    [60_000, '1 min'],
+    [3_599_000, '1 h'],
+    [7_500_000, '2 h 5 min'],
+    [90_000_000, '1 d 1 h'],
+    [-5, '0 s'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  test('of times and counts', () => {
+    expect(localTime('2026-03-01T09:30:00.000Z')).toMatch(/^2026-0[23]-\d\d \d\d:[03]0$/);
+    expect(localTime(null)).toBe('-');
+    expect(localTime('nonsense')).toBe('-');
+    expect(counted(1, 'document')).toBe('1 document');
+    expect(counted(1200, 'document')).toBe('1,200 documents');
+  });
+});
+
+describe('snippet', () => {
+  const filler = 'Lorem ipsum dolor sit amet consectetur. '.repeat(30);
+
+  test('words that say nothing are not looked for', () => {
+    expect(queryWords('How does Mira like to get the updates?')).toEqual(['mira', 'like', 'get', 'updat']);
+    expect(queryWords('鍵')).toEqual(['鍵']);
+    expect(matcher(queryWords('how does the'))).toBeNull();
+  });
+
+  test.each([
+    ['rotating keys', 'Keys are rotated; donkeys are not.', ['Keys', 'rotated']],
+    ['update', 'updates and Updated, but no backdate', ['updates', 'Updated']],
+    ['鍵', '毎月鍵を交換', ['鍵']],
+    ['c++ (new)', 'a new day', ['new']],
+  ])('%j marks in %j %j', (query, text, marked) => {
+    expect(text.match(matcher(queryWords(query))!)).toEqual(marked);
+  });
+
+  test('shows the place with the most different words', () => {
+    const text = `${filler}keys keys keys. ${filler}Rotate the signing keys monthly. ${filler}`;
+    const lines = snippet(text, queryWords('rotate signing keys'), { columns: 60, lines: 3 });
+    expect(lines).toHaveLength(3);
+    expect(lines.join(' ')).toContain('Rotate the signing keys');
+    expect(lines[0]!.startsWith('…')).toBe(true);
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(60);
+  });
+
+  test('begins at the start when the match is there, and is whole when it is short', () => {
+    expect(snippet(`Rotate keys. ${filler}`, ['rotat'], { columns: 60, lines: 2 })[0]).toMatch(/^Rotate keys\. Lorem/);
+    expect(snippet('Short\ntext', ['none'], { columns: 60, lines: 2 })).toEqual(['Short text']);
+    expect(snippet(filler, [], { columns: 60, lines: 2 }).at(-1)).toMatch(/…$/);
+  });
+});
+
+describe('search results', () => {
+  const hit = (fields: Partial<SearchHit>): SearchHit => ({
+    id: 'chunk-1',
+    similarity: 0.874,
+    metadata: null,
+    updatedAt: '2026-03-01T09:30:00.000Z',
+    ...fields,
+  });
+  const results = [
+    hit({
+      chunk: 'Keys are rotated every month.',
+      filepath: 'ops/keys.md',
+      documents: [{ id: 'd1', title: 'Key\u001b[2J rotation' }],
+    }),
+    hit({ memory: 'Mira rotates the keys', similarity: 0.6 }),
+    hit({ chunk: 'Nothing to mark', similarity: 0.5, filepath: 'ops/other.md' }),
+  ];
+
+  test('show rank, similarity, title, path and text', () => {
+    const lines = formatSearch({ results, total: 3, timing: 5 }, 'who rotates keys', createScreen());
+    expect(lines).toEqual([
+      '1.  0.87  Key rotation',
+      '    ops/keys.md',
+      '    Keys are rotated every month.',
+      '',
+      '2.  0.60  Memory',
+      '    Mira rotates the keys',
+      '',
+      '3.  0.50  ops/other.md',
+      '    Nothing to mark',
+    ]);
+  });
+
+  test('mark the words of the query when colours are wanted', () => {
+    const lines = formatSearch({ results, total: 3, timing: 5 }, 'rotates', createScreen({ color: true }));
+    expect(lines[2]).toMatch(/Keys are \u001b\[1m\u001b\[33mrotated\u001b\[\d+m\u001b\[\d+m every month\./);
+  });
+
+  test('fit the terminal', () => {
+    const long = hit({
+      chunk: 'word '.repeat(200),
+      filepath: 'x'.repeat(99),
+      documents: [{ id: 'd', title: 't'.repeat(99) }],
+    });
+    for (const columns of [40, 60, 200]) {
+      const lines = formatSearch({ results: [long], total: 1, timing: 1 }, 'word', createScreen({ columns }));
+      expect(lines).toHaveLength(5);
+      for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(Math.min(columns, 110));
+    }
+  });
+});
+
+describe('progress', () => {
+  type Run = NonNullable<ProgressView['run']>;
+  const view = ({
+    run,
+    ...fields
+  }: Partial<Omit<ProgressView, 'run'>> & { run?: Partial<Run> } = {}): ProgressView => ({
+    items: { pending: 30, failed: 1 },
+    documents: { waiting: 2, done: 280, failed: 1 },
+    heldDeletes: 0,
+    ...fields,
+    run: { id: 'R2', status: 'running', itemsSeen: 1312, itemsTotal: 1312, error: null, ...run },
+  });
+
+  test('is seen, done, failed, rate and time left', () => {
+    expect(progressLine(view(), 16)).toBe('1,312 seen, 280 done, 2 failed, 16/s, 2 s left');
+    expect(progressLine(view(), 1.25)).toBe('1,312 seen, 280 done, 2 failed, 1.3/s, 26 s left');
+    expect(progressLine(view(), null)).toBe('1,312 seen, 280 done, 2 failed');
+    expect(progressLine(view(), 0)).toBe('1,312 seen, 280 done, 2 failed, 0.0/s');
+  });
+
+  test('tells no time while nobody knows how much there is', () => {
+    expect(progressLine(view({ run: { itemsTotal: null } }), 16)).not.toContain('left');
+    expect(progressLine(view({ run: { itemsTotal: null, status: 'completed' } }), 16)).toContain('left');
+    expect(progressLine({ ...view(), run: null }, null)).toBe('0 seen, 280 done, 2 failed');
+  });
+
+  test('is over when the run ended and its documents can be found', () => {
+    const none = { waiting: 0, done: 1, failed: 0 };
+    expect(isFinished(view({ documents: none }))).toBe(false);
+    expect(isFinished({ ...view({ documents: none }), run: null })).toBe(false);
+    expect(isFinished(view({ run: { status: 'completed' } }))).toBe(false);
+    expect(isFinished(view({ run: { status: 'completed' }, documents: none }))).toBe(true);
+    expect(isFinished(view({ run: { status: 'completed' }, documents: none }), 'R2')).toBe(true);
+    expect(isFinished(view({ run: { status: 'completed' }, documents: none }), 'R3')).toBe(false);
+    expect(isFinished(view({ run: { status: 'failed' } }))).toBe(true);
+  });
+
+  test('ends in a summary that names what is left', () => {
+    expect(progressSummary(view({ items: { pending: 0, failed: 0 } }), 38_000)).toEqual([
+      '1,312 seen, 280 done, 1 failed in 38 s',
+    ]);
+    expect(progressSummary(view({ run: { error: 'folder is gone' }, heldDeletes: 3 }), 1000)).toEqual([
+      '1,312 seen, 280 done, 2 failed in 1 s',
+      'The sync ended early: folder is gone',
+      '30 items will be tried again by itself.',
+      '3 deletions held back: the source shows far fewer items than before.',
+    ]);
+  });
+
+  test('measures the rate over the last 15 seconds', () => {
+    const rate = createRateMeter();
+    expect(rate(100, 0)).toBeNull();
+    expect(rate(110, 1000)).toBe(10);
+    expect(rate(110, 10_000)).toBe(1);
+    expect(rate(170, 16_500)).toBeCloseTo(60 / 6.5);
+    expect(rate(0, 17_000)).toBe(0);
+  });
+});
+
+describe('the line at the bottom', () => {
+  test('is written over in a terminal, and other text stands above it', () => {
+    const screen = createScreen({ isTTY: true, columns: 10 });
+    const line = createStatusLine(screen);
+    line.above('log 0\n');
+    line.show('1 of 2');
+    line.above('log 1\n');
+    line.show('a line too long for it');
+    line.clear();
+    line.clear();
+    const erase = '\r\u001b[2K';
+    expect(screen.text()).toBe(`log 0\n1 of 2${erase}log 1\n1 of 2${erase}a line t…${erase}`);
+  });
+
+  test('is plain lines elsewhere', () => {
+    const screen = createScreen({ columns: 10 });
+    const line = createStatusLine(screen);
+    line.show('a line too long for it');
+    line.above('log\n');
+    line.clear();
+    expect(screen.text()).toBe('a line too long for it\nlog\n');
+  });
+});
+
+test('log lines are readable in a terminal', () => {
+  const entry = { level: 40, time: '2026-03-01T09:30:05.000Z', msg: 'sync failed', items: 3, path: './a b', tag: 'x' };
+  expect(readableLogLine(JSON.stringify(entry))).toMatch(
+    /^\d\d:\d\d:05 warn {2}sync failed {2}items=3 {2}path="\.\/a b" {2}tag=x\n$/,
+  );
+  const err = { message: 'no space', stack: 'Error: no space\n    at x' };
+  expect(readableLogLine(JSON.stringify({ level: 50, time: entry.time, msg: 'stopped', err }))).toMatch(
+    / error stopped {2}err="no space"\nError: no space\n {4}at x\n$/,
+  );
+  expect(readableLogLine('not JSON\n')).toBe('not JSON\n');
+});
+
+describe('welcome', () => {
+  const introduction = {
+    version: '1.2.3',
+    role: 'all',
+    url: 'http://127.0.0.1:6767',
+    firstKey: 'sm_new',
+    storage: '/data',
+    screen: createScreen(),
+  } as const;
+
+  test('shows a new key once, and what to do with it', () => {
+    const text = welcome(introduction).join('\n');
+    expect(text).toContain('memoryd 1.2.3 runs at http://127.0.0.1:6767\nData: /data\n');
+    expect(text).toContain('API key (shown only this once, keep it):\n  sm_new\n');
+    expect(text).toContain("curl http://127.0.0.1:6767/v4/search -H 'Authorization: Bearer sm_new'");
+    expect(text).toContain('npx memoryd search "');
+    expect(text).toContain("new Supermemory({ baseURL: 'http://127.0.0.1:6767', apiKey: 'sm_new' })");
+  });
+
+  test('is short at later starts and for processes without the API', () => {
+    expect(welcome({ ...introduction, firstKey: null })).toEqual([
+      'memoryd 1.2.3 runs at http://127.0.0.1:6767',
+      'Data: /data',
+      '',
+      'Press Ctrl-C to stop.',
+    ]);
+    expect(welcome({ ...introduction, role: 'worker' })).toEqual(['memoryd 1.2.3 runs as worker. Data: /data']);
+  });
+});
+
+describe('status', () => {
+  const connection: ConnectionAnswer = {
+    id: 'nTPkyRFA6CAFjF1YveCHK1',
+    provider: 'folder',
+    createdAt: '2026-03-01T09:00:00.000Z',
+    status: 'active',
+    containerTag: 'handbook',
+    metadata: { path: '/srv/notes' },
+    documentCount: 118,
+    lastSyncRun: { status: 'completed', completedAt: null },
+  };
+
+  test('counts what is on its way as waiting', () => {
+    const status = {
+      version: '1.2.3',
+      uptimeMs: 3_600_000,
+      role: 'all',
+      storage: { engine: 'pglite', dataDir: '/data' },
+      queue: { kind: 'in-process' },
+      embedder: { id: 'minilm-l6-v2', runtime: 'onnxruntime-node', state: 'ready' },
+      documents: { queued: 2, embedding: 1, done: 117, failed: 1 },
+    };
+    expect(formatStatus(status, [], 'http://127.0.0.1:6767', createScreen())).toEqual([
+      'memoryd 1.2.3 at http://127.0.0.1:6767, up for 1 h',
+      'storage    pglite in /data',
+      'queue      in-process, role all',
+      'model      minilm-l6-v2 on onnxruntime-node, ready',
+      'documents  117 done, 3 waiting, 1 failed',
+      '',
+      'Nothing is connected.',
+    ]);
+  });
+
+  test('shows each connection, and why one needs a person', () => {
+    const paused = { ...connection, status: 'needs_reauth', statusReason: 'The token was revoked.' } as const;
+    const running = { ...connection, lastSyncRun: { status: 'running' } } as const;
+    const failed = { ...connection, lastSyncRun: { status: 'failed' } } as const;
+    const lines = connectionTable([connection, paused, running, failed], 120);
+    expect(lines[0]).toMatch(/^ID +PROVIDER +TAG +STATE +DOCUMENTS +LAST SYNC +TARGET$/);
+    const states = ['active', 'needs_reauth', 'syncing', 'sync failed'];
+    for (const [index, state] of states.entries()) {
+      expect(lines[index + 1]).toMatch(new RegExp(`folder +handbook +${state} +118 +- +/srv/notes$`));
+    }
+    expect(lines.slice(5)).toEqual(['', 'ID                      REASON', `${connection.id}  The token was revoked.`]);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { useCliFixture } from '../support/cli-fixture.ts';
+
+const cli = useCliFixture();
+
+describe('commands without a daemon', () => {
+  test('config shows every value, where it comes from, and no secret', async () => {
+    const env = { MEMORYD_API_KEY: 'sm_canary_key', DATABASE_URL: 'postgresql://u:canary@db/x', PORT: '8080' };
+    const result = await cli.run(['config'], { env });
+    expect(result.stdout).toMatch(/^port +8080 +environment variable PORT$/m);
+    expect(result.stdout).toMatch(/^apiKey +\*{8} +environment variable MEMORYD_API_KEY$/m);
+    expect(result.stdout).toMatch(/^host +127\.0\.0\.1$/m);
+    const json = await cli.run(['config', '--json'], { env });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      file: null,
+      settings: { port: { value: 8080, source: 'environment variable PORT' }, databaseUrl: { value: '********' } },
+    });
+    expect(result.stdout + json.stdout).not.toContain('canary');
+  });
+
+  test('config tells every problem and answers 2', async () => {
+    const result = await cli.run(['config', '--json'], { env: { PORT: 'x', MEMORYD_ROLE: 'y', API_KEY: 'canary' } });
+    expect(result.exitCode).toBe(2);
+    expect(JSON.parse(result.stdout).error).toMatch(/^The configuration has 3 problems:/);
+    expect(result.stderr).toContain('`memoryd config` shows the effective values');
+    expect(result.stdout + result.stderr).not.toContain('canary');
+  });
+
+  const report = (ok: boolean) => ({
+    id: 'minilm-l6-v2',
+    runtime: 'onnxruntime-web',
+    ok,
+    checks: [
+      { name: 'vectors', ok, detail: 'cosine 0.9999' },
+      { name: 'order', ok: true, detail: '' },
+    ],
+  });
+  const embedder = (ok: boolean, closed: string[] = []) => ({
+    createEmbedder: async () => ({ verify: async () => report(ok), close: async () => void closed.push('closed') }),
+  });
+
+  test('models verify prints each check and lets the model go', async () => {
+    const closed: string[] = [];
+    const result = await cli.run(['models', 'verify'], { env: {}, ...embedder(true, closed) });
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(result.stdout).toBe('minilm-l6-v2 on onnxruntime-web\n  ok      vectors  cosine 0.9999\n  ok      order\n');
+    expect(closed).toEqual(['closed']);
+  });
+
+  test('models verify answers 1 when a check fails, with one JSON document', async () => {
+    const result = await cli.run(['models', 'verify', '--json'], { env: {}, ...embedder(false) });
+    expect(result.exitCode).toBe(1);
+    expect(JSON.parse(result.stdout)).toEqual(report(false));
+    expect(result.stderr).toContain('did not pass its test');
+  });
+
+  test('doctor checks each part; a daemon that does not run is no fault', async () => {
+    const good = await cli.run(['doctor', '--json'], { env: {}, ...embedder(true) });
+    expect(good.exitCode).toBe(0);
+    const findings: { name: string; ok: boolean; detail: string }[] = JSON.parse(good.stdout);
+    expect(findings.map(({ name }) => name)).toEqual(['node', 'configuration', 'data directory', 'model', 'daemon']);
+    expect(findings[2]!.detail).toMatch(/\.memoryd \(not made yet\), [\d.]+ GiB free$/);
+    expect(findings[3]!.detail).toBe('minilm-l6-v2 on onnxruntime-web');
+    expect(findings[4]!.detail).toMatch(/^No daemon runs/);
+    const bad = await cli.run(['doctor'], { env: { MEMORYD_DATA_DIR: '/proc/none' }, ...embedder(false) });
+    expect(bad.exitCode).toBe(1);
+    expect(bad.stdout).toMatch(/^failed {2}data directory/m);
+    expect(bad.stdout).toMatch(/^failed {2}model +vectors: cosine 0\.9999$/m);
+  });
+
+  test('an unforeseen error is a failure', async () => {
+    const createEmbedder = () => Promise.reject(new TypeError('broken'));
+    const result = await cli.run(['models', 'verify'], { env: {}, createEmbedder });
+    expect(result).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('TypeError: broken') });
+  });
+});

@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useCliFixture } from '../support/cli-fixture.ts';
+
+const cli = useCliFixture();
+
+describe('search', () => {
+  const answer = {
+    results: [
+      { id: 'c1', chunk: 'Keys are rotated.', similarity: 0.9, metadata: null, updatedAt: '', filepath: 'k.md' },
+    ],
+    total: 1,
+    timing: 7,
+  };
+
+  test('sends what the options say', async () => {
+    cli.api.on('POST /v4/search', () => answer);
+    const options = ['--tag', 'handbook', '--limit', '3', '--mode', 'documents', '--threshold', '0.2'];
+    const result = await cli.run(['search', 'rotate', 'keys', ...options]);
+    expect(result).toMatchObject({ exitCode: 0, stdout: '1.  0.90  k.md\n    Keys are rotated.\n' });
+    expect(result.stderr).toBe('\n1 result in 7 ms\n');
+    expect(cli.api.requests[0]!.body).toEqual({
+      q: 'rotate keys',
+      containerTag: 'handbook',
+      searchMode: 'documents',
+      threshold: 0.2,
+      limit: 3,
+      include: { documents: true },
+    });
+  });
+
+  test('searches everything without options', async () => {
+    cli.api.on('POST /v4/search', () => answer);
+    await cli.run(['search', 'keys']);
+    expect(cli.api.requests[0]!.body).toEqual({
+      q: 'keys',
+      searchMode: 'hybrid',
+      limit: 10,
+      include: { documents: true },
+    });
+  });
+
+  test('prints the daemon’s answer with --json, and nothing else', async () => {
+    cli.api.on('POST /v4/search', () => answer);
+    const { stdout, stderr } = await cli.run(['search', 'keys', '--json']);
+    expect(JSON.parse(stdout)).toEqual(answer);
+    expect(stderr).toBe('');
+  });
+
+  test('says what to do when nothing is found', async () => {
+    cli.api.on('POST /v4/search', () => ({ results: [], total: 0, timing: 1 }));
+    const loose = await cli.run(['search', 'keys', '--tag', 'handbook']);
+    expect(loose).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(loose.stderr).toMatch(/^Nothing found with the tag handbook\. Try `--threshold 0\.3`.*`memoryd status`/);
+    expect((await cli.run(['search', 'keys', '--threshold', '0'])).stderr).not.toContain('--threshold');
+  });
+});
+
+describe('add', () => {
+  beforeEach(() => {
+    cli.api.on('POST /v3/documents', () => ({ id: 'D1', status: 'queued' }));
+    cli.api.on('POST /v3/documents/file', () => ({ id: 'D2', status: 'queued' }));
+  });
+
+  test('takes a sentence, an address, the standard input and a file of text', async () => {
+    writeFileSync(join(cli.folder, 'note.md'), '# Nöte');
+    await cli.run(['add', 'Mira likes Thursdays', '--tag', 'user_mira', '--custom-id', 'k1', '--title', 'Days']);
+    await cli.run(['add', 'https://example.com/handbook']);
+    await cli.run(['add', '-'], { readInput: async () => 'piped' });
+    expect(await cli.run(['add', 'note.md'])).toMatchObject({ exitCode: 0, stdout: 'D1 queued\n' });
+    expect(cli.api.requests.map(({ body }) => body)).toEqual([
+      { content: 'Mira likes Thursdays', containerTag: 'user_mira', customId: 'k1', metadata: { title: 'Days' } },
+      { content: 'https://example.com/handbook' },
+      { content: 'piped' },
+      { content: '# Nöte', filepath: 'note.md' },
+    ]);
+  });
+
+  test('uploads other files', async () => {
+    writeFileSync(join(cli.folder, 'scan.pdf'), Buffer.from([0x25, 0x50, 0xff, 0x00]));
+    const result = await cli.run(['add', 'scan.pdf', '--title', 'Scan', '--tag', 'ops', '--json']);
+    expect(JSON.parse(result.stdout)).toEqual({ id: 'D2', status: 'queued' });
+    const [{ headers, text }] = cli.api.requests as [(typeof cli.api.requests)[0]];
+    expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(text).toContain('name="file"; filename="scan.pdf"');
+    expect(text).toMatch(/name="metadata"\r\n\r\n\{"title":"Scan"\}/);
+    expect(text).toMatch(/name="containerTag"\r\n\r\nops/);
+  });
+
+  test('a single word is taken for a mistyped path', async () => {
+    expect(await cli.run(['add', 'note.md'])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`There is no file ${cli.folder}/note.md.`),
+    });
+  });
+
+  test('--wait waits until it can be found, or failed', async () => {
+    const states = ['extracting', 'embedding', 'done', 'queued', 'failed'];
+    cli.api.on('GET /v3/documents/D1', () => ({ id: 'D1', title: null, status: states.shift()! }));
+    expect(await cli.run(['add', 'some text', '--wait'])).toMatchObject({ exitCode: 0, stdout: 'D1 done\n' });
+    expect(await cli.run(['add', 'some text', '--wait'])).toMatchObject({ exitCode: 1, stdout: 'D1 failed\n' });
+  });
+});
+
+describe('keys', () => {
+  const key = {
+    id: 'K1',
+    name: 'first key',
+    start: 'sm_abcde',
+    permission: 'write',
+    containerTags: [],
+    enabled: true,
+    createdAt: '2026-03-01T09:00:00.000Z',
+    lastUsedAt: null,
+    expiresAt: null,
+  };
+
+  test('are listed', async () => {
+    cli.api.on('GET /v3/auth/keys', () => ({
+      keys: [key, { ...key, id: 'K2', containerTags: ['a', 'b'], enabled: false }],
+    }));
+    const lines = (await cli.run(['keys', 'list'])).stdout.split('\n');
+    expect(lines[1]).toMatch(/^K1 +first key +sm_abcde… +write +all +- +-$/);
+    expect(lines[2]).toMatch(/^K2 +first key +sm_abcde… +write +a, b +disabled +-$/);
+    expect(JSON.parse((await cli.run(['keys', 'list', '--json'])).stdout)).toMatchObject([{ id: 'K1' }, { id: 'K2' }]);
+  });
+
+  test('are made for everything or for some containers; only the key is on stdout', async () => {
+    const made = { id: 'K3', name: 'backup', key: 'sm_new', permission: 'read' };
+    cli.api.on('POST /v3/auth/agent-key', () => made);
+    cli.api.on('POST /v3/auth/scoped-key', () => made);
+    const full = await cli.run(['keys', 'create']);
+    expect(full).toMatchObject({ exitCode: 0, stdout: 'sm_new\n' });
+    await cli.run(['keys', 'create', '--tag', 'a', '--tag', 'b', '--permission', 'read', '--expires-in-days', '30']);
+    expect(cli.api.requests.map(({ path, body }) => [path, body])).toEqual([
+      ['/v3/auth/agent-key', { name: 'command line', permission: 'write' }],
+      ['/v3/auth/scoped-key', { permission: 'read', containerTags: ['a', 'b'], expiresInDays: 30 }],
+    ]);
+  });
+
+  test('are revoked', async () => {
+    cli.api.on('DELETE /v3/auth/scoped-key/K1', () => ({ success: true, id: 'K1' }));
+    expect(await cli.run(['keys', 'revoke', 'K1'])).toMatchObject({ exitCode: 0, stdout: 'Revoked K1.\n' });
+  });
+});

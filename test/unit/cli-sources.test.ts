@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { connection, connections, folderId, imapId, otherId, progress, useCliFixture } from '../support/cli-fixture.ts';
+
+const cli = useCliFixture();
+
+describe('connections', () => {
+  test('lists them as a table or as JSON', async () => {
+    cli.api.on('POST /v3/connections/list', () => connections);
+    const { stdout } = await cli.run(['connections']);
+    expect(stdout.split('\n')[3]).toMatch(
+      new RegExp(`^${imapId} +imap +handbook +active +3 +- +mail\\.example\\.com$`),
+    );
+    expect(JSON.parse((await cli.run(['connections', '--json'])).stdout)).toEqual(connections);
+  });
+
+  test('says what to do when there are none', async () => {
+    cli.api.on('POST /v3/connections/list', () => []);
+    const none = await cli.run(['connections']);
+    expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('memoryd connect folder') });
+    expect((await cli.run(['connections', '--json'])).stdout).toBe('[]\n');
+  });
+});
+
+describe('acting on a connection', () => {
+  beforeEach(() => {
+    cli.api.on('POST /v3/connections/list', () => connections);
+    cli.api.on(`PATCH /v3/connections/${imapId}`, () => connections[2]!);
+    cli.api.on(`DELETE /v3/connections/${imapId}`, () => ({ id: imapId, provider: 'imap' }));
+  });
+
+  test.each([[imapId], ['ATbQ'], ['imap']])('%s names it', async (word) => {
+    expect(await cli.run(['pause', word])).toMatchObject({ exitCode: 0, stdout: `Paused imap ${imapId}.\n` });
+    expect(cli.api.requests[1]!.body).toEqual({ paused: true });
+    expect(await cli.run(['resume', word])).toMatchObject({ exitCode: 0, stdout: `Resumed imap ${imapId}.\n` });
+    expect(cli.api.requests[3]!.body).toEqual({ paused: false });
+  });
+
+  test.each([
+    ['folder', 'folder has 2 connections: name one by its id.'],
+    ['nTP', 'There is no connection nTP.'],
+    ['imop', 'There is no connection imop. Did you mean imap?'],
+  ])('%s does not name one', async (word, message) => {
+    for (const command of ['pause', 'resume', 'disconnect']) {
+      const result = await cli.run([command, word]);
+      expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
+    }
+    expect(cli.api.seen().filter((line) => !line.startsWith('POST'))).toEqual([]);
+  });
+
+  test('a beginning must be unique', async () => {
+    cli.api.on('POST /v3/connections/list', () => [connection({}), connection({ id: `${folderId.slice(0, -1)}9` })]);
+    expect((await cli.run(['pause', 'nTPk'])).stderr).toContain('nTPk is the beginning of 2 connections.');
+  });
+
+  test('disconnect deletes the documents unless they are to be kept', async () => {
+    const gone = await cli.run(['disconnect', 'imap']);
+    expect(gone.stdout).toBe(`Disconnected imap ${imapId}. Its documents are being deleted.\n`);
+    const kept = await cli.run(['disconnect', 'imap', '--keep-documents', '--json']);
+    expect(JSON.parse(kept.stdout)).toEqual({ id: imapId, provider: 'imap' });
+    expect(cli.api.seen().filter((line) => line.startsWith('DELETE'))).toEqual([
+      `DELETE /v3/connections/${imapId}?deleteDocuments=true`,
+      `DELETE /v3/connections/${imapId}?deleteDocuments=false`,
+    ]);
+  });
+});
+
+describe('sync', () => {
+  const started = (id: string, run: string) =>
+    cli.api.on(`POST /v3/connections/${id}/sync`, () => [202, { id: run, connectionId: id, status: 'running' }]);
+  const synced = () =>
+    cli.api.requests.filter(({ path }) => path.endsWith('/sync')).map(({ path, body }) => [path, body.mode]);
+  beforeEach(() => {
+    cli.api.on('POST /v3/connections/list', () => connections);
+    for (const { id } of connections) started(id, 'R1');
+  });
+
+  test('of one, of a provider, of all', async () => {
+    await cli.run(['sync', imapId, '--full']);
+    expect(synced()).toEqual([[`/v3/connections/${imapId}/sync`, 'full']]);
+    cli.api.requests.length = 0;
+    await cli.run(['sync', 'folder']);
+    expect(synced().map(([, mode]) => mode)).toEqual(['incremental', 'incremental']);
+    cli.api.requests.length = 0;
+    await cli.run(['sync', '--all']);
+    expect(synced()).toHaveLength(3);
+  });
+
+  test('of the only connection needs no name', async () => {
+    cli.api.on('POST /v3/connections/list', () => [connection({})]);
+    const result = await cli.run(['sync', '--json']);
+    expect(JSON.parse(result.stdout)).toMatchObject([{ connectionId: folderId, run: { id: 'R1' } }]);
+    expect(result.stderr).toBe('folder /srv/notes: sync started.\n');
+  });
+
+  test.each([
+    [[], 'There are 3 connections.'],
+    [['folder', '--all'], 'Name a connection or say --all, not both.'],
+    [['gmail'], 'There is no connection gmail.'],
+  ])('%j is a usage error', async (args, message) => {
+    expect(await cli.run(['sync', ...args])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
+    expect(synced()).toEqual([]);
+  });
+
+  test('with nothing connected is a usage error', async () => {
+    cli.api.on('POST /v3/connections/list', () => []);
+    expect(await cli.run(['sync', '--all'])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('Nothing is'),
+    });
+  });
+
+  test('--wait waits for the run that was started, not for an earlier one', async () => {
+    const views = [progress('completed', 0, { id: 'R0' }), progress('running', 0)];
+    cli.api.on(`GET /v3/connections/${imapId}/progress`, () => views.shift() ?? progress('completed', 0));
+    const result = await cli.run(['sync', 'imap', '--wait', '--json']);
+    expect(JSON.parse(result.stdout)).toMatchObject([{ connectionId: imapId, progress: { run: { id: 'R1' } } }]);
+    expect(cli.api.seen().filter((line) => line.endsWith('/progress'))).toHaveLength(3);
+  });
+
+  test('one that runs already serves as well; one that cannot run does not keep the others', async () => {
+    const [first, second, third] = connections;
+    cli.api.on('POST /v3/connections/list', () => [first!, { ...second!, status: 'needs_reauth' }, third!]);
+    cli.api.on(`POST /v3/connections/${folderId}/sync`, () => [409, { error: 'A sync is running' }]);
+    cli.api.on(`POST /v3/connections/${otherId}/sync`, () => [409, { error: 'The connection is needs_reauth' }]);
+    const result = await cli.run(['sync', '--all', '--json']);
+    expect(result.exitCode).toBe(1);
+    expect(JSON.parse(result.stdout)).toMatchObject([{ connectionId: folderId, run: null }, { connectionId: imapId }]);
+    expect(result.stderr).toContain('folder /srv/notes: a sync is running already.');
+    expect(result.stderr).toContain('folder /srv/wiki: The connection is needs_reauth');
+    expect(result.stderr).toContain('1 connection cannot sync now.');
+  });
+});

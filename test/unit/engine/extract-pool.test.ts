@@ -1,0 +1,117 @@
+import { deflateSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { makePdf } from '../../../fixtures/make-documents.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { createExtractor, type Extractor, type ExtractorOptions } from '../../../src/engine/extract/extractor.ts';
+
+const opened: Extractor[] = [];
+const open = (options: Partial<ExtractorOptions>) => {
+  const extractor = createExtractor({ log: silentLogger, threads: 1, ...options });
+  opened.push(extractor);
+  return extractor;
+};
+afterEach(() => Promise.all(opened.splice(0).map((extractor) => extractor.close())));
+
+const pdf = { kind: 'file', bytes: makePdf('Plan', [['Rotate the signing key every 90 days.']]), name: 'a.pdf' } as const;
+/** Each `<` becomes an element of its own in the parser: takes many seconds. */
+const slow = { kind: 'html', text: `<html><body>${'<'.repeat(4_000_000)}` } as const;
+const failure = (reason: string, code = 'extract_failed') => ({ code, message: expect.stringContaining(reason) as string });
+
+/** A page whose packed content unpacks to 300 MiB of spaces. */
+function bomb(): Uint8Array {
+  const stream = deflateSync(Buffer.alloc(300 * 1024 * 1024, ' '), { level: 1 });
+  const head =
+    '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj ' +
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj ' +
+    `4 0 obj<</Filter/FlateDecode/Length ${stream.length}>>stream\n`;
+  return Buffer.concat([Buffer.from(head), stream, Buffer.from('\nendstream endobj\ntrailer<</Root 1 0 R>>')]);
+}
+
+describe('reading in threads', () => {
+  it('ends a document that takes too long, goes on with the next, and never blocks the caller', async () => {
+    const extractor = open({ timeoutMs: 4000, maxMemoryMb: 4096 });
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 10);
+    await expect(extractor.extract(slow)).rejects.toMatchObject(failure('took longer than 4 seconds'));
+    clearInterval(timer);
+    expect(ticks).toBeGreaterThan(50);
+    expect((await extractor.extract(pdf)).title).toBe('Plan');
+  }, 30_000);
+
+  it('ends a document that takes too much memory, inside or outside of the heap', async () => {
+    const extractor = open({ timeoutMs: 60_000, maxMemoryMb: 128 });
+    const hungry = [{ kind: 'file', bytes: bomb(), name: 'b.pdf' } as const, slow];
+    for (const input of hungry) {
+      await expect(extractor.extract(input)).rejects.toMatchObject(failure('took more than 128 MiB of memory'));
+    }
+    expect((await extractor.extract(pdf)).title).toBe('Plan');
+  }, 60_000);
+
+  it('reads several documents with few threads', async () => {
+    const extractor = open({ threads: 2 });
+    const titles = await Promise.all(Array.from({ length: 10 }, async () => (await extractor.extract(pdf)).title));
+    expect(titles).toEqual(Array.from({ length: 10 }, () => 'Plan'));
+  });
+
+  it('stops reading and waiting when the caller does not want it any more', async () => {
+    const extractor = open({});
+    const reading = new AbortController();
+    const waiting = new AbortController();
+    const first = extractor.extract(slow, { signal: reading.signal });
+    const second = extractor.extract(pdf, { signal: waiting.signal });
+    const third = extractor.extract(pdf);
+    waiting.abort(new Error('not this one'));
+    await expect(second).rejects.toThrow('not this one');
+    reading.abort(new Error('nor this'));
+    await expect(first).rejects.toThrow('nor this');
+    expect((await third).title).toBe('Plan');
+    await expect(extractor.extract(pdf, { signal: reading.signal })).rejects.toThrow('nor this');
+  });
+
+  it('fails what is under way, and all that follows, once it is closed', async () => {
+    const extractor = open({});
+    const under = [extractor.extract(slow), extractor.extract(pdf)];
+    const settled = Promise.allSettled(under);
+    await extractor.close();
+    for (const result of await settled) {
+      expect(result).toMatchObject({ status: 'rejected', reason: failure('shutting down', 'unavailable') });
+    }
+    await expect(extractor.extract(pdf)).rejects.toMatchObject(failure('shutting down', 'unavailable'));
+  });
+
+  it('hands over what a thread says of a document', async () => {
+    const extractor = open({});
+    const broken = { kind: 'file', bytes: Buffer.from('%PDF-1.7\nnothing'), name: 'a.pdf' } as const;
+    await expect(extractor.extract(broken)).rejects.toMatchObject({ ...failure('damaged'), shouldRetry: false });
+    const large = { ...pdf, maxTextBytes: 10 };
+    await expect(extractor.extract(large)).rejects.toMatchObject(failure('at most', 'too_large'));
+  });
+});
+
+describe('bodies', () => {
+  it('of each kind are read as what they are', async () => {
+    const extractor = open({});
+    const read = async (kind: 'text' | 'markdown' | 'html' | 'conversation', text: string) => {
+      const { format, type, text: canonical } = await extractor.extract({ kind, text });
+      return { format, type, canonical };
+    };
+    expect(await read('text', 'plain')).toEqual({ format: 'text', type: 'text', canonical: 'plain' });
+    expect(await read('text', '<!doctype html><p>page')).toEqual({ format: 'markdown', type: 'webpage', canonical: 'page' });
+    expect(await read('markdown', 'plain')).toEqual({ format: 'markdown', type: 'text', canonical: 'plain' });
+    expect(await read('html', '<b>bold</b>')).toEqual({ format: 'markdown', type: 'webpage', canonical: '**bold**' });
+    const turns = 'user: hello\nassistant: {"not": "json"}';
+    expect(await read('conversation', turns)).toEqual({ format: 'conversation', type: 'text', canonical: turns });
+  });
+
+  it('that are too large are refused before they are read', async () => {
+    const extractor = open({});
+    const text = { kind: 'text', text: 'x'.repeat(200), maxTextBytes: 100 } as const;
+    await expect(extractor.extract(text)).rejects.toMatchObject(failure('at most 1 KiB', 'too_large'));
+  });
+
+  it('of text that are large are read in a thread as well', async () => {
+    const extractor = open({});
+    const text = `# Title\n\n${'word '.repeat(100_000)}`;
+    expect(await extractor.extract({ kind: 'text', text })).toMatchObject({ text, title: 'Title', format: 'markdown' });
+  });
+});

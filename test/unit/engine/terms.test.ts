@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { queryTerms, terms } from '../../../src/engine/terms.ts';
+
+const counted = (text: string) => {
+  const found = terms(text);
+  return Object.fromEntries(found.terms.map((term, index) => [term, found.counts[index]]));
+};
+
+describe('terms', () => {
+  it('are stems in lower case, without stop words, with how often they stand there', () => {
+    expect(counted('Rotate the signing keys: the key rotation is due.')).toEqual({ rotat: 2, sign: 1, key: 2, due: 1 });
+    expect(terms('Rotate the signing keys').total).toBe(3);
+  });
+
+  it.each([
+    ['rotateSigningKey', ['rotatesigningkey', 'rotat', 'sign', 'key']],
+    ['parseHTTPHeader', ['parsehttphead', 'pars', 'http', 'header']],
+    ['snake_case__name', ['snake_case__name', 'snake', 'case', 'name']],
+    ['sign-in', ['sign-in', 'sign']],
+    ['src/config.yaml', ['src', 'config.yaml', 'config', 'yaml']],
+    ['v1.2.10', ['v1.2.10', 'v1', '2', '10']],
+    ['iPhones', ['iphon', 'phone']],
+    ['URLs', ['url']],
+    ['WP-220-0031', ['wp-220-0031', 'wp', '220', '0031']],
+    ['mira@fernhill.example', ['mira', 'fernhill.example', 'fernhil', 'exampl']],
+    ["the company's staff don’t", ['compani', 'staff', 'dont']],
+    ['19.99', ['19.99', '19', '99']],
+  ])('of %s are the whole and its parts', (text, expected) => {
+    expect(queryTerms(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['Müller', ['müller', 'muller']],
+    ['Straße', ['straße', 'strass']],
+    ['naïve café', ['naïve', 'naiv', 'café', 'cafe']],
+    ['Łódź', ['łódź', 'lodz']],
+    ['ﬁnance ＡＢＣ', ['financ', 'abc']],
+    ['Donau\u00addampf', ['donaudampf']],
+    ['Ёлка', ['ёлка', 'елка']],
+  ])('of %s are also there without diacritics', (text, expected) => {
+    expect(queryTerms(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['東京タワー', ['東京', '京タ', 'タワ', 'ワー']],
+    ['東京2024年', ['東京', '2024', '年']],
+    ['한국어 문장', ['한국', '국어', '문장']],
+    ['ภาษา', ['ภา', 'าษ', 'ษา']],
+    ['use 検索 here', ['use', '検索', 'here']],
+    ['𠮷野家', ['𠮷野', '野家']],
+  ])('of %s are pairs of characters', (text, expected) => {
+    expect(queryTerms(text)).toEqual(expected);
+  });
+
+  it('are stop words only when nothing else is there', () => {
+    expect(queryTerms('what is it')).toEqual(['what', 'is', 'it']);
+    expect(queryTerms('what is the key')).toEqual(['key']);
+    expect(terms('It is.')).toEqual({ terms: ['is', 'it'], counts: [1, 1], total: 2 });
+    expect(terms(' …!\n')).toEqual({ terms: [], counts: [], total: 0 });
+  });
+
+  it('have at most 40 characters, whole ones', () => {
+    expect(terms('x'.repeat(1_000_000))).toEqual({ terms: ['x'.repeat(40)], counts: [1], total: 1 });
+    expect(queryTerms(`a${'𝒳'.repeat(60)}`)[0]!.length).toBeLessThanOrEqual(40);
+    // A letter outside of the first plane that NFKC leaves as it is; its pair would be cut in the middle.
+    expect(queryTerms(`a${'𐐨'.repeat(60)}`)).toEqual([`a${'𐐨'.repeat(19)}`]);
+  });
+
+  it('are counted up to what a smallint holds', () => {
+    expect(terms('word '.repeat(40_000))).toEqual({ terms: ['word'], counts: [32_767], total: 32_767 });
+  });
+
+  it('are found again by a query that holds the same word, in any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        const found = terms(text);
+        const bytes = found.terms.map((term) => Buffer.from(term));
+        expect(bytes).toEqual([...bytes].sort(Buffer.compare));
+        expect(new Set(found.terms).size).toBe(found.terms.length);
+        expect(found.counts.reduce((sum, count) => sum + count, 0)).toBe(found.total);
+        expect([...queryTerms(text)].sort()).toEqual([...found.terms].sort());
+        for (const term of found.terms) {
+          expect(term.length).toBeGreaterThan(0);
+          expect(term.isWellFormed() && !term.includes('\0')).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it('of large hostile texts are found in a fair time', () => {
+    const texts = ['aB', 'a.', '東', "'’", 'a_', '\u0301', 'ä', '_'].map((part) => part.repeat(500_000));
+    for (const text of texts) {
+      const started = performance.now();
+      terms(text);
+      expect(performance.now() - started).toBeLessThan(4000);
+    }
+  });
+});
