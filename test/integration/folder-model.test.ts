@@ -13,13 +13,7 @@ import { createContext, createRoot, listAll } from './folder-fixture.ts';
  */
 let outer: string;
 let remove: () => Promise<void>;
-beforeAll(async () => {
-  const created = await createRoot();
-  remove = created.remove;
-  // Links lead two folders up at most: below these they cannot leave what is removed afterwards.
-  outer = join(created.root, 'above', 'above', 'above');
-  await mkdir(outer, { recursive: true });
-});
+beforeAll(async () => ({ root: outer, remove } = await createRoot()));
 afterAll(() => remove());
 
 const names = ['a', 'a-b', 'a.md', 'b', 'é.md', '😀', '\uff5e', '.hid', 'node_modules', 'x~', 'drafts'];
@@ -46,13 +40,20 @@ const config = fc.record(
   { requiredKeys: [] },
 ) as fc.Arbitrary<Partial<FolderConfig>>;
 
+/** Whether writing at a path stays inside the root, whatever links are on the way. */
+function staysInside(root: string, full: string): boolean {
+  const parent = dirname(full);
+  return existsSync(parent) ? `${realpathSync(parent)}${sep}`.startsWith(root + sep) : staysInside(root, parent);
+}
+
 /** Steps that the tree does not allow (a file where a folder should be) do nothing. */
 function apply(root: string, step: Step): void {
   const target = join(root, step.path);
+  if (!staysInside(root, target) || (step.do === 'move' && !staysInside(root, join(root, step.to)))) return;
   try {
     if (step.do === 'write') {
       mkdirSync(dirname(target), { recursive: true });
-      writeFileSync(target, step.text);
+      writeFileSync(target, step.text, { flag: existsSync(target) && !lstatSync(target).isFile() ? 'wx' : 'w' });
     } else if (step.do === 'mkdir') mkdirSync(target, { recursive: true });
     else if (step.do === 'move') renameSync(target, join(root, step.to));
     else if (step.do === 'delete') rmSync(target, { recursive: true });
@@ -121,7 +122,7 @@ let runs = 0;
 
 it('lists, looks up and fetches exactly what is there after any history', { timeout: 120_000 }, async () => {
   let listed = 0;
-  const history = fc.array(step, { minLength: 1, maxLength: 40 });
+  const history = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' });
   const losses = fc.infiniteStream(fc.boolean());
   await fc.assert(
     fc.asyncProperty(history, config, fc.integer({ min: 1, max: 7 }), losses, async (steps, rules, pageSize, lost) => {
@@ -141,7 +142,7 @@ it('lists, looks up and fetches exactly what is there after any history', { time
     }),
     { numRuns: 300 },
   );
-  expect(listed).toBeGreaterThan(500);
+  expect(listed).toBeGreaterThan(300);
 });
 
 /** Look-up and fetching draw the same line as the listing, for every path of the tree and beyond. */

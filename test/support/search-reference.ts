@@ -4,7 +4,7 @@ import type { Filter, FilterCondition } from '../../src/store/filters.ts';
 import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory } from './search-world.ts';
 
 /**
- * The ranking of docs/decisions/0011-search-scoring.md by brute force, without a database: it says
+ * The ranking of docs/decisions/0008-search-scoring.md by brute force, without a database: it says
  * what a search must find. Keywords (rule 5 there) are left out; the worlds it is used on have none.
  */
 export interface Ranked {

@@ -3,7 +3,7 @@ import { stem } from '../../../src/engine/stem.ts';
 
 /** Words with the stems that PostgreSQL's `english_stem` gives them. */
 const stems =
-  'connection:connect connected:connect adoption:adopt adopted:adopt rotate:rotat rotating:rotat rotations:rotat sessions:session ' +
+  'added:add egging:egg connection:connect connected:connect adoption:adopt adopted:adopt rotate:rotat rotating:rotat rotations:rotat sessions:session ' +
   'decision:decis running:run generously:generous generate:generat communication:communic communism:communism arsenal:arsenal ' +
   'skies:sky dying:die ugly:ugli early:earli singly:singl proceeding:proceed exceedingly:exceed succeed:succeed herring:herring ' +
   'inning:inning news:news atlas:atlas happily:happili happy:happi cry:cri say:say yes:yes youth:youth enjoyed:enjoy ties:tie ' +
