@@ -120,11 +120,12 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     },
   });
   const status = createStatus(options, parts);
+  const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
   const services: ApiServices = {
     documents: createDocuments({ database, clock, wake: (count) => waking.documents(count) }),
     search: createSearch({ database, embedder, clock, log }),
     connections,
-    keys: createKeys({ database, clock, log, organization, localToken }),
+    keys,
     containerTags: createContainerTags({ database, clock }),
     status,
   };
@@ -222,7 +223,7 @@ async function openDatabase({ config, clock, log }: AppOptions): Promise<Databas
 async function openQueue({ config, clock, log }: AppOptions): Promise<TaskQueue> {
   if (config.databaseUrl === undefined || config.redisUrl === undefined) return createInProcessQueue({ clock, log });
   const { openBullmqQueue } = await import('./queue/bullmq.ts');
-  return openBullmqQueue({ url: config.redisUrl, clock, log });
+  return openBullmqQueue({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
 }
 
 /** The embedded database has one process at a time, so whatever is leased was leased by a dead one. */

@@ -1,6 +1,6 @@
 /**
  * The English Porter2 stemmer, as defined at https://snowballstem.org/algorithms/english/stemmer.html.
- * It gives the same stems as PostgreSQL's `english_stem` dictionary.
+ * It gives the same stems as the `english_stem` dictionary of PostgreSQL 18.
  */
 
 const exceptions = new Map([
@@ -133,7 +133,7 @@ function removePastAndGerund(word: string, first: number): string {
   if (suffix.startsWith('ee')) return root.length >= first ? `${root}ee` : word;
   if (!vowel.test(root)) return word;
   if (/(?:at|bl|iz)$/.test(root)) return `${root}e`;
-  if (doubled.test(root)) return root.slice(0, -1);
+  if (doubled.test(root)) return /^[aeo]..$/.test(root) ? root : root.slice(0, -1);
   return root.length === first && shortSyllable.test(root) ? `${root}e` : root;
 }
 

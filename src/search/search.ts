@@ -19,6 +19,8 @@ export interface SearchRequest {
   /** Adds the source documents to each result. */
   includeDocuments?: boolean;
   includeSummaries?: boolean;
+  /** Also memories that are forgotten or expired. */
+  includeForgotten?: boolean;
   signal?: AbortSignal;
 }
 

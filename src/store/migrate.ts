@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database, Transaction } from './database.ts';
+import { isStatementError } from './database-errors.ts';
 import { rawSql, sql } from './sql.ts';
 
 /** One file of the migrations folder. */
@@ -70,13 +71,14 @@ export async function readMigrations(from: URL = folder): Promise<Migration[]> {
 
 async function readMigration(from: URL, name: string): Promise<Migration> {
   const number = fileName.exec(name)?.[1];
-  if (number === undefined) throw new MemorydError('internal', `Migration file ${name} is not named 0000-some-words.sql.`);
+  if (number === undefined)
+    throw new MemorydError('internal', `Migration file ${name} is not named 0000-some-words.sql.`);
   const text = await readFile(new URL(name, from), 'utf8');
   return {
     number: Number(number),
     name: name.slice(0, -'.sql'.length),
     hash: createHash('sha256').update(text).digest('hex'),
-    breaking: /^(--.*\n)*?-- breaking\s*$/m.test(headerOf(text)),
+    breaking: /^-- breaking\s*$/m.test(headerOf(text)),
     text,
   };
 }
@@ -107,7 +109,10 @@ function checkKnown(applied: readonly Applied[], migrations: readonly Migration[
   for (const row of applied) {
     const known = migrations.find((migration) => migration.number === row.number);
     if (known === undefined && row.breaking) {
-      throw new MemorydError('database_newer', `The database has migration ${row.name}, which this memoryd cannot work with.`);
+      throw new MemorydError(
+        'database_newer',
+        `The database has migration ${row.name}, which this memoryd cannot work with.`,
+      );
     }
     if (known !== undefined && known.hash !== row.hash) {
       throw new MemorydError(
@@ -127,6 +132,22 @@ async function apply(tx: Transaction, migration: Migration): Promise<boolean> {
     values (${migration.number}, ${migration.name}, ${migration.hash}, ${migration.breaking})
     on conflict (number) do nothing`);
   if (inserted === 0) return false;
-  await tx.execute(rawSql(migration.text));
+  try {
+    await tx.execute(rawSql(migration.text));
+  } catch (error) {
+    throw explainRefusal(migration, error);
+  }
   return true;
+}
+
+const insufficientPrivilege = '42501';
+
+function explainRefusal(migration: Migration, error: unknown): unknown {
+  if (!isStatementError(error) || error.code !== insufficientPrivilege) return error;
+  return new MemorydError(
+    'database_unsupported',
+    `The database user may not do what migration ${migration.name} needs: ${error.message}. ` +
+      'Make it the owner of the database, and let a superuser run `create extension vector` there.',
+    { cause: error },
+  );
 }

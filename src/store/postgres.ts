@@ -36,7 +36,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     types: valueTypes,
   });
   // An idle connection that breaks is only taken out of the pool; the next use opens another.
-  pool.on('error', (error) => options.log.warn({ err: error.message }, 'idle database connection lost'));
+  pool.on('error', (error) => options.log.warn({ reason: error.message }, 'idle database connection lost'));
+  // One that breaks on loan between two statements: the next statement fails. Without a listener
+  // the event would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   try {
     await checkServer(pool);
   } catch (error) {

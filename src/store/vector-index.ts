@@ -97,15 +97,10 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
   }
 
   async function look(signal: AbortSignal | undefined): Promise<VectorIndexState> {
-    looking = true;
-    try {
-      if (suspended) await holdSuspension(context);
-      const state = await putRight(context, signal);
-      last = { at: clock.now().getTime(), state };
-      return state;
-    } finally {
-      looking = false;
-    }
+    if (suspended) await holdSuspension(context);
+    const state = await putRight(context, signal);
+    last = { at: clock.now().getTime(), state };
+    return state;
   }
 
   return {
@@ -113,7 +108,12 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
       if (embedder.dimensions > maxDimensions) return 'unsupported';
       if (looking) return 'building';
       if (last && clock.now().getTime() - last.at < restMs) return last.state;
-      return exclusively(() => look(signal));
+      looking = true;
+      try {
+        return await exclusively(() => look(signal));
+      } finally {
+        looking = false;
+      }
     },
     async suspend(expectedVectors) {
       await exclusively(async () => {

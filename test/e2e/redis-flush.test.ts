@@ -9,7 +9,7 @@ import { stores } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const onPostgres = stores.find((store) => store.name === 'PostgreSQL alone');
-const needed = redisServerProgram && onPostgres;
+const needed = redisServerProgram === undefined ? undefined : onPostgres;
 
 describeWhen(needed, 'redis-server or DATABASE_URL is missing', 'an import whose Redis loses everything', (store) => {
   const files = 600;

@@ -10,8 +10,8 @@ import { redriveDocuments, releaseAllLeases } from '../../src/store/processing.t
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { everyContainer } from '../../src/base/scope.ts';
 
+import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createWordEmbedder } from '../support/word-embedder.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const extractor = createExtractor({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
@@ -56,7 +56,7 @@ describe.each(engines)('processing on %s', (engine) => {
     opened = await openTestDatabase(engine);
     const { database } = opened;
     const clock = createTestClock();
-    const instrumented = instrument(createWordEmbedder());
+    const instrumented = instrument(createHashingEmbedder());
     const options = { database, clock, log: silentLogger, extractor, embedder: instrumented.embedder };
     const processor = createProcessor(options);
     const documents = createDocuments({ database, clock, wake: async () => {} });

@@ -142,6 +142,8 @@ function guess(bytes: Uint8Array): string {
   if (high < (letters + high) * 0.3) return 'windows-1252';
   const found = patterns.find((pattern) => matches(sample, pattern) && decodeStrictly(bytes, pattern.charset) !== null);
   if (found) return found.charset;
+  const accented = count(sample, (byte) => byte >= 0xc0);
+  if (accented < letters) return 'windows-1252';
   const upper = count(sample, (byte) => byte >= 0xc0 && byte < 0xe0);
   const lower = count(sample, (byte) => byte >= 0xe0);
   // Cyrillic: small letters are the upper half of windows-1251 and the lower half of KOI8-R.

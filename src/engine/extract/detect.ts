@@ -30,7 +30,7 @@ export function detect(bytes: Uint8Array, mimeType?: string, name?: string): Det
     .replace(/["']/g, '');
   const binary = !isWideText(bytes) && isBinary(bytes);
   const declared = formatOfMimeType(type) ?? formatOfName(name);
-  const magic = isWideText(bytes) ? null : sniffMagic(bytes, binary);
+  const magic = sniffMagic(bytes, binary);
   if (magic) return { format: formatOfMagic(magic, bytes, declared) };
   if (binary) return refuseBinary(declared, bytes);
   const text = textFormat(sampleOf(bytes), formatOfMimeType(type), formatOfName(name));

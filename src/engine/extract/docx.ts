@@ -7,8 +7,8 @@ import { inflateEntry, readZip, type ZipEntry } from './zip.ts';
 
 type Page = Omit<Extracted, 'type'>;
 
-/** A document whose parts unpack to more is refused: its text would be over any limit, or it is made to fill the memory. */
-const maxUnpackedBytes = 256 * 1024 * 1024;
+/** A document whose text parts unpack to more is over any limit, or made to fill the memory. */
+const maxUnpackedBytes = 64 * 1024 * 1024;
 const maxPropertiesBytes = 1024 * 1024;
 const styles = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"];
 
@@ -24,7 +24,8 @@ export async function docxText(bytes: Uint8Array): Promise<Page> {
 
 function checkUnpackedSize(bytes: Uint8Array, entries: readonly ZipEntry[]): void {
   let left = maxUnpackedBytes;
-  for (const entry of entries) {
+  // Images are not unpacked.
+  for (const entry of entries.filter((each) => /\.(?:xml|rels)$/i.test(each.name))) {
     try {
       left -= inflateEntry(bytes, entry, left).length;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MemorydError } from '../../base/errors.ts';
 
@@ -13,9 +13,7 @@ export interface ClusterDirectory {
 /** The major version of PostgreSQL that PGlite 0.5 is; its files are of no use to another one. */
 const engineVersion = 18;
 const folderName = 'database';
-const unfinished = /^database\.new-/;
-const lockLeftover = /^database\.lock\../;
-const leftoverAgeMs = 60_000;
+const unfinishedPrefix = 'database.new-';
 
 export const lockName = 'database.lock';
 
@@ -24,38 +22,28 @@ export const lockName = 'database.lock';
  * folder that may hold data is ever deleted. Call it with the directory locked.
  * Throws `data_dir_damaged` or `database_newer`.
  */
-export async function prepareCluster(dataDir: string, now: Date): Promise<ClusterDirectory> {
-  await removeLeftovers(dataDir, now);
+export async function prepareCluster(dataDir: string): Promise<ClusterDirectory> {
+  await removeUnfinished(dataDir);
   const path = join(dataDir, folderName);
   const files = await listOrNull(path);
-  if (files === null || files.length === 0) return { path, makeIn: join(dataDir, `database.new-${randomUUID()}`) };
+  if (files === null || files.length === 0)
+    return { path, makeIn: join(dataDir, `${unfinishedPrefix}${randomUUID()}`) };
   checkVersion(path, await versionOf(path));
   return { path, makeIn: null };
 }
 
-async function removeLeftovers(dataDir: string, now: Date): Promise<void> {
-  for (const name of await readdir(dataDir)) {
-    const path = join(dataDir, name);
-    if (unfinished.test(name)) await rm(path, { recursive: true, force: true });
-    // A younger one may be the lock that another process is about to ask for.
-    if (lockLeftover.test(name) && (await ageMs(path, now)) > leftoverAgeMs) await rm(path, { force: true });
-  }
-}
-
-async function ageMs(path: string, now: Date): Promise<number> {
-  try {
-    return now.getTime() - (await stat(path)).mtimeMs;
-  } catch {
-    return 0;
-  }
+async function removeUnfinished(dataDir: string): Promise<void> {
+  const names = (await readdir(dataDir)).filter((name) => name.startsWith(unfinishedPrefix));
+  await Promise.all(names.map((name) => rm(join(dataDir, name), { recursive: true, force: true })));
 }
 
 async function listOrNull(path: string): Promise<string[] | null> {
   try {
     return await readdir(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw damaged(path, `it cannot be listed (${code})`, error);
   }
 }
 
@@ -70,7 +58,10 @@ async function versionOf(path: string): Promise<number> {
 function checkVersion(path: string, version: number): void {
   if (version === engineVersion) return;
   if (version > engineVersion) {
-    throw new MemorydError('database_newer', `${path} was made with PostgreSQL ${version}, this memoryd has ${engineVersion}.`);
+    throw new MemorydError(
+      'database_newer',
+      `${path} was made with PostgreSQL ${version}, this memoryd has ${engineVersion}.`,
+    );
   }
   throw damaged(path, `its PG_VERSION file does not say ${engineVersion}`);
 }

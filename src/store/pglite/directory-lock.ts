@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { unlinkSync } from 'node:fs';
-import { link, readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { ownIdentity, stateOf, type ProcessIdentity } from './process-identity.ts';
@@ -23,6 +24,8 @@ const heartbeatMs = 3_000;
 const silenceMs = 8_000;
 /** Longer than any process needs between two steps of a take-over. */
 const abandonedMs = 10_000;
+/** Longer than any process needs to take the lock. */
+const leftoverMs = 60_000;
 const retryMs = 50;
 
 /**
@@ -42,9 +45,24 @@ export async function lockDirectory(path: string, clock: Clock): Promise<Directo
       await removeStale(path, holder, clock);
     }
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
-  return keep(path, own, clock);
+  const lock = keep(path, own, clock);
+  // They only lie about: that one cannot be removed is no reason not to start.
+  await removeLeftovers(path, clock).catch(() => undefined);
+  return lock;
+}
+
+/** Files of processes that were killed while they took the lock. Others may be taking it right now. */
+async function removeLeftovers(path: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(dirname(path))) {
+    const file = join(dirname(path), name);
+    if (!file.startsWith(`${path}.`)) continue;
+    const owner = await readLock(file);
+    const touched = await touchedAt(file);
+    const old = touched !== null && clock.now().getTime() - touched > leftoverMs;
+    if (old || (owner !== null && stateOf(owner) === 'dead')) await rm(file, { force: true });
+  }
 }
 
 /** A hard link appears with its content, and only if the name is free. */
@@ -97,7 +115,8 @@ async function isHeld(path: string, holder: LockFile, clock: Clock): Promise<boo
   if (state !== 'unknown') return state === 'alive';
   const before = await touchedAt(path);
   await clock.sleep(silenceMs);
-  return (await touchedAt(path)) !== before;
+  // A file of another holder by now is looked at anew.
+  return (await touchedAt(path)) !== before && (await readLock(path))?.token === holder.token;
 }
 
 async function touchedAt(path: string): Promise<number | null> {
@@ -165,9 +184,9 @@ async function touch(path: string, own: LockFile, clock: Clock): Promise<boolean
 }
 
 function locked(path: string, holder: LockFile): MemorydError {
-  const own = holder.pid === process.pid ? ' (this process)' : '';
-  const where = stateOf(holder) === 'unknown' ? ` on host ${holder.host}` : '';
-  return new MemorydError('data_dir_locked', `Process ${holder.pid}${own}${where} uses this data directory (${path}).`);
+  const elsewhere = stateOf(holder) === 'unknown' ? ` on host ${holder.host}` : undefined;
+  const where = elsewhere ?? (holder.pid === process.pid ? ' (this process)' : '');
+  return new MemorydError('data_dir_locked', `Process ${holder.pid}${where} uses this data directory (${path}).`);
 }
 
 function codeOf(error: unknown): string | undefined {

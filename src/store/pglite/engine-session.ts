@@ -60,7 +60,13 @@ export function createEngineSession(
     async close() {
       const engine = running;
       running = undefined;
-      await engine?.close();
+      try {
+        await engine?.close();
+      } catch (error) {
+        // What was committed is in the log; the next start replays it.
+        options.log.warn({ reason: String(error) }, 'embedded database did not end cleanly');
+        await engine?.kill();
+      }
     },
     closeNow: (timeoutMs) => running?.closeNow(timeoutMs) ?? true,
   };

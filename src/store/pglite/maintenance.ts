@@ -93,7 +93,8 @@ async function staleTables(database: Database): Promise<string[]> {
   const rows = await database.query<{ name: string }>(sql`
     select quote_ident(schemaname) || '.' || quote_ident(relname) as name
     from pg_stat_user_tables
-    where greatest(n_dead_tup, n_mod_since_analyze, n_ins_since_vacuum) > ${staleRows} + ${staleShare} * n_live_tup
+    where greatest(n_dead_tup, n_mod_since_analyze, n_ins_since_vacuum)
+          > ${staleRows}::float8 + ${staleShare}::float8 * n_live_tup
     order by relid`);
   return rows.map((row) => row.name);
 }

@@ -46,7 +46,7 @@ async function openFolder(
   const { clock, log, templateFile } = options;
   const lock = await lockFolder(dataDir, clock);
   try {
-    const { path, makeIn } = await prepareCluster(dataDir, clock.now());
+    const { path, makeIn } = await prepareCluster(dataDir);
     if (makeIn !== null) await makeCluster(path, makeIn, templateFile);
     const start = () => openCluster(path);
     const session = createEngineSession(await start(), { restart: start, clock, log });

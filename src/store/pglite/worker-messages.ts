@@ -16,5 +16,4 @@ export type WorkerReply = ArrayBuffer | WorkerEvent;
 
 /** `failed`: the engine did not start, or broke down; the thread ends after it. */
 export type WorkerEvent =
-  | { event: 'ready' | 'closed' | 'dumped' }
-  | { event: 'failed'; message: string; output: string[] };
+  { event: 'ready' | 'closed' | 'dumped' } | { event: 'failed'; message: string; output: string[] };

@@ -1,5 +1,5 @@
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import { documentConditions, inScope } from './conditions.ts';
+import { visibleChunks } from './conditions.ts';
 import { bm25 } from './corpus.ts';
 import { chunkColumns, termCounts } from './items.ts';
 import type { ChunkAccess, SearchPlan } from './search-plan.ts';
@@ -26,21 +26,6 @@ export function chunkCandidates(plan: SearchPlan, access: CandidateAccess): Sql[
 }
 
 /**
- * As filters and not as a join, so that the planner keeps the order of the vector index. The few
- * deleted documents are read once; others are only looked up when something is asked of them.
- */
-function visible(plan: SearchPlan): Sql {
-  const conditions = [
-    inScope('c', plan.containerTags),
-    rawSql('c.document_id not in (select id from documents where deleted_at is not null)'),
-  ];
-  if (plan.filters !== undefined || plan.filepath !== undefined) {
-    conditions.push(sql`(select ${documentConditions(plan)} from documents d where d.id = c.document_id)`);
-  }
-  return joinSql(conditions, ' and ');
-}
-
-/**
  * The model's id and dimensions stand in the text, not in parameters, because the index is partial
  * and over an expression. Adding zero keeps the index out, for an answer that is exact.
  */
@@ -49,7 +34,7 @@ function nearest(plan: SearchPlan, access: CandidateAccess): Sql {
   const distance = sql`${vector} <=> (select vector from query)`;
   return sql`nearest as materialized (
     select c.id from chunks c
-    where c.embedding_model = ${textLiteral(plan.model.id)} and ${visible(plan)}
+    where c.embedding_model = ${textLiteral(plan.model.id)} and ${visibleChunks(plan)}
     order by ${access.dense === 'indexed' ? distance : sql`(${distance}) + 0`}
     limit ${plan.scoring.candidates}
   )`;
@@ -100,7 +85,7 @@ function matchingTiers(plan: SearchPlan, access: CandidateAccess): Sql[] {
 function tier(plan: SearchPlan, condition: Sql, limit: number): Sql {
   return sql`(
     select c.id, c.term_total as length${termCounts(plan, 'c')}
-    from chunks c where ${condition} and ${visible(plan)} limit ${limit})`;
+    from chunks c where ${condition} and ${visibleChunks(plan)} limit ${limit})`;
 }
 
 function holdingTerms(tiers: readonly Sql[]): Sql {

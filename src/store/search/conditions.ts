@@ -10,6 +10,24 @@ export function inScope(alias: string, containerTags: readonly string[] | null):
   return containerTags === null ? rawSql('true') : sql`${rawSql(alias)}.container_tag = any(${containerTags}::text[])`;
 }
 
+/**
+ * On a chunk `c`: what the search may see. Filters and not a join, for two reasons: the planner
+ * would read all documents to join the chunks of a few, and it would give up the order of the
+ * vector index. The few deleted documents are read once; others are only looked up when something
+ * is asked of them.
+ */
+export function visibleChunks(narrowing: Narrowing): Sql {
+  const conditions = [
+    inScope('c', narrowing.containerTags),
+    rawSql('c.document_id not in (select id from documents where deleted_at is not null)'),
+  ];
+  if (narrowing.docId !== undefined) conditions.push(rawSql('c.document_id in (select id from wanted)'));
+  if (narrowing.filters !== undefined || narrowing.filepath !== undefined) {
+    conditions.push(sql`(select ${documentConditions(narrowing)} from documents d where d.id = c.document_id)`);
+  }
+  return joinSql(conditions, ' and ');
+}
+
 /** On a document `d`; `metadata` is what the filters are tested with. Needs `wantedDocuments` when there is a docId. */
 export function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
   const conditions = [rawSql('d.deleted_at is null')];

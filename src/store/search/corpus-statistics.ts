@@ -1,6 +1,6 @@
 import type { Queryable } from '../database.ts';
-import { rawSql, sql } from '../sql.ts';
-import { documentConditions, inScope, wantedDocuments, type Narrowing } from './conditions.ts';
+import { sql } from '../sql.ts';
+import { inScope, visibleChunks, type Narrowing } from './conditions.ts';
 
 export interface ScopeSize {
   /** Chunks that the narrowing leaves, counted up to the limit and one more. */
@@ -9,24 +9,27 @@ export interface ScopeSize {
   averageLength: number;
   /** Chunks in the containers when there are more than the limit, else null. */
   items: number | null;
+  /** Chunks in all containers, as the server last estimated; not above 0 when it does not know. */
+  total: number;
 }
 
 /** Looks whether a scope is small. Reads `limit` chunks at the most, and an index when there are more. */
-export async function readScopeSize(database: Queryable, narrowing: Narrowing, limit: number): Promise<ScopeSize> {
-  const wanted = wantedDocuments(narrowing)[0];
+export async function readScopeSize(
+  database: Queryable,
+  narrowing: Omit<Narrowing, 'docId'>,
+  limit: number,
+): Promise<ScopeSize> {
   const [row] = await database.query<ScopeSize>(sql`
-    with ${wanted === undefined ? rawSql('') : sql`${wanted}, `}
-    sample as materialized (
-      select c.term_total from chunks c join documents d on d.id = c.document_id
-      where ${inScope('c', narrowing.containerTags)} and ${documentConditions(narrowing)}
-      limit ${limit + 1}
+    with sample as materialized (
+      select c.term_total from chunks c where ${visibleChunks(narrowing)} limit ${limit + 1}
     ), counted as materialized (
       select count(*) as found, coalesce(avg(term_total), 0)::float8 as average_length from sample
     )
     select found, average_length as "averageLength",
       case when found > ${limit} then (
         select count(*) from chunks c where ${inScope('c', narrowing.containerTags)}
-      ) end as items
+      ) end as items,
+      (select reltuples::float8 from pg_class where oid = 'chunks'::regclass) as total
     from counted`);
   return row!;
 }

@@ -1,5 +1,5 @@
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import { documentConditions, inScope, memoryConditions } from './conditions.ts';
+import { inScope, memoryConditions, visibleChunks } from './conditions.ts';
 import type { SearchPlan } from './search-plan.ts';
 
 /**
@@ -9,8 +9,7 @@ import type { SearchPlan } from './search-plan.ts';
 export function everyChunk(plan: SearchPlan): Sql {
   return sql`chunk_items as materialized (
     select ${chunkColumns(plan)}
-    from chunks c join documents d on d.id = c.document_id
-    where ${inScope('c', plan.containerTags)} and ${documentConditions(plan)}
+    from chunks c where ${visibleChunks(plan)}
   )`;
 }
 

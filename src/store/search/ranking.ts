@@ -26,20 +26,23 @@ function pool(plan: SearchPlan): Sql {
   )`;
 }
 
+/** What has no vector of the model is judged by its words alone. */
 function fused(plan: SearchPlan): Sql {
   const { denseWeight, lexicalWeight } = plan.scoring;
+  const lexical = minMax('p.bm25');
   return sql`fused as materialized (
-    select p.*, p.weight * (${denseWeight}::float8 * ${minMax('p.cosine')} + ${lexicalWeight}::float8 * ${minMax('p.bm25')}) as score,
+    select p.*,
+      p.weight * coalesce(${denseWeight}::float8 * ${minMax('p.cosine')} + ${lexicalWeight}::float8 * ${lexical}, ${lexical}) as score,
       coalesce(${calibrated(plan)}, ${coverage(plan, 'p')}) as own_similarity
     from pool p, corpus
   )`;
 }
 
-/** Stretches a column's values to 0…1 over all rows; 1 for all when they are equal, 0 where there is none. */
+/** Stretches a column's values to 0…1 over all rows, or to 1 when they are equal; null stays null. */
 export function minMax(column: string): Sql {
-  return rawSql(`coalesce(case when max(${column}) over () > min(${column}) over ()
+  return rawSql(`(case when max(${column}) over () > min(${column}) over ()
       then (${column} - min(${column}) over ()) / (max(${column}) over () - min(${column}) over ())
-      else ${column} - ${column} + 1 end, 0)`);
+      else ${column} - ${column} + 1 end)`);
 }
 
 /** 0 at a cosine of 0 and below, `related` at the model's `relatedAt`, 1 at 1, straight lines between. */

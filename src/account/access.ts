@@ -1,0 +1,64 @@
+import { MemorydError } from '../base/errors.ts';
+import { everyContainer, type Scope } from '../base/scope.ts';
+import type { Caller } from './caller.ts';
+
+/**
+ * Section 2.3 of the API: what a key may do, in one place. A full key may do everything its
+ * permission allows; a scoped key only sees the containers of its grants.
+ */
+
+/** What a read covers: the named containers, or every one the key may read. `forbidden` for a foreign one. */
+export function readScope(caller: Caller, requested: readonly string[]): Scope {
+  if (caller.kind === 'full') return requested.length === 0 ? everyContainer : { containerTags: unique(requested) };
+  const granted = caller.grants.map((grant) => grant.containerTag);
+  if (requested.length === 0) return { containerTags: granted };
+  if (!requested.every((tag) => granted.includes(tag))) throw accessDenied();
+  return { containerTags: unique(requested) };
+}
+
+/** The one container that a write goes to. */
+export function writeTag(caller: Caller, requested: string | undefined, defaultTag: string): string {
+  const tag = requested ?? impliedTag(caller, defaultTag);
+  requireWrite(caller, tag);
+  return tag;
+}
+
+function impliedTag(caller: Caller, defaultTag: string): string {
+  if (caller.kind === 'full') return defaultTag;
+  const [first, ...others] = caller.grants;
+  if (first && others.length === 0) return first.containerTag;
+  throw new MemorydError('invalid_request', 'containerTag is required for this key');
+}
+
+/** Throws `forbidden` unless the key may write in the container. */
+export function requireWrite(caller: Caller, containerTag: string): void {
+  if (caller.kind === 'scoped') {
+    const grant = caller.grants.find((candidate) => candidate.containerTag === containerTag);
+    if (!grant) throw accessDenied();
+    if (grant.permission !== 'write') throw readOnly();
+  }
+  if (caller.permission !== 'write') throw readOnly();
+}
+
+/** For reads of the whole organization. */
+export function requireFullKey(caller: Caller): void {
+  if (caller.kind !== 'full') throw new MemorydError('forbidden', 'This operation needs a full key');
+}
+
+/** For changes of the organization: keys, settings, connections. */
+export function requireManagement(caller: Caller): void {
+  requireFullKey(caller);
+  if (caller.permission !== 'write') throw readOnly();
+}
+
+function accessDenied(): MemorydError {
+  return new MemorydError('forbidden', 'Namespace access denied');
+}
+
+function readOnly(): MemorydError {
+  return new MemorydError('forbidden', 'This key may only read');
+}
+
+function unique(tags: readonly string[]): string[] {
+  return [...new Set(tags)];
+}

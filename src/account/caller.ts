@@ -1,0 +1,22 @@
+import type { Grant, Permission } from '../store/api-keys.ts';
+
+export type { Grant, Permission };
+
+/** Who sent a request, as its key says. */
+export interface Caller {
+  keyId: string;
+  name: string;
+  /** `full`: every container and the organization. `scoped`: the containers of `grants`. */
+  kind: 'full' | 'scoped';
+  permission: Permission;
+  grants: readonly Grant[];
+  /** Null: the limit of the configuration for full keys applies. */
+  rateLimit: RateLimit | null;
+  expiresAt: Date | null;
+}
+
+/** At most `max` requests in each window of `windowMs` milliseconds. 0 means no limit. */
+export interface RateLimit {
+  max: number;
+  windowMs: number;
+}

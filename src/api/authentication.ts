@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Keys } from '../account/keys.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { ApiConfig } from './services.ts';
+
+/**
+ * Section 2.1: only `Authorization: Bearer` opens the service. Unknown routes ask for a key too,
+ * so that nobody learns from outside which routes exist.
+ */
+export function authenticateWith(keys: Keys, config: ApiConfig) {
+  const readsKeyHeader = config.compat?.includes('api-key-header') ?? false;
+
+  return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (request.routeOptions.config.public) return;
+    const secret = bearerOf(request.headers.authorization) ?? (readsKeyHeader ? keyHeaderOf(request) : null);
+    request.caller = secret === null ? null : await keys.authenticate(secret);
+    if (request.caller) return;
+    reply.header('www-authenticate', 'Bearer');
+    throw new MemorydError('unauthorized', secret === null ? 'Missing API key' : 'Invalid API key');
+  };
+}
+
+/** The key after the scheme. Keys may contain spaces, so everything after the first one counts. */
+function bearerOf(header: string | undefined): string | null {
+  const secret = /^bearer (.*)$/is.exec(header ?? '')?.[1]?.trim();
+  return secret ? secret : null;
+}
+
+function keyHeaderOf(request: FastifyRequest): string | null {
+  const header = request.headers['x-api-key'];
+  return typeof header === 'string' && header !== '' ? header : null;
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { MemorydError } from '../base/errors.ts';
+import type { Api } from './context.ts';
+
+/** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs in JSON. Escaped or as it is. */
+const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
+
+/** Levels of objects and arrays. No field of the API comes near; what walks a body may then recurse. */
+const maxDepth = 100;
+
+/**
+ * Replaces the parsers: JSON in any `application/*json` type; everything else is refused, but only
+ * once it is known to have a body and to be within the limit. An empty body is no body.
+ */
+export function readBodies(app: Api): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    /^application\/(?:[\w.-]+\+)?json(?:;|$)/i,
+    { parseAs: 'string' },
+    (request, body: string, done) => {
+      if (body.trim() === '') return done(null, undefined);
+      if (wantsHash(request)) request.bodyHash = createHash('sha256').update(body).digest('base64');
+      void parseJson(request, body, (error, value) => {
+        if (error) done(new MemorydError('invalid_request', 'The body is not valid JSON', { cause: error }));
+        else if (isDeeperThan(maxDepth, value)) done(tooDeep());
+        else done(null, unstorable.test(body) ? storable(value) : value);
+      });
+    },
+  );
+  refuseOtherTypes(app, 'application/json');
+}
+
+/** For the routes of `app` only: the body is a form, read as bytes. */
+export function readForms(app: Api): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (wantsHash(request)) request.bodyHash = createHash('sha256').update(body).digest('base64');
+    done(null, body);
+  });
+  refuseOtherTypes(app, 'multipart/form-data');
+}
+
+function refuseOtherTypes(app: Api, wanted: string): void {
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) return done(null, undefined);
+    done(new MemorydError('unsupported_media_type', `Send the body as ${wanted}`));
+  });
+}
+
+/**
+ * Refuses a body whose announced length is over the limit before it is read. The rest of it is
+ * then thrown away by the server, so that clients that are still sending get the answer.
+ */
+export async function refuseLargeBodies(request: FastifyRequest): Promise<void> {
+  if (Number(request.headers['content-length']) > request.routeOptions.bodyLimit) throw tooLarge(request);
+}
+
+export function tooLarge(request: FastifyRequest): MemorydError {
+  const { bodyLimit } = request.routeOptions;
+  return new MemorydError('payload_too_large', `The body is larger than ${bodyLimit} bytes`);
+}
+
+/** Section 1 rule 9: these keys were scopes once, and ignoring them would widen what a request does. */
+export async function refuseOldScopes(request: FastifyRequest): Promise<void> {
+  const removed = oldScopeIn(request.body);
+  if (removed) throw new MemorydError('invalid_request', removed);
+}
+
+/** What to say when an object carries an old scope field; null when it does not. */
+export function oldScopeIn(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const key = ['userId', 'spaces'].find((name) => Object.hasOwn(value, name));
+  return key === undefined ? null : `${key} is not supported; use containerTag (a single string)`;
+}
+
+function wantsHash(request: FastifyRequest): boolean {
+  return request.routeOptions.config.replay === true || request.headers['idempotency-key'] !== undefined;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const entries: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return entries.some((entry) => isDeeperThan(levels - 1, entry));
+}
+
+function tooDeep(): MemorydError {
+  return new MemorydError('invalid_request', `The body is nested deeper than ${maxDepth} levels`);
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
+  if (Array.isArray(value)) return value.map(storable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storable(key), storable(entry)]));
+}
+
+/** Section 9 rule 1: these fields may come as text of digits. */
+export function readDigits(...names: string[]) {
+  return async function convertDigits(request: FastifyRequest): Promise<void> {
+    const body = request.body as Record<string, unknown> | null | undefined;
+    if (typeof body !== 'object' || body === null) return;
+    for (const name of names) {
+      const value = body[name];
+      if (typeof value === 'string' && /^\d{1,9}$/.test(value)) body[name] = Number(value);
+    }
+  };
+}

@@ -1,0 +1,51 @@
+import { readScope } from '../account/access.ts';
+import type { Caller } from '../account/caller.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Connection, Connections } from '../connect/connections.ts';
+import { requestedTags, type TagFields } from './tags.ts';
+import { invalidField } from './validation.ts';
+
+/** Section 19.1: names that the published clients know, whether or not their connector is installed. */
+const knownProviders = [
+  'notion',
+  'google-drive',
+  'onedrive',
+  'gmail',
+  'github',
+  'web-crawler',
+  's3',
+  'granola',
+  'imap',
+  'folder',
+];
+
+/** Throws `unsupported_operation` for a known provider without connector, `validation_failed` for an unknown name. */
+export async function requireInstalled(connections: Connections, provider: string): Promise<void> {
+  if (await isInstalled(connections, provider)) return;
+  if (knownProviders.includes(provider)) throw new MemorydError('unsupported_operation', 'Connector not installed');
+  throw invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector`);
+}
+
+export async function isInstalled(connections: Connections, provider: string): Promise<boolean> {
+  return (await connections.connectors()).some((connector) => connector.name === provider);
+}
+
+/** A connection that the caller may see. A foreign one looks like a missing one. */
+export async function findConnection(connections: Connections, id: string, caller: Caller): Promise<Connection> {
+  const connection = await connections.get(id, readScope(caller, []));
+  if (!connection) throw new MemorydError('not_found', 'Connection not found');
+  return connection;
+}
+
+/** The connections of a provider in the containers that the body names, newest first; `not_found` for none. */
+export async function matchingConnections(
+  connections: Connections,
+  provider: string,
+  request: { caller: Caller; tags: TagFields },
+): Promise<[Connection, ...Connection[]]> {
+  await requireInstalled(connections, provider);
+  const scope = readScope(request.caller, requestedTags(request.tags));
+  const [newest, ...others] = await connections.list(scope, provider);
+  if (!newest) throw new MemorydError('not_found', `No connection found for ${provider}`);
+  return [newest, ...others];
+}

@@ -1,0 +1,130 @@
+import swagger from '@fastify/swagger';
+import fastify from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { authenticateWith } from './authentication.ts';
+import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
+import type { Api, RouteContext } from './context.ts';
+import { allowOrigins } from './cors.ts';
+import { handleErrorsWith } from './error-handler.ts';
+import { openapiOptions } from './openapi.ts';
+import { limitRates } from './rate-limit.ts';
+import { refuseUnknownPaths } from './removed-paths.ts';
+import { replayAnswers } from './replay.ts';
+import { connectionRoutes } from './routes/connections.ts';
+import { containerTagRoutes } from './routes/container-tags.ts';
+import { addDocumentRoutes } from './routes/add-documents.ts';
+import { documentListRoutes } from './routes/document-lists.ts';
+import { documentRoutes } from './routes/documents.ts';
+import { fileRoutes } from './routes/files.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { namespaceDocumentRoutes } from './routes/namespace-documents.ts';
+import { searchRoutes } from './routes/search.ts';
+import { serviceRoutes } from './routes/service.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { syncRoutes } from './routes/syncs.ts';
+import { connectionAnswer, syncRunAnswer } from './schemas/connections.ts';
+import { errorResponse, validationErrorResponse } from './schemas/shared.ts';
+import type { ApiConfig, ApiServices } from './services.ts';
+import { compileRouteSchema } from './validation.ts';
+
+export interface ApiOptions {
+  services: ApiServices;
+  config: ApiConfig;
+  clock: Clock;
+  log: Logger;
+  /** Of memoryd, shown by `GET /`. */
+  version: string;
+}
+
+/** Longest part of a path that is matched; longer than any id so that the schema names the limit. */
+const maxParamLength = 8_192;
+
+/**
+ * The HTTP API. Listens when the caller says so; `close()` answers requests that are under way,
+ * refuses new ones with 503 and resolves when all connections have ended.
+ */
+export function createApi(options: ApiOptions): Api {
+  const { clock, log, config, version } = options;
+  const handleError = handleErrorsWith(log);
+  const app: Api = fastify({
+    logger: false,
+    genReqId: requestIdWith(clock),
+    bodyLimit: config.limits.maxBodyBytes,
+    requestTimeout: 120_000,
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      handleError(error, request, reply);
+    },
+  });
+  app.setValidatorCompiler(compileRouteSchema);
+  app.setErrorHandler(handleError);
+  app.decorateRequest('caller', null);
+  app.decorateRequest('receivedAtMs', 0);
+  app.decorateRequest('bodyHash', null);
+  readBodies(app);
+  for (const schema of [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer]) app.addSchema(schema);
+  addHooks(app, options);
+  app.register(swagger, openapiOptions(version));
+  app.register(async (routes) => addRoutes(routes as Api, options));
+  app.register(async (routes) => fileRoutes(routes as Api, options));
+  return app;
+}
+
+/** The order of these is the order of checks of section 1. */
+function addHooks(app: Api, { services, config, clock, log }: ApiOptions): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    request.receivedAtMs = clock.now().getTime();
+    reply.header('x-request-id', request.id);
+    if (isClosing) throw new MemorydError('unavailable', 'The service is shutting down');
+  });
+  if (config.corsOrigins?.length) app.addHook('onRequest', allowOrigins(config.corsOrigins));
+  app.addHook('onRequest', authenticateWith(services.keys, config));
+  app.addHook('onRequest', limitRates(clock, config.rateLimit ?? { max: 0, windowMs: 60_000 }));
+  app.addHook('onRequest', refuseUnknownPaths);
+  app.addHook('onRequest', refuseLargeBodies);
+  app.addHook('preValidation', refuseOldScopes);
+  replayAnswers(app, clock);
+  app.addHook('onResponse', async (request, reply) => {
+    log.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        durationMs: clock.now().getTime() - request.receivedAtMs,
+      },
+      'request answered',
+    );
+  });
+}
+
+function addRoutes(app: Api, options: RouteContext): void {
+  addDocumentRoutes(app, options);
+  documentRoutes(app, options);
+  documentListRoutes(app, options);
+  namespaceDocumentRoutes(app, options);
+  searchRoutes(app, options);
+  connectionRoutes(app, options);
+  syncRoutes(app, options);
+  containerTagRoutes(app, options);
+  keyRoutes(app, options);
+  sessionRoutes(app, options);
+  serviceRoutes(app, options);
+}
+
+/** The caller's own id when it is one short printable word, so that it is safe in logs and headers. */
+function requestIdWith(clock: Clock) {
+  return (request: { headers: Record<string, string | string[] | undefined> }): string => {
+    const given = request.headers['x-request-id'];
+    return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId(clock.now());
+  };
+}

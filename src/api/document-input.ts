@@ -1,0 +1,84 @@
+import { MemorydError } from '../base/errors.ts';
+import type { DocumentBody, DocumentInput } from '../engine/document.ts';
+import type { FileUpload } from './file-form.ts';
+import type { AddBody } from './schemas/documents.ts';
+import { invalidField } from './validation.ts';
+
+const maxMetadataBytes = 32 * 1024;
+
+/** All that the body says; the container is added once the key is known to have access to it. */
+export type UntaggedInput = Omit<DocumentInput, 'containerTag'>;
+
+/**
+ * Makes the engine's input of a validated request body. Throws `payload_too_large` for long text,
+ * `validation_failed` for a date that does not exist, `invalid_request` for too much metadata.
+ */
+export function documentInputOf(body: AddBody, maxTextBytes: number): UntaggedInput {
+  if (Buffer.byteLength(body.content) > maxTextBytes) {
+    throw new MemorydError('payload_too_large', `content is larger than ${maxTextBytes} bytes`);
+  }
+  const content = documentBodyOf(body.content);
+  return {
+    body: content,
+    source: content.kind === 'url' ? 'url' : 'api',
+    ...(content.kind === 'url' && { url: content.url }),
+    ...optionalFields(body),
+  };
+}
+
+/** The same for an uploaded file, whose form has the same fields and some of its own. */
+export function fileInputOf({ bytes, name, mimeType, fields }: FileUpload): UntaggedInput {
+  const sniffed = mimeType === '' || mimeType === 'application/octet-stream' ? undefined : mimeType;
+  const declared = fields.mimeType ?? sniffed;
+  return {
+    body: { kind: 'file', bytes, name, keep: true, ...(declared !== undefined && { mimeType: declared }) },
+    source: 'file',
+    ...(fields.fileType !== undefined && { type: fields.fileType }),
+    ...optionalFields(fields),
+  };
+}
+
+function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Partial<UntaggedInput> {
+  requireSmall(body.metadata, 'metadata');
+  requireSmall(body.filterByMetadata, 'filterByMetadata');
+  const { customId, metadata, entityContext, taskType, dreaming, filepath, filterByMetadata, updateMode } = body;
+  const title = metadata?.['title'];
+  return {
+    ...(typeof title === 'string' && title !== '' && { title }),
+    ...(body.documentDate !== undefined && { documentDate: dateOf(body.documentDate) }),
+    ...(customId !== undefined && { customId }),
+    ...(metadata !== undefined && { metadata }),
+    ...(entityContext !== undefined && { entityContext }),
+    ...(taskType !== undefined && { taskType }),
+    ...(dreaming !== undefined && { dreaming }),
+    ...(filepath !== undefined && { filepath }),
+    ...(filterByMetadata !== undefined && { filterByMetadata }),
+    ...(updateMode !== undefined && { updateMode }),
+  };
+}
+
+/** One http(s) URL and nothing else is an address to fetch, everything else is text. */
+function documentBodyOf(content: string): DocumentBody {
+  const url = content.trim();
+  const isUrl = /^https?:\/\/\S+$/i.test(url) && URL.canParse(url);
+  return isUrl ? { kind: 'url', url } : { kind: 'text', text: content };
+}
+
+/** Times without a zone are UTC, so that the answer does not depend on where the daemon runs. */
+function dateOf(text: string): Date {
+  const hasZone = text.length === 10 || /(?:z|[+-]\d{2}:?\d{2})$/i.test(text);
+  const date = new Date(Date.parse(hasZone ? text : `${text}Z`));
+  const exists = !Number.isNaN(date.getTime()) && text.slice(8, 10) === dayOf(text);
+  if (!exists) throw invalidField(['documentDate'], 'documentDate must be a date that exists');
+  return date;
+}
+
+/** The day of the month as the calendar has it: 30 February becomes 02. */
+function dayOf(text: string): string {
+  return new Date(Date.parse(text.slice(0, 10))).toISOString().slice(8, 10);
+}
+
+function requireSmall(metadata: object | undefined, name: string): void {
+  if (metadata === undefined || Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes) return;
+  throw new MemorydError('invalid_request', `${name} is larger than ${maxMetadataBytes} bytes`);
+}

@@ -1,0 +1,82 @@
+import type { FastifySchema } from 'fastify';
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+
+const description = `Memory for AI applications. Content is stored and processed asynchronously; search,
+lists and profiles read what came of it. Everything is scoped by a container tag (\`containerTag\` in
+bodies, \`{namespace}\` in paths).
+
+Every answer carries \`x-request-id\`. Errors are \`{"error": "...", "details": "..."}\`; input that does
+not match its schema is answered with 400 and the list of issues.`;
+
+const tagDescriptions: Record<string, string> = {
+  Documents: 'What is ingested and where its processing stands.',
+  Namespaces: 'The same documents, addressed by their namespace.',
+  Search: 'Recall over memories and documents.',
+  Connections: 'Sources that are mirrored.',
+  'Container tags': 'The isolated scopes.',
+  Keys: 'API keys and what they may do.',
+  Service: 'The daemon itself.',
+};
+
+/** Settings of the generator of `GET /openapi.json`. */
+export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'memoryd', version, description },
+      servers: [{ url: '/' }],
+      tags: Object.entries(tagDescriptions).map(([name, text]) => ({ name, description: text })),
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer <API key>' },
+        },
+      },
+      security: [{ bearer: [] }],
+    },
+    transform: ({ schema, url }) => ({ schema: withErrors(schema), url }),
+    refResolver: {
+      buildLocalReference: (json, _base, _fragment, index) =>
+        typeof json['$id'] === 'string' ? json['$id'] : `schema${index}`,
+    },
+  };
+}
+
+const errorRef = { $ref: 'ErrorResponse#' };
+
+const errorAnswers: Record<string, { description: string }> = {
+  401: { description: 'No or bad credential.' },
+  403: { description: 'The key may not do this.' },
+  404: { description: 'Not found.' },
+  409: { description: 'Conflict; with x-should-retry: false when trying again is pointless.' },
+  413: { description: 'The body is over the limit.' },
+  415: { description: 'The body is not JSON.' },
+  429: { description: 'Rate limit; Retry-After says when to try again.' },
+  500: { description: 'Unexpected failure.' },
+  503: { description: 'Shutting down, or a dependency is down.' },
+};
+
+/**
+ * Adds the errors that every operation with authentication can answer. They are not in the route
+ * schemas because one error handler writes them, without a serializer per route.
+ */
+function withErrors(schema: FastifySchema): FastifySchema {
+  const described = withDescriptions(schema.response as Record<string, object> | undefined);
+  if (schema.hide || (schema.security && schema.security.length === 0)) return { ...schema, response: described };
+  const needsBody = schema.body !== undefined;
+  const entries = Object.entries(errorAnswers)
+    .filter(([status]) => needsBody || (status !== '413' && status !== '415'))
+    .map(([status, { description: text }]) => [status, answer(text, errorRef)] as const);
+  const invalid = answer('Not valid, or not acceptable.', {
+    anyOf: [errorRef, { $ref: 'ValidationErrorResponse#' }],
+  });
+  return { ...schema, response: { ...described, 400: invalid, ...Object.fromEntries(entries) } };
+}
+
+function withDescriptions(answers: Record<string, object> = {}): Record<string, object> {
+  const entries = Object.entries(answers);
+  return Object.fromEntries(entries.map(([status, schema]) => [status, { description: 'Success.', ...schema }]));
+}
+
+function answer(text: string, body: object) {
+  return { description: text, content: { 'application/json': { schema: body } } };
+}

@@ -1,0 +1,181 @@
+import type { FastifyRequest } from 'fastify';
+import { requireManagement } from '../../account/access.ts';
+import type { Caller } from '../../account/caller.ts';
+import { scopedKeyRateLimit } from '../../account/keys.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import * as schemas from '../schemas/keys.ts';
+import { invalidField } from '../validation.ts';
+
+const tags = ['Keys'];
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Where a scoped key works (section 2.3). */
+const scopedEndpoints = [
+  '/v3/documents',
+  '/v4/memories',
+  '/v4/search',
+  '/v4/profile',
+  '/v4/conversations',
+  '/ns',
+  '/mcp',
+];
+
+/** Section 22.1 of the API. All of it needs a full key that may write. */
+export function keyRoutes(app: Api, context: RouteContext): void {
+  scopedKeyRoute(app, context);
+  agentKeyRoute(app, context);
+  manageRoutes(app, context);
+}
+
+function managerOf(request: FastifyRequest<any, any, any, any, any, any, any>): Caller {
+  const caller = callerOf(request);
+  requireManagement(caller);
+  return caller;
+}
+
+function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
+  app.post(
+    '/v3/auth/scoped-key',
+    {
+      config: { sensitive: true },
+      schema: {
+        operationId: 'createScopedKey',
+        summary: 'Create a key for some containers',
+        tags,
+        body: schemas.scopedKeyBody,
+        response: { 200: schemas.scopedKeyAnswer },
+      },
+    },
+    async (request) => {
+      const { body } = request;
+      const containerTags = tagsOfKey(body);
+      managerOf(request);
+      const { secret, key } = await services.keys.create({
+        name: body.name ?? `scoped_${containerTags[0]}`,
+        permission: body.permission ?? 'write',
+        containerTags,
+        rateLimit: {
+          max: body.rateLimitMax ?? scopedKeyRateLimit.max,
+          windowMs: body.rateLimitTimeWindow ?? scopedKeyRateLimit.windowMs,
+        },
+        ...expiryOf(body.expiresInDays, clock),
+      });
+      const { id, name, permission, expiresAt } = key;
+      return {
+        key: secret,
+        id,
+        name,
+        permission,
+        containerTags,
+        containerTag: containerTags[0]!,
+        expiresAt: expiresAt?.toISOString() ?? null,
+        allowedEndpoints: scopedEndpoints,
+      };
+    },
+  );
+}
+
+function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
+  app.post(
+    '/v3/auth/agent-key',
+    {
+      config: { sensitive: true },
+      schema: {
+        operationId: 'createAgentKey',
+        summary: 'Create a key for an agent',
+        description: 'Without containerTags it is a full key.',
+        tags,
+        body: schemas.agentKeyBody,
+        response: { 200: schemas.agentKeyAnswer },
+      },
+    },
+    async (request) => {
+      const { name, permission = 'write', containerTags = [], expiresInDays } = request.body;
+      managerOf(request);
+      const input = { name, permission, containerTags: [...new Set(containerTags)], ...expiryOf(expiresInDays, clock) };
+      const { secret, key } = await services.keys.create(input);
+      return {
+        id: key.id,
+        name,
+        key: secret,
+        permission,
+        ...(containerTags.length > 0 && { containerTags: key.containerTags }),
+        ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
+      };
+    },
+  );
+}
+
+function expiryOf(days: number | undefined, clock: RouteContext['clock']) {
+  return days === undefined ? {} : { expiresAt: new Date(clock.now().getTime() + days * dayMs) };
+}
+
+function tagsOfKey({ containerTag, containerTags = [] }: schemas.ScopedKeyBody): string[] {
+  const all = containerTag === undefined ? containerTags : [containerTag, ...containerTags];
+  if (all.length === 0) throw invalidField(['containerTag'], 'containerTag is required');
+  return [...new Set(all)];
+}
+
+function manageRoutes(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/auth/keys',
+    { schema: { operationId: 'listKeys', summary: 'List keys', tags, response: { 200: schemas.keysAnswer } } },
+    async (request) => {
+      managerOf(request);
+      const keys = await services.keys.list();
+      return {
+        keys: keys.map(({ prefix, createdAt, lastUsedAt, expiresAt, ...key }) => ({
+          ...key,
+          start: prefix,
+          createdAt: createdAt.toISOString(),
+          lastUsedAt: lastUsedAt?.toISOString() ?? null,
+          expiresAt: expiresAt?.toISOString() ?? null,
+        })),
+      };
+    },
+  );
+
+  app.delete(
+    '/v3/auth/scoped-key/:id',
+    {
+      schema: {
+        operationId: 'deleteKey',
+        summary: 'Delete a key',
+        description: 'Of any kind, except the one in use.',
+        tags,
+        params: schemas.keyParams,
+        response: { 200: schemas.deleteKeyAnswer },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      if (!(await services.keys.remove(id, managerOf(request)))) throw keyNotFound();
+      return { success: true, id };
+    },
+  );
+
+  app.put(
+    '/v3/auth/keys/:id/toggle',
+    {
+      schema: {
+        operationId: 'toggleKey',
+        summary: 'Turn a key off or on again',
+        tags,
+        params: schemas.keyParams,
+        response: { 200: schemas.toggleAnswer },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      managerOf(request);
+      const enabled = await services.keys.toggle(id);
+      if (enabled === null) throw keyNotFound();
+      return { id, enabled };
+    },
+  );
+}
+
+function keyNotFound(): MemorydError {
+  return new MemorydError('not_found', 'Key not found');
+}

@@ -1,0 +1,67 @@
+import type { FastifyReply } from 'fastify';
+import { readScope } from '../../account/access.ts';
+import type { SearchRequest } from '../../search/search.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { parseFilters } from '../filters.ts';
+import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
+import { requestedTags } from '../tags.ts';
+import { searchResultView, type ResultParts } from '../views/search.ts';
+
+/** Section 14 of the API. */
+export function searchRoutes(app: Api, { services, clock }: RouteContext): void {
+  app.post(
+    '/v4/search',
+    {
+      schema: {
+        operationId: 'search',
+        summary: 'Search',
+        description: 'Semantic recall over memories, chunks of documents, or both.',
+        tags: ['Search'],
+        body: searchBody,
+        response: { 200: searchAnswer },
+      },
+    },
+    async (request, reply) => {
+      const startedAtMs = clock.now().getTime();
+      const parts = partsOf(request.body);
+      const found = await services.search.search({
+        ...searchRequest(request.body, parts),
+        scope: readScope(callerOf(request), requestedTags(request.body)),
+        signal: abortOnDisconnect(reply),
+      });
+      const results = found.map((result) => searchResultView(result, parts));
+      return { results, total: results.length, timing: clock.now().getTime() - startedAtMs };
+    },
+  );
+}
+
+function partsOf({ include = {} }: SearchBody): ResultParts {
+  const summaries = include.summaries ?? false;
+  return { summaries, documents: summaries || (include.documents ?? false) };
+}
+
+function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest, 'scope'> {
+  const { q, searchMode, threshold, limit, filepath, docId, include = {} } = body;
+  const filters = parseFilters(body.filters);
+  return {
+    q,
+    mode: searchMode ?? 'memories',
+    threshold: threshold ?? 0.6,
+    limit: limit ?? 10,
+    includeDocuments: parts.documents,
+    includeSummaries: parts.summaries,
+    includeForgotten: include.forgottenMemories ?? false,
+    ...(filters && { filters }),
+    ...(filepath !== undefined && { filepath }),
+    ...(docId !== undefined && { docId }),
+  };
+}
+
+/** Work for a client that has gone away is work for nobody. */
+function abortOnDisconnect(reply: FastifyReply<any, any, any, any, any, any, any, any>): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}

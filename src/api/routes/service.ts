@@ -1,0 +1,129 @@
+import { requireFullKey } from '../../account/access.ts';
+import { everyContainer } from '../../base/scope.ts';
+import type { Connection } from '../../connect/connections.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import * as schemas from '../schemas/service.ts';
+
+const tags = ['Service'];
+/** Routes for browsers and monitors. */
+const open = { config: { public: true } };
+const noSecurity = { tags, security: [] };
+
+/** Section 22.3 of the API, and `GET /v3/status`. */
+export function serviceRoutes(app: Api, context: RouteContext): void {
+  probeRoutes(app, context);
+  statusRoute(app, context);
+  openapiRoutes(app);
+}
+
+function probeRoutes(app: Api, { services, version }: RouteContext): void {
+  app.get(
+    '/',
+    {
+      ...open,
+      schema: {
+        operationId: 'getRoot',
+        summary: 'Name and version',
+        ...noSecurity,
+        response: { 200: schemas.rootAnswer },
+      },
+    },
+    async () => ({ name: 'memoryd', version, docs: '/openapi.json' }),
+  );
+
+  app.get(
+    '/health',
+    {
+      ...open,
+      schema: {
+        operationId: 'getHealth',
+        summary: 'Whether the process runs',
+        ...noSecurity,
+        response: { 200: schemas.healthAnswer },
+      },
+    },
+    async () => ({ status: 'ok' }),
+  );
+
+  app.get(
+    '/ready',
+    {
+      ...open,
+      schema: {
+        operationId: 'getReadiness',
+        summary: 'Whether everything it needs works',
+        ...noSecurity,
+        response: { 200: schemas.readinessAnswer, 503: schemas.readinessAnswer },
+      },
+    },
+    async (_request, reply) => {
+      const readiness = await services.status.readiness();
+      const isReady = Object.values(readiness).every((part) => part === 'ok');
+      if (!isReady) reply.header('retry-after', 5);
+      return reply.code(isReady ? 200 : 503).send(readiness);
+    },
+  );
+}
+
+function statusRoute(app: Api, { services, clock, version }: RouteContext): void {
+  app.get(
+    '/v3/status',
+    {
+      schema: {
+        operationId: 'getStatus',
+        summary: 'What the daemon runs on and what it holds',
+        description: 'Needs a full key.',
+        tags,
+        response: { 200: schemas.statusAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const [{ startedAt, ...process }, documents, connections] = await Promise.all([
+        services.status.describe(),
+        services.documents.countByStatus(everyContainer),
+        services.connections.list(everyContainer),
+      ]);
+      return {
+        ...process,
+        version,
+        startedAt: startedAt.toISOString(),
+        uptimeMs: clock.now().getTime() - startedAt.getTime(),
+        documents,
+        connections: connections.map(connectionLine),
+      };
+    },
+  );
+}
+
+function connectionLine(connection: Connection) {
+  const { id, provider, containerTag, status, statusReason, documentCount, lastSyncedAt, nextSyncAt } = connection;
+  return {
+    id,
+    provider,
+    containerTag,
+    status,
+    statusReason,
+    documentCount,
+    lastSyncedAt: lastSyncedAt?.toISOString() ?? null,
+    nextSyncAt: nextSyncAt?.toISOString() ?? null,
+  };
+}
+
+function openapiRoutes(app: Api): void {
+  let document: object | null = null;
+  for (const path of ['/openapi.json', '/v3/openapi', '/v4/openapi']) {
+    app.get(
+      path,
+      { ...open, schema: { hide: path !== '/openapi.json', ...openapiSchema } },
+      async () => (document ??= app.swagger()),
+    );
+  }
+}
+
+const openapiSchema = {
+  operationId: 'getOpenapi',
+  summary: 'This description',
+  ...noSecurity,
+  response: { 200: schemas.openapiAnswer },
+};

@@ -1,0 +1,40 @@
+import type { Caller } from '../../account/caller.ts';
+import type { Organization } from '../../account/organization.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { sessionAnswer, type SessionAnswer } from '../schemas/keys.ts';
+
+/** Section 22.2 of the API. */
+export function sessionRoutes(app: Api, { config }: RouteContext): void {
+  app.get(
+    '/v3/session',
+    {
+      schema: {
+        operationId: 'getSession',
+        summary: 'Who the key belongs to and what it may do',
+        tags: ['Keys'],
+        response: { 200: sessionAnswer },
+      },
+    },
+    async (request) => sessionView(callerOf(request), config.organization),
+  );
+}
+
+function sessionView(caller: Caller, organization: Organization): SessionAnswer {
+  const isFull = caller.kind === 'full';
+  const { rateLimit, expiresAt, permission } = caller;
+  return {
+    // There are no people in a deployment; the key stands for its holder.
+    user: { id: caller.keyId },
+    org: organization,
+    role: isFull ? 'owner' : 'member',
+    accessType: isFull ? 'full' : 'restricted',
+    containerTags: isFull ? null : [...caller.grants],
+    scope: {
+      type: caller.kind,
+      permission,
+      ...(!isFull && { tags: caller.grants.map((grant) => grant.containerTag) }),
+      ...(rateLimit && rateLimit.max > 0 && { rateLimit: { max: rateLimit.max, timeWindow: rateLimit.windowMs } }),
+      ...(expiresAt && { expires: expiresAt.toISOString() }),
+    },
+  };
+}

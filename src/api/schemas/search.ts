@@ -1,0 +1,79 @@
+import Type, { type Static } from 'typebox';
+import { containerTag, containerTags, filepath, filters, jsonObject, nullable, timestamp, words } from './shared.ts';
+
+/** Section 14 of the API. */
+
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+export const searchBody = Type.Object({
+  q: Type.String({
+    maxLength: 8192,
+    pattern: '\\S',
+    'x-expected': 'text of 1 to 8192 characters',
+    examples: ['how does Mira like to get updates?'],
+  }),
+  containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
+  searchMode: Type.Optional(
+    words(['memories', 'hybrid', 'documents'], {
+      description: 'Memories, chunks of documents, or both in one list. Default memories.',
+    }),
+  ),
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'Results with a lower similarity are dropped. Default 0.6.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
+  filters: Type.Optional(filters),
+  filepath: Type.Optional(filepath),
+  docId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
+  ),
+  rerank: flag('Score the best candidates again.'),
+  rewriteQuery: flag('Search several wordings of the query.'),
+  aggregate: flag('Add results that sum up several memories.'),
+  relatedMemories: flag('The same as include.relatedMemories.'),
+  include: Type.Optional(
+    Type.Object({
+      documents: flag('Add the source documents.'),
+      summaries: flag('Add the source documents with their summaries.'),
+      relatedMemories: flag('Add earlier, later and related memories.'),
+      forgottenMemories: flag('Also forgotten and expired memories.'),
+      chunks: Type.Optional(Type.Boolean({ deprecated: true })),
+    }),
+  ),
+});
+export type SearchBody = Static<typeof searchBody>;
+
+const searchResult = Type.Object({
+  id: Type.String({ description: 'Id of the memory or of the chunk.' }),
+  memory: Type.Optional(Type.String()),
+  chunk: Type.Optional(Type.String()),
+  similarity: Type.Number({ description: '0 to 1.' }),
+  metadata: nullable(jsonObject),
+  updatedAt: timestamp,
+  version: nullable(Type.Integer()),
+  rootMemoryId: Type.Optional(nullable(Type.String())),
+  filepath: nullable(Type.String()),
+  documents: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.String(),
+        customId: Type.Optional(nullable(Type.String())),
+        title: Type.Optional(nullable(Type.String())),
+        type: Type.Optional(Type.String()),
+        url: Type.Optional(nullable(Type.String())),
+        metadata: Type.Optional(jsonObject),
+        summary: Type.Optional(nullable(Type.String())),
+        createdAt: timestamp,
+        updatedAt: timestamp,
+      }),
+    ),
+  ),
+});
+export type SearchResultAnswer = Static<typeof searchResult>;
+
+export const searchAnswer = Type.Object({
+  results: Type.Array(searchResult, { description: 'Best first. Each has either memory or chunk.' }),
+  total: Type.Integer(),
+  timing: Type.Integer({ description: 'Milliseconds.' }),
+});

@@ -1,0 +1,51 @@
+import type { FastifySchemaCompiler } from 'fastify';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Value } from 'typebox/value';
+import { MemorydError, type ValidationIssue } from '../base/errors.ts';
+import { issuesOf } from './validation-issues.ts';
+
+/** Lists what is wrong with a value; nothing when it is right. */
+export type Check = (value: unknown) => ValidationIssue[];
+
+export function createCheck(schema: TSchema): Check {
+  const validator = Compile(schema);
+  return (value) => (validator.Check(value) ? [] : issuesOf(schema, value, validator.Errors(value)));
+}
+
+/**
+ * Compiles the schemas of routes. Bodies are taken as they are, a missing one as `{}`; path and
+ * query values arrive as text and are converted. Failures are `validation_failed` with issues.
+ */
+export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const check = createCheck(schema);
+  return (input: unknown) => {
+    const value = httpPart === 'body' ? (input ?? {}) : Value.Convert(schema, splitLists(schema, input));
+    const issues = check(value);
+    return issues.length === 0 ? { value } : { error: validationFailed(issues) };
+  };
+};
+
+export function validationFailed(issues: ValidationIssue[]): MemorydError {
+  return new MemorydError('validation_failed', 'The request does not match its schema', { issues });
+}
+
+/** One thing wrong with one field of the body, found after the schema was checked. */
+export function invalidField(path: (string | number)[], message: string): MemorydError {
+  return validationFailed([{ message, path }]);
+}
+
+/** Query parameters that are lists come as `a,b`, repeated, or both. An empty value is no value. */
+function splitLists(schema: TSchema, input: unknown): unknown {
+  const properties = (schema as { properties?: Record<string, { type?: unknown }> }).properties ?? {};
+  const arranged: Record<string, string | string[]> = { ...(input as Record<string, string | string[]>) };
+  for (const [name, property] of Object.entries(properties)) {
+    const given = arranged[name];
+    if (property.type !== 'array' || given === undefined) continue;
+    const items = [given].flat().flatMap((value) => value.split(','));
+    const present = items.filter((item) => item !== '');
+    if (present.length > 0) arranged[name] = present;
+    else delete arranged[name];
+  }
+  return arranged;
+}

@@ -1,0 +1,109 @@
+import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../engine/document.ts';
+import type { DocumentAnswer, ListedDocument } from '../schemas/documents.ts';
+import type { NamespaceDocumentAnswer } from '../schemas/namespace-documents.ts';
+import { publicMetadata } from './metadata.ts';
+
+/** Section 10.3. */
+export function documentView(document: Document & DocumentContent, memories: DocumentMemory[]): DocumentAnswer {
+  const { containerTag, revision: _, ...fields } = document;
+  return {
+    ...fields,
+    metadata: publicMetadata(document.metadata),
+    containerTags: [containerTag],
+    spatialPoint: null,
+    documentDate: document.documentDate?.toISOString() ?? null,
+    createdAt: document.createdAt.toISOString(),
+    updatedAt: document.updatedAt.toISOString(),
+    error: document.error && { ...document.error, nextRetryAt: document.error.nextRetryAt?.toISOString() ?? null },
+    ...(memories.length === 0 ? {} : { memories: memories.map(memoryView) }),
+  };
+}
+
+function memoryView(memory: DocumentMemory) {
+  return {
+    ...memory,
+    metadata: publicMetadata(memory.metadata),
+    createdAt: memory.createdAt.toISOString(),
+    updatedAt: memory.updatedAt.toISOString(),
+  };
+}
+
+/** Section 12.6. `content` is left out unless asked for. */
+export function listedDocumentView(
+  document: Document & { content: string | null },
+  includeContent: boolean,
+): ListedDocument {
+  const { id, customId, connectionId, title, summary, type, status, url, filepath } = document;
+  return {
+    id,
+    customId,
+    connectionId,
+    title,
+    summary,
+    type,
+    status,
+    url,
+    filepath,
+    metadata: publicMetadata(document.metadata),
+    containerTags: [document.containerTag],
+    createdAt: document.createdAt.toISOString(),
+    updatedAt: document.updatedAt.toISOString(),
+    ...(includeContent ? { content: document.content ?? '' } : {}),
+  };
+}
+
+/** Section 12.10. */
+export function chunksView(documentId: string, chunks: Chunk[]) {
+  return {
+    documentId,
+    chunks: chunks.map((chunk) => ({
+      ...chunk,
+      metadata: publicMetadata(chunk.metadata),
+      createdAt: chunk.createdAt.toISOString(),
+    })),
+    total: chunks.length,
+  };
+}
+
+/** Section 13: exactly the fields of the interface specification. */
+export function namespaceDocumentView(
+  document: Document & DocumentContent,
+  parts: { chunks: Chunk[] | null; memories: DocumentMemory[] | null },
+): NamespaceDocumentAnswer {
+  const { id, title, type, summary, content, status } = document;
+  return {
+    id,
+    title,
+    type,
+    summary,
+    content,
+    metadata: publicMetadata(document.metadata),
+    system: {
+      status,
+      createdAt: document.createdAt.toISOString(),
+      updatedAt: document.updatedAt.toISOString(),
+    },
+    ...(parts.chunks && { chunks: parts.chunks.map(chunkView) }),
+    ...(parts.memories && { memories: parts.memories.map(namespaceMemoryView) }),
+  };
+}
+
+function chunkView({ id, position, content, type, metadata, createdAt }: Chunk) {
+  const system = { createdAt: createdAt.toISOString() };
+  return { id, position, content, type, metadata: publicMetadata(metadata), system };
+}
+
+function namespaceMemoryView(source: DocumentMemory) {
+  const { id, memory, isStatic, isInference, isLatest, isForgotten, version } = source;
+  return {
+    id,
+    memory,
+    isStatic,
+    isInference,
+    isLatest,
+    isForgotten,
+    version,
+    metadata: publicMetadata(source.metadata),
+    system: { createdAt: source.createdAt.toISOString(), updatedAt: source.updatedAt.toISOString() },
+  };
+}

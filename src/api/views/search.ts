@@ -1,0 +1,39 @@
+import type { ResultDocument, SearchResult } from '../../search/search.ts';
+import type { SearchResultAnswer } from '../schemas/search.ts';
+import { publicMetadata } from './metadata.ts';
+
+export interface ResultParts {
+  documents: boolean;
+  summaries: boolean;
+}
+
+/** Section 14. */
+export function searchResultView(result: SearchResult, parts: ResultParts): SearchResultAnswer {
+  const { id, similarity, version, filepath } = result;
+  return {
+    id,
+    similarity,
+    filepath,
+    ...(result.kind === 'memory'
+      ? { memory: result.text, version, rootMemoryId: result.rootMemoryId }
+      : { chunk: result.text, version: null }),
+    metadata: result.metadata && publicMetadata(result.metadata),
+    updatedAt: result.updatedAt.toISOString(),
+    ...(parts.documents && { documents: result.documents.map((document) => resultDocumentView(document, parts)) }),
+  };
+}
+
+function resultDocumentView(document: ResultDocument, parts: ResultParts) {
+  const { id, customId, title, type, url, summary, createdAt, updatedAt } = document;
+  return {
+    id,
+    customId,
+    title,
+    type,
+    url,
+    metadata: publicMetadata(document.metadata),
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    ...(parts.summaries && { summary }),
+  };
+}

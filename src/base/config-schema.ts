@@ -1,0 +1,321 @@
+import Type, { type Static, type TSchema } from 'typebox';
+
+const mebibyte = 1024 * 1024;
+const compatSwitches = ['search-v3', 'memories-v3', 'plural-tags', 'api-key-header'] as const;
+
+/**
+ * Every setting of the daemon. JSON Schema with these keywords of our own:
+ * `secret` (never shown), `aliases` (more environment names, first wins), `flag` (an option of
+ * `memoryd start`), `path` (a file path, made absolute), `unit: 'bytes'` (takes `50MiB`),
+ * `expand` (words that stand for several list entries), `expected` (the rule in words),
+ * `absent` (what happens without a value, for fields that have no default).
+ */
+const configSchema = Type.Object(
+  {
+    dataDir: Type.String({
+      description: 'Directory for everything the daemon keeps: embedded database, keys, stored files.',
+      default: './.memoryd',
+      minLength: 1,
+      path: true,
+      flag: '--data-dir <path>',
+    }),
+    host: Type.String({
+      description: 'Address to listen on. 0.0.0.0 listens on every network interface.',
+      default: '127.0.0.1',
+      minLength: 1,
+      aliases: ['HOST'],
+      flag: '--host <address>',
+    }),
+    port: Type.Integer({
+      description: 'Port to listen on; 0 takes a free one.',
+      default: 6767,
+      minimum: 0,
+      maximum: 65535,
+      aliases: ['PORT'],
+      flag: '--port <number>',
+    }),
+    role: Type.Enum(['all', 'api', 'worker', 'scheduler'], {
+      description: 'What this process does. Everything but `all` needs databaseUrl.',
+      default: 'all',
+      flag: '--role <role>',
+    }),
+    apiKey: Type.Optional(
+      Type.String({
+        description: 'The key with full access.',
+        absent: 'one is generated at the first start and printed once',
+        minLength: 8,
+        expected: 'a text of at least 8 characters',
+        secret: true,
+        aliases: ['SUPERMEMORY_API_KEY', 'API_KEY'],
+      }),
+    ),
+    databaseUrl: Type.Optional(
+      Type.String({
+        description: 'PostgreSQL 15 or newer with pgvector 0.8 or newer.',
+        absent: 'the embedded database in dataDir',
+        pattern: '^postgres(ql)?://.+',
+        expected: 'an address such as postgresql://user:password@host:5432/memory',
+        secret: true,
+        aliases: ['DATABASE_URL'],
+      }),
+    ),
+    redisUrl: Type.Optional(
+      Type.String({
+        description: 'Redis for the task queue. Used only together with databaseUrl.',
+        absent: 'the queue runs inside the process',
+        pattern: '^rediss?://.+',
+        expected: 'an address such as redis://user:password@host:6379',
+        secret: true,
+        aliases: ['REDIS_URL'],
+      }),
+    ),
+    redisPrefix: Type.String({
+      description: 'First part of every Redis key, so that installations can share a server.',
+      default: 'memoryd',
+      pattern: '^[A-Za-z0-9_.-]{1,100}$',
+      expected: '1 to 100 letters, digits, underscores, dots and hyphens',
+    }),
+    logLevel: Type.Enum(['silent', 'error', 'warn', 'info', 'debug'], {
+      description: 'Least important log lines to write.',
+      default: 'info',
+      flag: '--log-level <level>',
+    }),
+    defaultContainerTag: Type.String({
+      description: 'Container tag of what is written without one.',
+      default: 'sm_project_default',
+      pattern: '^[a-zA-Z0-9_:-]{1,100}$',
+      expected: '1 to 100 letters, digits, underscores, colons and hyphens',
+      aliases: ['DEFAULT_CONTAINER_TAG'],
+    }),
+    orgName: Type.String({
+      description: 'Name of the organization that API answers show.',
+      default: 'local',
+      minLength: 1,
+      maxLength: 100,
+      aliases: ['ORG_NAME'],
+    }),
+    publicUrl: Type.Optional(
+      Type.String({
+        description: 'Address under which clients reach this service, for links and OAuth redirects.',
+        absent: 'the address it listens on',
+        pattern: '^https?://.+',
+        expected: 'an address such as https://memory.example.com',
+        aliases: ['PUBLIC_URL'],
+      }),
+    ),
+    encryptionKey: Type.Optional(
+      Type.String({
+        description: 'Encrypts the stored credentials of connections. The same value in every process.',
+        absent: 'one is generated into dataDir',
+        minLength: 16,
+        expected: 'a text of at least 16 characters (`openssl rand -base64 32` makes one)',
+        secret: true,
+        aliases: ['ENCRYPTION_KEY'],
+      }),
+    ),
+    corsOrigins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/]+)$' }), {
+      description: 'Origins of web pages that may call the API from a browser.',
+      default: [],
+      expected: 'origins such as https://app.example.com, or *',
+      aliases: ['CORS_ORIGINS'],
+    }),
+    compat: Type.Array(Type.Enum([...compatSwitches]), {
+      description: 'Switches that help older clients.',
+      default: [],
+      expected: `some of ${compatSwitches.join(', ')}, or all`,
+      expand: { all: [...compatSwitches] },
+      aliases: ['COMPAT'],
+    }),
+    allowPrivateUrls: Type.Boolean({
+      description: 'Fetch documents from loopback and private network addresses too.',
+      default: false,
+      aliases: ['ALLOW_PRIVATE_URLS'],
+    }),
+    threads: Type.Optional(
+      Type.Integer({
+        description: 'CPU threads of the embedding model.',
+        absent: 'chosen by the number of cores',
+        minimum: 1,
+        maximum: 256,
+      }),
+    ),
+    connectors: Type.Array(Type.String({ minLength: 1 }), {
+      description: 'Connectors to load besides the built-in ones.',
+      default: [],
+      expected: 'names of packages or paths',
+    }),
+    embedder: Type.Object({
+      kind: Type.Enum(['minilm', 'onnx', 'http', 'hashing'], {
+        description:
+          'Model that turns text into vectors: minilm (built in), onnx (a folder), http (an OpenAI-compatible server), hashing (no model, for tests).',
+        default: 'minilm',
+      }),
+      folder: Type.Optional(
+        Type.String({
+          description: 'Folder of the model, for onnx.',
+          absent: 'needed when the kind is onnx',
+          minLength: 1,
+          path: true,
+        }),
+      ),
+      baseUrl: Type.Optional(
+        Type.String({
+          description: 'Address of the server, for http.',
+          absent: 'needed when the kind is http',
+          pattern: '^https?://.+',
+          expected: 'an address such as http://127.0.0.1:11434/v1',
+        }),
+      ),
+      model: Type.Optional(
+        Type.String({
+          description: 'Name of the model at the server, for http.',
+          absent: 'needed when the kind is http',
+          minLength: 1,
+        }),
+      ),
+      apiKey: Type.Optional(
+        Type.String({
+          description: 'Key for the server, for http.',
+          absent: 'none is sent',
+          minLength: 1,
+          secret: true,
+        }),
+      ),
+      dimensions: Type.Optional(
+        Type.Integer({
+          description: 'Length of the vectors, for http and hashing.',
+          absent: 'what the model gives',
+          minimum: 1,
+          maximum: 8192,
+        }),
+      ),
+    }),
+    limits: Type.Object({
+      maxTextBytes: bytes('Largest text of one document.', 1 * mebibyte, 'MAX_TEXT_BYTES'),
+      maxBodyBytes: bytes('Largest request body.', 2 * mebibyte, 'MAX_BODY_BYTES'),
+      maxBatchBodyBytes: bytes('Largest request body of a batch.', 32 * mebibyte, 'MAX_BATCH_BODY_BYTES'),
+      maxFileBytes: bytes('Largest uploaded file.', 50 * mebibyte, 'MAX_FILE_BYTES'),
+    }),
+    rateLimit: Type.Object({
+      max: Type.Integer({
+        description: 'Requests that a full key may send in one window; 0 is no limit.',
+        default: 0,
+        minimum: 0,
+        aliases: ['RATE_LIMIT_MAX'],
+      }),
+      windowMs: Type.Integer({
+        description: 'Length of the window in milliseconds.',
+        default: 60_000,
+        minimum: 1,
+        maximum: 3_600_000,
+        aliases: ['RATE_LIMIT_WINDOW_MS'],
+      }),
+    }),
+    sync: Type.Object({
+      concurrency: Type.Integer({
+        description: 'Connections that are synced at once in this process.',
+        default: 4,
+        minimum: 1,
+        maximum: 256,
+        aliases: ['SYNC_CONCURRENCY'],
+      }),
+    }),
+    worker: Type.Object({
+      concurrency: Type.Integer({
+        description: 'Batches of documents that are processed at once in this process.',
+        default: 2,
+        minimum: 1,
+        maximum: 64,
+      }),
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type Config = Static<typeof configSchema>;
+
+function bytes(description: string, standard: number, alias: string) {
+  return Type.Integer({
+    description,
+    default: standard,
+    minimum: 1,
+    maximum: 1024 * mebibyte,
+    unit: 'bytes',
+    aliases: [alias],
+  });
+}
+
+/** The keywords of a field's schema that this project reads. */
+export type FieldSchema = TSchema & {
+  type?: string;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  items?: FieldSchema;
+  description: string;
+  default?: unknown;
+  absent?: string;
+  secret?: boolean;
+  aliases?: string[];
+  flag?: string;
+  path?: boolean;
+  unit?: 'bytes';
+  expand?: Record<string, string[]>;
+  expected?: string;
+};
+
+/** One setting, flattened: what documentation, environment, flags and files know of it. */
+export interface ConfigField {
+  /** `port`, `embedder.kind`. */
+  path: string;
+  schema: FieldSchema;
+  /** Environment names, the first one that is set wins. */
+  environment: readonly string[];
+  /** The option of `memoryd start`, e.g. `--port <number>`. */
+  flag: string | null;
+  secret: boolean;
+}
+
+/** Every setting in the order of the schema. */
+export const configFields: readonly ConfigField[] = flatten(configSchema, []);
+
+/** Variables that steer the command line, not the daemon. */
+export const commandVariables: readonly { name: string; description: string }[] = [
+  { name: 'MEMORYD_CONFIG', description: 'Path of the configuration file, as `--config`.' },
+  { name: 'MEMORYD_URL', description: 'Address of the daemon that commands talk to, as `--url`.' },
+];
+
+function flatten(schema: TSchema, parents: string[]): ConfigField[] {
+  const properties = (schema as { properties?: Record<string, FieldSchema> }).properties ?? {};
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const segments = [...parents, name];
+    if (property.type === 'object') return flatten(property, segments);
+    return [
+      {
+        path: segments.join('.'),
+        schema: property,
+        environment: [environmentName(segments), ...(property.aliases ?? [])],
+        flag: property.flag ?? null,
+        secret: property.secret === true,
+      },
+    ];
+  });
+}
+
+function environmentName(segments: string[]): string {
+  return ['MEMORYD', ...segments.map((segment) => segment.replace(/([A-Z])/g, '_$1').toUpperCase())].join('_');
+}
+
+/** The rule of a field in words, to follow "is not". */
+export function expectation(schema: FieldSchema): string {
+  if (schema.expected) return schema.expected;
+  if (schema.enum) return `one of ${schema.enum.join(', ')}`;
+  if (schema.type === 'integer')
+    return `a whole number ${range(schema)}${schema.unit ? ', or a size such as 50MiB' : ''}`;
+  if (schema.type === 'boolean') return 'true or false';
+  return 'a text';
+}
+
+function range({ minimum = 0, maximum }: FieldSchema): string {
+  return maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+}

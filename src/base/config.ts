@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { ConfigFileError, parseConfigFile, type ConfigFile } from './config-file.ts';
+import { unknownKeys, unknownVariables } from './config-names.ts';
+import { configFields, type Config, type ConfigField } from './config-schema.ts';
+import { readValue, withoutCredentials } from './config-values.ts';
+import { MemorydError, type ValidationIssue } from './errors.ts';
+
+export type { Config } from './config-schema.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment of this process. The only reader of `process.env`. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+export interface ConfigInputs {
+  /** Options of the command line by field, e.g. `{ port: '8080' }`. */
+  flags?: Readonly<Record<string, string | undefined>>;
+  /** Path of the file (`--config`). Default: MEMORYD_CONFIG, else `memoryd.config.json` in `cwd` when it exists. */
+  configFile?: string | undefined;
+  env: Environment;
+  /** Absolute; relative paths are read from here (those of a file from the file's folder). */
+  cwd: string;
+}
+
+/** Where an effective value comes from. */
+export type ConfigSource =
+  | { kind: 'default' }
+  | { kind: 'file'; file: string; line: number }
+  | { kind: 'environment'; name: string }
+  | { kind: 'flag'; name: string };
+
+export interface LoadedConfig {
+  config: Config;
+  /** By field, e.g. `embedder.kind`. */
+  sources: Readonly<Record<string, ConfigSource>>;
+  /** The file that was read. */
+  file: string | null;
+}
+
+const standardFile = 'memoryd.config.json';
+
+interface OpenedFile extends ConfigFile {
+  path: string;
+}
+
+/**
+ * Defaults < file < environment < flags. No input at all is embedded mode.
+ * Throws `config_invalid` with every problem at once: the field, where its value comes from, what
+ * is wrong with it and what would be right. Secrets are never quoted.
+ */
+export function loadConfig(inputs: ConfigInputs): LoadedConfig {
+  const problems: ValidationIssue[] = [];
+  const file = openFile(inputs, problems);
+  problems.push(...(file ? unknownKeys(file) : []), ...unknownVariables(inputs.env));
+  const sources: Record<string, ConfigSource> = {};
+  const config: Record<string, unknown> = {};
+  for (const field of configFields) {
+    const found = findRaw(field, inputs, file);
+    sources[field.path] = found.source;
+    const value = checkedValue(field, found, problems);
+    place(config, field, absolute(field, value, found.source, inputs.cwd));
+  }
+  if (problems.length === 0) problems.push(...contradictions(config as Config, sources));
+  if (problems.length > 0) throw invalid(problems);
+  return { config: config as Config, sources, file: file?.path ?? null };
+}
+
+function openFile(inputs: ConfigInputs, problems: ValidationIssue[]): OpenedFile | null {
+  const variable = inputs.env['MEMORYD_CONFIG'];
+  const named = inputs.configFile ?? (variable === '' ? undefined : variable);
+  const path = resolve(inputs.cwd, named ?? standardFile);
+  try {
+    return { path, ...parseConfigFile(readFileSync(path, 'utf8')) };
+  } catch (error) {
+    if (named === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    const where = error instanceof ConfigFileError ? `${path} line ${error.line}` : path;
+    const what = error instanceof ConfigFileError ? error.message : 'the configuration file cannot be read';
+    problems.push({ message: `${where}: ${what}` });
+    return null;
+  }
+}
+
+interface FoundValue {
+  raw: unknown;
+  source: ConfigSource;
+}
+
+function findRaw(field: ConfigField, inputs: ConfigInputs, file: OpenedFile | null): FoundValue {
+  const flag = inputs.flags?.[field.path];
+  if (flag !== undefined) {
+    return { raw: flag, source: { kind: 'flag', name: (field.flag ?? field.path).split(' ')[0]! } };
+  }
+  // An empty variable counts as absent: Compose files and CI pass `NAME=` for what is not set.
+  const name = field.environment.find((candidate) => inputs.env[candidate]);
+  if (name !== undefined) return { raw: inputs.env[name], source: { kind: 'environment', name } };
+  const inFile = file ? lookUp(file.content, field.path) : undefined;
+  if (file && inFile !== undefined && inFile !== null) {
+    return { raw: inFile, source: { kind: 'file', file: file.path, line: file.lines.get(field.path) ?? 1 } };
+  }
+  return { raw: field.schema.default, source: { kind: 'default' } };
+}
+
+function lookUp(content: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+      ? (value as Record<string, unknown>)[key]
+      : undefined;
+  }, content);
+}
+
+function checkedValue(field: ConfigField, found: FoundValue, problems: ValidationIssue[]): unknown {
+  if (found.raw === undefined) return undefined;
+  const result = readValue(field, found.raw);
+  if ('value' in result) return result.value;
+  problems.push({
+    message: `${field.path} (${describeSource(found.source)}): ${result.problem}`,
+    path: field.path.split('.'),
+  });
+  return undefined;
+}
+
+function absolute(field: ConfigField, value: unknown, source: ConfigSource, cwd: string): unknown {
+  if (!field.schema.path || typeof value !== 'string') return value;
+  return resolve(source.kind === 'file' ? dirname(source.file) : cwd, value);
+}
+
+/** Makes the groups even when they are empty, and leaves fields without a value out. */
+function place(config: Record<string, unknown>, field: ConfigField, value: unknown): void {
+  const segments = field.path.split('.');
+  const name = segments.pop()!;
+  let group = config;
+  for (const segment of segments) group = (group[segment] ??= {}) as Record<string, unknown>;
+  if (value !== undefined) group[name] = value;
+}
+
+/** Rules between fields. */
+function contradictions(config: Config, sources: Record<string, ConfigSource>): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  const add = (field: string, message: string) =>
+    issues.push({ message: `${field} (${describeSource(sources[field]!)}): ${message}`, path: field.split('.') });
+  if (config.role !== 'all' && config.databaseUrl === undefined) {
+    add('role', `"${config.role}" needs databaseUrl: the embedded database serves one process with role all`);
+  }
+  const { kind } = config.embedder;
+  const needed = { minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;
+  for (const name of needed[kind]) {
+    if (config.embedder[name as keyof typeof config.embedder] === undefined) {
+      add('embedder.kind', `"${kind}" needs embedder.${name}`);
+    }
+  }
+  return issues;
+}
+
+function invalid(problems: ValidationIssue[]): MemorydError {
+  const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+  const lines = problems.map((problem) => `  ${problem.message}`).join('\n');
+  return new MemorydError('config_invalid', `The configuration has ${count}:\n${lines}`, { issues: problems });
+}
+
+/** `environment variable PORT`, `memoryd.config.json line 4`. */
+export function describeSource(source: ConfigSource): string {
+  if (source.kind === 'file') return `${source.file} line ${source.line}`;
+  if (source.kind === 'environment') return `environment variable ${source.name}`;
+  return source.kind === 'flag' ? `option ${source.name}` : 'default';
+}
+
+/** What takes the place of a secret wherever a configuration is shown. */
+const mask = '********';
+
+export interface ConfigRow {
+  field: string;
+  /** JSON value; null when there is none; `********` for a secret. */
+  value: unknown;
+  source: string;
+}
+
+/** The effective values in the order of the schema, secrets masked. */
+export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
+  return configFields.map((field) => ({
+    field: field.path,
+    value: shownValue(field, lookUp(loaded.config, field.path) ?? null),
+    source: describeSource(loaded.sources[field.path]!),
+  }));
+}
+
+function shownValue(field: ConfigField, value: unknown): unknown {
+  if (field.secret && value !== null) return mask;
+  return typeof value === 'string' ? withoutCredentials(value) : value;
+}

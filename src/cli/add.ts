@@ -1,0 +1,113 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { AddAnswer, AddBody, Client } from './client.ts';
+import { printJson, printLine, type CommandContext } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { createStatusLine } from './status-line.ts';
+
+interface AddOptions extends DaemonOptions, JsonOption {
+  tag?: string;
+  customId?: string;
+  title?: string;
+  wait?: boolean;
+}
+
+export function addAddCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('add')
+    .description('Put one document into memory: a file, a web address, a text, or the standard input.')
+    .argument('<what>', 'path of a file, an address, a text of several words, or - for the standard input')
+    .option('--tag <tag>', 'container tag (default: the daemon’s default)')
+    .option('--custom-id <id>', 'your own id; adding it again replaces the document')
+    .option('--title <title>', 'title of the document')
+    .option('--wait', 'wait until it can be found');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd add ./roadmap.pdf --wait', purpose: 'a file' },
+    { command: 'memoryd add "Mira prefers short written updates" --tag user_mira', purpose: 'a sentence' },
+    { command: 'git log -20 | memoryd add - --custom-id git-log', purpose: 'what another program prints' },
+  ]);
+  command.action((what: string, options: AddOptions) => add(what, options, context));
+}
+
+async function add(what: string, options: AddOptions, context: CommandContext): Promise<void> {
+  const client = await openClient(options, context);
+  const accepted = await send(client, what, options, context);
+  const answer = options.wait ? await waitUntilDone(client, accepted, context) : accepted;
+  if (options.json) printJson(context.stdout, answer);
+  else printLine(context.stdout, `${answer.id} ${answer.status}`);
+  if (answer.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The document could not be processed.');
+}
+
+async function send(client: Client, what: string, options: AddOptions, context: CommandContext): Promise<AddAnswer> {
+  if (what === '-') return client.addText({ content: await context.readInput(), ...fields(options) });
+  const path = resolve(context.cwd, what);
+  const bytes = await readIfFile(path);
+  if (bytes === null) return client.addText({ content: typed(what, path), ...fields(options) });
+  const filepath = basename(path);
+  const content = textOf(bytes);
+  return content === null
+    ? client.addFile(form(bytes, filepath, options))
+    : client.addText({ content, filepath, ...fields(options) });
+}
+
+/** A text of several words or an address; a single word is more likely a mistyped path. */
+function typed(what: string, path: string): string {
+  if (/\s/.test(what) || /^https?:\/\//.test(what)) return what;
+  throw new CommandFailure(exitCodes.usage, `There is no file ${path}.`, {
+    remedy: 'To add a single word as text, pipe it in: echo word | memoryd add -',
+  });
+}
+
+async function readIfFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
+  const found = await stat(path).catch(() => null);
+  return found?.isFile() ? new Uint8Array(await readFile(path)) : null;
+}
+
+/** Null for what is not UTF-8 text. */
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function fields({ tag, customId, title }: AddOptions): Omit<AddBody, 'content'> {
+  return {
+    ...(tag === undefined ? {} : { containerTag: tag }),
+    ...(customId === undefined ? {} : { customId }),
+    ...(title === undefined ? {} : { metadata: { title } }),
+  };
+}
+
+function form(bytes: Uint8Array<ArrayBuffer>, name: string, options: AddOptions): FormData {
+  const form = new FormData();
+  form.set('file', new Blob([bytes]), name);
+  const { metadata, ...texts } = { filepath: name, ...fields(options) };
+  for (const [key, value] of Object.entries(texts)) form.set(key, value);
+  if (metadata) form.set('metadata', JSON.stringify(metadata));
+  return form;
+}
+
+const pollMs = 300;
+
+async function waitUntilDone(client: Client, accepted: AddAnswer, context: CommandContext): Promise<AddAnswer> {
+  const line = createStatusLine(context.stderr);
+  let { status } = accepted;
+  while (status !== 'done' && status !== 'failed') {
+    if (line.live) line.show(`${status} …`);
+    await context.clock.sleep(pollMs, context.signal);
+    if (context.signal.aborted) {
+      line.clear();
+      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The daemon goes on processing it.');
+    }
+    ({ status } = await client.document(accepted.id));
+  }
+  line.clear();
+  return { id: accepted.id, status };
+}

@@ -1,0 +1,117 @@
+import { CommandFailure, exitCodes, type ExitCode } from './exit.ts';
+
+export interface Endpoint {
+  /** Without a slash at the end. */
+  url: string;
+  key: string;
+  /** Where the key comes from, for messages. */
+  keySource: string;
+  /** What to do when nothing answers. */
+  unreachable: string;
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: object;
+  form?: FormData;
+  query?: Record<string, string>;
+}
+
+/**
+ * One request to the daemon; answers the parsed JSON, or null when there is none.
+ * Throws `CommandFailure`: `noDaemon` when nothing answers, `refused` for a bad key, else `failure`
+ * with the daemon's own words.
+ */
+export async function call<Answer>(
+  endpoint: Endpoint,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> {
+  const query = options.query ? `?${new URLSearchParams(options.query).toString()}` : '';
+  const response = await send(endpoint, `${endpoint.url}${path}${query}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${endpoint.key}`,
+      accept: 'application/json',
+      ...(options.body ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(options.body ? { body: JSON.stringify(options.body) } : {}),
+    ...(options.form ? { body: options.form } : {}),
+  });
+  const { status, text } = response;
+  if (status < 200 || status > 299) throw refusal(endpoint, `${method} ${path}`, status, text);
+  return (text === '' ? null : parse(endpoint, text)) as Answer;
+}
+
+async function send(endpoint: Endpoint, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
+  const timeout = AbortSignal.timeout(endpoint.timeoutMs);
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.any([endpoint.signal, timeout]) });
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    if (endpoint.signal.aborted) throw new CommandFailure(exitCodes.interrupted, 'Interrupted.', { cause: error });
+    const why = timeout.aborted ? `within ${endpoint.timeoutMs / 1000} s` : `(${reason(error)})`;
+    throw new CommandFailure(exitCodes.noDaemon, `The daemon at ${endpoint.url} does not answer ${why}.`, {
+      remedy: endpoint.unreachable,
+      cause: error,
+    });
+  }
+}
+
+/** `fetch` hides the reason in the cause. */
+function reason(error: unknown): string {
+  const { code, message } = ((error as { cause?: unknown }).cause ?? error) as { code?: unknown; message?: unknown };
+  return String(code ?? message);
+}
+
+function parse(endpoint: Endpoint, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CommandFailure(exitCodes.failure, `What answers at ${endpoint.url} is not memoryd.`, {
+      remedy: 'Check the address (--url or MEMORYD_URL).',
+      cause: error,
+    });
+  }
+}
+
+interface ErrorBody {
+  error?: string | { message: string; path?: (string | number)[] }[];
+  details?: string;
+}
+
+function refusal(endpoint: Endpoint, request: string, status: number, text: string): CommandFailure {
+  const body = errorBody(text);
+  if (status === 401) {
+    return new CommandFailure(
+      exitCodes.refused,
+      `The daemon at ${endpoint.url} refused the key ${endpoint.keySource}.`,
+      {
+        remedy: 'Give a valid key with --key or MEMORYD_API_KEY.',
+      },
+    );
+  }
+  const exitCode: ExitCode = status === 403 ? exitCodes.refused : exitCodes.failure;
+  const words = describe(body) ?? 'The daemon refused the request';
+  // What is the caller's doing is said well enough by the daemon.
+  const message = status === 404 || status >= 500 || !body.error ? `${words} (${status} to ${request})` : words;
+  return new CommandFailure(exitCode, message, { status, ...(body.details ? { remedy: body.details } : {}) });
+}
+
+function errorBody(text: string): ErrorBody {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Both error bodies of the API in one line. */
+function describe({ error }: ErrorBody): string | undefined {
+  if (!Array.isArray(error)) return error;
+  return error.map((issue) => (issue.path?.length ? `${issue.path.join('.')}: ` : '') + issue.message).join('; ');
+}

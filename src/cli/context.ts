@@ -1,0 +1,87 @@
+import { styleText } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import type { Config, Environment } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import type { Connections } from '../connect/connections.ts';
+
+/** Everything a command touches outside itself. */
+export interface CommandContext {
+  version: string;
+  env: Environment;
+  /** Absolute. */
+  cwd: string;
+  clock: Clock;
+  /** Aborts at the first SIGINT or SIGTERM. */
+  signal: AbortSignal;
+  /** Results. */
+  stdout: Screen;
+  /** Progress, notes and errors. */
+  stderr: Screen;
+  /** The whole standard input. */
+  readInput(): Promise<string>;
+  createApp(options: AppOptions): Promise<DaemonApp>;
+  createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
+}
+
+export interface AppOptions {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What `memoryd models verify` needs of the embedding model. */
+interface TestableEmbedder {
+  verify(): Promise<EmbedderReport>;
+  close(): Promise<void>;
+}
+
+export interface EmbedderReport {
+  id: string;
+  /** What runs it, e.g. `onnxruntime-node`. */
+  runtime: string;
+  ok: boolean;
+  checks: { name: string; ok: boolean; detail: string }[];
+}
+
+/** What `memoryd start` needs of the application. */
+export interface DaemonApp {
+  /** Where the API listens, once started. */
+  readonly url: string;
+  /** The full key when this start generated it, else null. */
+  readonly firstKey: string | null;
+  /** A key for commands on this machine. */
+  readonly localToken: string;
+  readonly connections: Connections;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One output stream. */
+export interface Screen {
+  write(text: string): void;
+  /** Somebody looks at it. */
+  readonly isTTY: boolean;
+  readonly columns: number;
+  /** Colours are wanted: a terminal, no NO_COLOR. */
+  readonly color: boolean;
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** The text in a style, when the screen shows styles. */
+export function paint(screen: Screen, format: Format, text: string): string {
+  return screen.color ? styleText(format, text, { validateStream: false }) : text;
+}
+
+/** Columns that a line of a table may take: programs get it whole. */
+export function roomOf(screen: Screen): number {
+  return screen.isTTY ? screen.columns : Infinity;
+}
+
+export function printLine(screen: Screen, text = ''): void {
+  screen.write(`${text}\n`);
+}
+
+export function printJson(screen: Screen, document: unknown): void {
+  screen.write(`${JSON.stringify(document, null, 2)}\n`);
+}

@@ -1,0 +1,43 @@
+import type { Client } from './client.ts';
+import type { CommandContext } from './context.ts';
+import { printLine } from './context.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { followProgress, progressSummary, type ProgressView } from './progress.ts';
+import { createStatusLine } from './status-line.ts';
+
+export interface Followed {
+  id: string;
+  /** Stands before the numbers. */
+  label: string;
+  /** Wait for this run or a later one. */
+  run?: string;
+}
+
+/**
+ * Shows the progress of a connection until its sync is over, and what came of it. Throws
+ * `interrupted` at Ctrl-C (the sync goes on in the daemon) and `failure` when the sync failed.
+ */
+export async function followConnection(
+  client: Client,
+  followed: Followed,
+  context: CommandContext,
+): Promise<ProgressView> {
+  const { clock, signal, stderr } = context;
+  const outcome = await followProgress({
+    read: () => client.progress(followed.id),
+    line: createStatusLine(stderr),
+    label: followed.label,
+    clock,
+    signal,
+    ...(followed.run === undefined ? {} : { sinceRun: followed.run }),
+  });
+  if (!outcome) {
+    throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The sync goes on in the daemon.', {
+      remedy: '`memoryd status` shows how far it is.',
+    });
+  }
+  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs);
+  for (const line of [`${followed.label}: ${first}`, ...rest]) printLine(stderr, line);
+  if (outcome.view.run?.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The sync failed.');
+  return outcome.view;
+}

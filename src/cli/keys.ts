@@ -1,0 +1,96 @@
+import { Option, type Command } from 'commander';
+import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import {
+  addDaemonOptions,
+  addExamples,
+  addJsonOption,
+  collect,
+  wholeNumber,
+  type DaemonOptions,
+  type JsonOption,
+} from './options.ts';
+import { localTime, table } from './text.ts';
+
+interface CreateOptions extends DaemonOptions, JsonOption {
+  name?: string;
+  tag?: string[];
+  permission: string;
+  expiresInDays?: number;
+}
+
+export function addKeysCommand(program: Command, context: CommandContext): void {
+  const keys = program.command('keys').description('Manage the API keys of the daemon.');
+  addExamples(keys, [
+    { command: 'memoryd keys list', purpose: 'what exists' },
+    { command: 'memoryd keys create --tag user_mira --permission read', purpose: 'a key for one container' },
+    { command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'end a key at once' },
+  ]);
+  addList(keys, context);
+  addCreate(keys, context);
+  addRevoke(keys, context);
+}
+
+function addList(keys: Command, context: CommandContext): void {
+  const command = keys.command('list').description('List the keys; the keys themselves are never shown again.');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [{ command: 'memoryd keys list', purpose: 'a table' }]);
+  command.action(async (options: DaemonOptions & JsonOption) => {
+    const found = await (await openClient(options, context)).keys();
+    if (options.json) return printJson(context.stdout, found);
+    const rows = found.map((key) => [
+      key.id,
+      key.name,
+      `${key.start}…`,
+      key.permission,
+      key.containerTags.length > 0 ? key.containerTags.join(', ') : 'all',
+      key.enabled ? localTime(key.expiresAt) : 'disabled',
+      localTime(key.lastUsedAt),
+    ]);
+    const headings = ['ID', 'NAME', 'KEY', 'PERMISSION', 'TAGS', 'EXPIRES', 'LAST USED'];
+    for (const line of table(headings, rows, roomOf(context.stdout))) printLine(context.stdout, line);
+  });
+}
+
+function addCreate(keys: Command, context: CommandContext): void {
+  const command = keys
+    .command('create')
+    .description('Make a key: for everything, or with --tag for some containers.')
+    .option('--name <name>', 'what it is for')
+    .option('--tag <tag>', 'a container that it opens; may be repeated (default: all, and management)', collect)
+    .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
+    .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd keys create --name backup', purpose: 'full access' },
+    { command: 'memoryd keys create --tag user_mira --expires-in-days 30', purpose: 'one container, one month' },
+  ]);
+  command.action(async (options: CreateOptions) => {
+    const client = await openClient(options, context);
+    const created = await client.createKey({
+      permission: options.permission,
+      // The API wants a name for a full key and makes one up for the others.
+      ...(options.name === undefined && !options.tag ? { name: 'command line' } : {}),
+      ...(options.name === undefined ? {} : { name: options.name }),
+      ...(options.tag === undefined ? {} : { containerTags: options.tag }),
+      ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),
+    });
+    if (options.json) return printJson(context.stdout, created);
+    printLine(context.stderr, `Key ${created.id} (${created.name}). It is shown only this once:`);
+    printLine(context.stdout, created.key);
+  });
+}
+
+function addRevoke(keys: Command, context: CommandContext): void {
+  const command = keys
+    .command('revoke')
+    .description('End a key. Requests with it are refused from then on.')
+    .argument('<id>', 'id of the key, as `memoryd keys list` shows it');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
+  command.action(async (id: string, options: DaemonOptions & JsonOption) => {
+    const answer = await (await openClient(options, context)).revokeKey(id);
+    if (options.json) return printJson(context.stdout, answer);
+    printLine(context.stdout, `Revoked ${answer.id}.`);
+  });
+}

@@ -1,0 +1,57 @@
+import { InvalidArgumentError, type Command } from 'commander';
+
+export interface Example {
+  command: string;
+  /** What it does, in a few words. */
+  purpose: string;
+}
+
+/** Shown at the end of a command's help and in the generated reference. */
+export function addExamples(command: Command, examples: readonly Example[]): Command {
+  const width = Math.max(...examples.map((example) => example.command.length));
+  const lines = examples.map((example) => `  ${example.command.padEnd(width)}   ${example.purpose}`);
+  return command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
+}
+
+/** Options of every command that talks to a running daemon. */
+export interface DaemonOptions {
+  url?: string;
+  key?: string;
+  dataDir?: string;
+  config?: string;
+}
+
+export function addDaemonOptions(command: Command): Command {
+  return command
+    .option('--url <address>', 'address of the daemon (default: MEMORYD_URL, else the daemon of the data directory)')
+    .option('--key <key>', 'API key (default: MEMORYD_API_KEY, else the key of the data directory)')
+    .option('--data-dir <path>', 'data directory of the daemon')
+    .option('--config <file>', 'configuration file (default: memoryd.config.json)');
+}
+
+export interface JsonOption {
+  json?: boolean;
+}
+
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'print one JSON document');
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, previous: string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+export function fraction(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a number from 0 to 1.');
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../base/clock.ts';
+import type { StatusLine } from './status-line.ts';
+import { counted, duration } from './text.ts';
+
+/** The part of `ConnectionProgress` that is shown. */
+export interface ProgressView {
+  run: {
+    id: string;
+    status: 'running' | 'completed' | 'failed';
+    itemsSeen: number;
+    /** Null while the listing goes on. */
+    itemsTotal: number | null;
+    error: string | null;
+  } | null;
+  items: { pending: number; failed: number };
+  documents: { waiting: number; done: number; failed: number };
+  heldDeletes: number;
+}
+
+/** `312 seen, 280 done, 2 failed, 41/s, 12 s left`. The time is left out while nobody can know it. */
+export function progressLine(view: ProgressView, perSecond: number | null): string {
+  const waiting = view.items.pending + view.documents.waiting;
+  const counted = view.run !== null && (view.run.itemsTotal !== null || view.run.status !== 'running');
+  return [
+    ...totals(view),
+    ...(perSecond ? [`${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []),
+    ...(perSecond && waiting > 0 && counted ? [`${duration((waiting / perSecond) * 1000)} left`] : []),
+  ].join(', ');
+}
+
+/** What came of it, in one or more lines. */
+export function progressSummary(view: ProgressView, elapsedMs: number): string[] {
+  const lines = [`${totals(view).join(', ')} in ${duration(elapsedMs)}`];
+  if (view.run?.error) lines.push(`The sync ended early: ${view.run.error}`);
+  if (view.items.pending > 0) lines.push(`${counted(view.items.pending, 'item')} will be tried again by itself.`);
+  if (view.heldDeletes > 0) {
+    lines.push(`${counted(view.heldDeletes, 'deletion')} held back: the source shows far fewer items than before.`);
+  }
+  return lines;
+}
+
+function totals(view: ProgressView): string[] {
+  const number = (value: number) => value.toLocaleString('en-US');
+  return [
+    `${number(view.run?.itemsSeen ?? 0)} seen`,
+    `${number(view.documents.done)} done`,
+    `${number(view.items.failed + view.documents.failed)} failed`,
+  ];
+}
+
+/** The run (or a later one: ids sort by time) is over and its documents can be found. */
+export function isFinished(view: ProgressView, sinceRun?: string): boolean {
+  if (view.run === null || view.run.status === 'running') return false;
+  if (sinceRun !== undefined && view.run.id < sinceRun) return false;
+  return view.run.status === 'failed' || view.documents.waiting === 0;
+}
+
+/** Documents finished per second, over the last 15 seconds. Null until two moments are known. */
+export function createRateMeter(): (finished: number, nowMs: number) => number | null {
+  let samples: { finished: number; atMs: number }[] = [];
+  return (finished, nowMs) => {
+    samples = [...samples.filter(({ atMs }) => atMs > nowMs - 15_000), { finished, atMs: nowMs }];
+    const first = samples[0]!;
+    const elapsedMs = nowMs - first.atMs;
+    return elapsedMs === 0 ? null : Math.max(0, ((finished - first.finished) / elapsedMs) * 1000);
+  };
+}
+
+export interface FollowOptions<View extends ProgressView> {
+  read(): Promise<View>;
+  line: StatusLine;
+  /** Stands before the numbers. */
+  label: string;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Wait for this run or a later one. */
+  sinceRun?: string;
+}
+
+const pollMs = 500;
+/** Between lines where nobody looks at a terminal. */
+const quietMs = 10_000;
+
+/** Shows progress until the sync is over. Null when the signal aborts before. */
+export async function followProgress<View extends ProgressView>(
+  options: FollowOptions<View>,
+): Promise<{ view: View; elapsedMs: number } | null> {
+  const { clock, line, signal } = options;
+  const startedMs = clock.now().getTime();
+  const rate = createRateMeter();
+  let shownMs = -Infinity;
+  try {
+    while (!signal.aborted) {
+      const view = await options.read();
+      const nowMs = clock.now().getTime();
+      const perSecond = rate(view.documents.done + view.documents.failed, nowMs);
+      if (isFinished(view, options.sinceRun)) return { view, elapsedMs: nowMs - startedMs };
+      if (line.live || nowMs - shownMs >= quietMs) {
+        line.show(`${options.label}: ${progressLine(view, perSecond)}`);
+        shownMs = nowMs;
+      }
+      await clock.sleep(pollMs, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    line.clear();
+  }
+  return null;
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { Client, ConnectionAnswer, ServiceStatus } from './client.ts';
+import { connectionTable } from './connections.ts';
+import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { duration } from './text.ts';
+
+export function addStatusCommand(program: Command, context: CommandContext): void {
+  const command = program.command('status').description('Show what the daemon does and how far it is.');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd status', purpose: 'documents by state, connections, model' },
+    { command: 'memoryd status --json | jq .documents', purpose: 'for scripts' },
+  ]);
+  command.action(async (options: DaemonOptions & JsonOption) => {
+    const client = await openClient(options, context);
+    const status = await client.status();
+    if (options.json) return printJson(context.stdout, status);
+    await printStatus(client, status, context.stdout);
+  });
+}
+
+async function printStatus(client: Client, status: ServiceStatus, screen: Screen): Promise<void> {
+  const connections = await client.connections();
+  for (const line of formatStatus(status, connections, client.url, screen)) printLine(screen, line);
+}
+
+export function formatStatus(
+  status: ServiceStatus,
+  connections: readonly ConnectionAnswer[],
+  url: string,
+  screen: Screen,
+): string[] {
+  const label = (text: string) => paint(screen, 'dim', text.padEnd(11));
+  const { embedder, storage, queue } = status;
+  return [
+    `${paint(screen, 'bold', `memoryd ${status.version}`)} at ${url}, up for ${duration(status.uptimeMs)}`,
+    `${label('storage')}${storage.engine}${storage.dataDir ? ` in ${storage.dataDir}` : ''}`,
+    `${label('queue')}${queue.kind}, role ${status.role}`,
+    `${label('model')}${embedder.id} on ${embedder.runtime}, ${embedder.state}`,
+    `${label('documents')}${documentCounts(status.documents)}`,
+    '',
+    ...(connections.length > 0 ? connectionTable(connections, roomOf(screen)) : ['Nothing is connected.']),
+  ];
+}
+
+/** `118 done, 3 waiting, 1 failed`; what is on its way counts as waiting. */
+function documentCounts(documents: ServiceStatus['documents']): string {
+  const { done = 0, failed = 0, ...others } = documents;
+  const waiting = Object.values(others).reduce((sum, count) => sum + count, 0);
+  return `${done} done, ${waiting} waiting, ${failed} failed`;
+}

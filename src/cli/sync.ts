@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { SyncMode } from '../connect/connections.ts';
+import type { Client, ConnectionAnswer, SyncRunAnswer } from './client.ts';
+import { chooseConnections, targetOf } from './connection-choice.ts';
+import { printJson, printLine, type CommandContext } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { followConnection } from './follow.ts';
+import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { counted } from './text.ts';
+
+interface SyncOptions extends DaemonOptions, JsonOption {
+  all?: boolean;
+  full?: boolean;
+  wait?: boolean;
+}
+
+export function addSyncCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('sync')
+    .description('Look for changes now instead of at the next scheduled time.')
+    .argument('[connection]', 'an id, the beginning of one, or a provider (default: the only connection)')
+    .option('--all', 'every connection')
+    .option('--full', 'list everything again, not only what changed')
+    .option('--wait', 'wait until it is done');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
+    { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
+    { command: 'memoryd sync --all', purpose: 'everything' },
+  ]);
+  command.action((word: string | undefined, options: SyncOptions) => sync(word, options, context));
+}
+
+async function sync(word: string | undefined, options: SyncOptions, context: CommandContext): Promise<void> {
+  const client = await openClient(options, context);
+  const chosen = choose(await client.connections(), word, options);
+  const started: StartedSync[] = [];
+  for (const connection of chosen) {
+    const run = await startSync(client, connection, options.full ? 'full' : 'incremental', context);
+    if (run !== 'refused') started.push({ connection, run });
+  }
+  const results = options.wait
+    ? await waitForAll(client, started, context)
+    : started.map(({ connection, run }) => ({ connectionId: connection.id, run }));
+  if (options.json) printJson(context.stdout, results);
+  const refused = chosen.length - started.length;
+  if (refused > 0) throw new CommandFailure(exitCodes.failure, `${counted(refused, 'connection')} cannot sync now.`);
+}
+
+interface StartedSync {
+  connection: ConnectionAnswer;
+  /** Null: one was running already. */
+  run: SyncRunAnswer | null;
+}
+
+/** What cannot sync is said and does not keep the others from it. */
+async function startSync(
+  client: Client,
+  connection: ConnectionAnswer,
+  mode: SyncMode,
+  { stderr }: CommandContext,
+): Promise<SyncRunAnswer | null | 'refused'> {
+  const name = nameOf(connection);
+  try {
+    const run = await client.sync(connection.id, mode);
+    printLine(stderr, `${name}: sync started.`);
+    return run;
+  } catch (error) {
+    if (!(error instanceof CommandFailure) || error.status !== 409) throw error;
+    const running = connection.status === 'active';
+    printLine(stderr, running ? `${name}: a sync is running already.` : `${name}: ${error.message}`);
+    return running ? null : 'refused';
+  }
+}
+
+function choose(all: readonly ConnectionAnswer[], word: string | undefined, options: SyncOptions): ConnectionAnswer[] {
+  const usage = (message: string, remedy: string) => new CommandFailure(exitCodes.usage, message, { remedy });
+  if (all.length === 0) throw usage('Nothing is connected.', '`memoryd connect folder ./notes` mirrors a folder.');
+  if (word !== undefined && options.all) throw usage('Name a connection or say --all, not both.', 'Leave one out.');
+  if (word !== undefined) return chooseConnections(all, word);
+  if (options.all || all.length === 1) return [...all];
+  throw usage(`There are ${all.length} connections.`, 'Name one (`memoryd connections` lists them), or say --all.');
+}
+
+async function waitForAll(client: Client, started: readonly StartedSync[], context: CommandContext): Promise<object[]> {
+  const results = [];
+  for (const { connection, run } of started) {
+    const followed = { id: connection.id, label: nameOf(connection), ...(run ? { run: run.id } : {}) };
+    results.push({ connectionId: connection.id, progress: await followConnection(client, followed, context) });
+  }
+  return results;
+}
+
+function nameOf(connection: ConnectionAnswer): string {
+  const target = targetOf(connection);
+  return target === '-' ? `${connection.provider} ${connection.id}` : `${connection.provider} ${target}`;
+}

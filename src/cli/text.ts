@@ -1,0 +1,109 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * Text of documents made safe for a terminal: escape sequences, control characters and direction
+ * overrides are removed, line breaks and tabs become spaces.
+ */
+export function oneLine(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')
+    .trim();
+}
+
+const wide =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u;
+const invisible = /[\p{M}\u200b-\u200d\ufe00-\ufe0f]/u;
+
+/** Terminal columns that a text takes. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of stripVTControlCharacters(text)) {
+    if (!invisible.test(character)) width += wide.test(character) ? 2 : 1;
+  }
+  return width;
+}
+
+/** The text cut to a number of columns, with an ellipsis when something is missing. */
+export function truncate(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const character of text) {
+    width += displayWidth(character);
+    if (width > columns - 1) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/** Lines of at most so many columns, broken at spaces; a longer word is broken inside. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ').flatMap((part) => pieces(part, columns))) {
+    if (line !== '' && displayWidth(line) + 1 + displayWidth(word) > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? lines : [...lines, line];
+}
+
+function pieces(word: string, columns: number): string[] {
+  const parts: string[] = [];
+  let part = '';
+  for (const character of word) {
+    if (displayWidth(part) + displayWidth(character) > columns && part !== '') {
+      parts.push(part);
+      part = '';
+    }
+    part += character;
+  }
+  return part === '' ? parts : [...parts, part];
+}
+
+/** The same, but the end is kept: of a path it tells more than the beginning. */
+function truncateStart(text: string, columns: number): string {
+  let rest = [...text];
+  while (displayWidth(rest.join('')) > columns - 1) rest = rest.slice(1);
+  return `…${rest.join('')}`;
+}
+
+/** Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number): string[] {
+  const cells = [headings, ...rows].map((row) => row.map(oneLine));
+  const widths = headings.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));
+  return cells.map((row) => {
+    const last = row.at(-1) ?? '';
+    const others = row.slice(0, -1).map((cell, index) => `${cell}${' '.repeat(widths[index]! - displayWidth(cell))}  `);
+    const room = Math.max(columns - displayWidth(others.join('')), 10);
+    const cut = displayWidth(last) > room && last.startsWith('/') ? truncateStart(last, room) : truncate(last, room);
+    return `${others.join('')}${cut}`.trimEnd();
+  });
+}
+
+const dateFormat = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
+
+/** A timestamp of the API in local time, `2026-03-01 09:30`; a dash for none. */
+export function localTime(timestamp: string | null | undefined): string {
+  if (!timestamp) return '-';
+  const date = new Date(timestamp);
+  return Number.isNaN(date.getTime()) ? '-' : dateFormat.format(date);
+}
+
+/** `8 s`, `3 min`, `2 h 5 min`, `4 d 3 h`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** `1 document`, `3 documents`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}

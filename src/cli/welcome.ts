@@ -1,0 +1,46 @@
+import { paint, type Screen } from './context.ts';
+
+export interface Introduction {
+  version: string;
+  role: 'all' | 'api' | 'worker' | 'scheduler';
+  url: string;
+  /** The key that this start generated; null at every later start. */
+  firstKey: string | null;
+  /** Where everything is kept, in words. */
+  storage: string;
+  screen: Screen;
+}
+
+/** What a start prints: where it runs, the key when it is new, and what to do next. */
+export function welcome(introduction: Introduction): string[] {
+  const { version, role, url, storage, screen } = introduction;
+  if (role === 'worker' || role === 'scheduler') {
+    return [`${paint(screen, 'bold', `memoryd ${version}`)} runs as ${role}. Data: ${storage}`];
+  }
+  return [
+    `${paint(screen, 'bold', `memoryd ${version}`)} runs at ${paint(screen, 'cyan', url)}`,
+    `Data: ${storage}`,
+    ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, url, screen)),
+    '',
+    'Press Ctrl-C to stop.',
+  ];
+}
+
+function newKey(key: string, url: string, screen: Screen): string[] {
+  const dim = (text: string) => paint(screen, 'dim', text);
+  return [
+    '',
+    'API key (shown only this once, keep it):',
+    `  ${paint(screen, 'bold', key)}`,
+    '',
+    'Next, in another terminal:',
+    dim('  # mirror a folder and search it; no key needed on this machine'),
+    '  npx memoryd connect folder ./notes',
+    '  npx memoryd search "what did we decide?"',
+    dim('  # or by HTTP'),
+    `  curl ${url}/v4/search -H 'Authorization: Bearer ${key}' \\`,
+    `    -H 'Content-Type: application/json' -d '{"q":"what did we decide?","searchMode":"hybrid"}'`,
+    dim('  # or from your program: npm install supermemory'),
+    `  new Supermemory({ baseURL: '${url}', apiKey: '${key}' })`,
+  ];
+}

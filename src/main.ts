@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import { systemClock } from './base/clock.ts';
+import { processEnvironment } from './base/config.ts';
+import type { Screen } from './cli/context.ts';
+import { runCommandLine } from './cli/program.ts';
+
+function screenOf(stream: WriteStream): Screen {
+  return {
+    write: (part) => void stream.write(part),
+    isTTY: Boolean(stream.isTTY),
+    get columns() {
+      return stream.isTTY ? stream.columns : 100;
+    },
+    // Node's own rules: a terminal with colours, NO_COLOR, FORCE_COLOR.
+    color: styleText('bold', 'x', { stream }) !== 'x',
+  };
+}
+
+/** npm hands a Ctrl-C on to a program that got it from the terminal already. */
+const sameInterruptMs = 500;
+
+/** Aborts at the first SIGINT or SIGTERM; the next one ends the process at once, as the shell expects. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  let firstMs = 0;
+  for (const [name, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
+    process.on(name, () => {
+      const nowMs = systemClock.now().getTime();
+      if (!controller.signal.aborted) firstMs = nowMs;
+      else if (nowMs - firstMs > sameInterruptMs) process.exit(128 + number);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+// `memoryd search … | head` closes the pipe early, which is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  version,
+  env: processEnvironment(),
+  cwd: process.cwd(),
+  clock: systemClock,
+  signal: interruption(),
+  stdout: screenOf(process.stdout),
+  stderr: screenOf(process.stderr),
+  readInput: () => text(process.stdin),
+  // Loaded only by the commands that need them: the others start in a tenth of the time.
+  createApp: async (options) => (await import('./app.ts')).createApp(options),
+  createEmbedder: async (options) => (await import('./app.ts')).createEmbedder(options),
+});

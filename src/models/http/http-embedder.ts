@@ -1,0 +1,163 @@
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Embedder, EmbedderReport } from '../embedder.ts';
+import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
+import { checkMeaning, checkShape, checkThroughput } from '../self-test.ts';
+import { toUnitLength } from '../vector.ts';
+import { createEmbeddingsClient, type EmbeddingsClient } from './embeddings-client.ts';
+import { createRequestSlots } from './request-slots.ts';
+import { cutToTokens, estimateTokens } from './text-estimate.ts';
+
+export interface HttpEmbedderOptions {
+  /** The address that ends before `/embeddings`, e.g. `https://api.openai.com/v1`, `http://localhost:11434/v1`. */
+  baseUrl: string;
+  model: string;
+  apiKey?: string;
+  /** How the setting that holds the key is called, for messages. Default `MEMORYD_EMBEDDER_API_KEY`. */
+  apiKeySetting?: string;
+  /** Length of the vectors. Asked of the server at creation when absent. */
+  dimensions?: number;
+  /** Sends `dimensions` along, for models that can shorten their vectors. Default false. */
+  requestDimensions?: boolean;
+  /** Texts per request. Default 64. */
+  maxInputs?: number;
+  /** Tokens of one text; more is cut off by a careful estimate. Default 512. */
+  maxTokens?: number;
+  /** Measured at creation with a dozen known pairs when absent. */
+  relatedAt?: number;
+  /** Put before each text, as the model was trained with (`query: `). Default none. */
+  prefixes?: { query: string; document: string };
+  /** Requests at once. Default 4. */
+  concurrency?: number;
+  /** For one request. Default 60,000. */
+  timeoutMs?: number;
+  /** Tries of one request, the first included. Default 4. */
+  attempts?: number;
+  /** The longest pause between tries; a longer one is left to the caller as `retryAfterMs`. Default 10,000. */
+  maxPauseMs?: number;
+  clock?: Clock;
+  random?: () => number;
+}
+
+/** OpenAI takes 300,000 tokens in one request; our estimate is on the high side. */
+const maxRequestTokens = 200_000;
+/** Several servers refuse an empty input. */
+const emptyTextStandIn = '.';
+
+/**
+ * An embedder behind any OpenAI-compatible `/embeddings`: OpenAI, Ollama, vLLM, LM Studio.
+ *
+ * Throws `config_invalid` for a bad address, `embed_failed` when the server has to be asked for
+ * what the options leave open and does not answer.
+ */
+export async function createHttpEmbedder(options: HttpEmbedderOptions): Promise<Embedder> {
+  const ask = createAsk(options);
+  const dimensions = options.dimensions ?? (await probeDimensions(ask));
+  const embedAll = createBatching(options, ask, dimensions);
+  const relatedAt = options.relatedAt ?? relatedThreshold(await measureRelatedness(embedAll));
+  const closing = new AbortController();
+  const id = `openai-compatible:${options.model}:${dimensions}`;
+
+  const embedder: Embedder = {
+    ...{ id, dimensions, relatedAt },
+    maxTokens: options.maxTokens ?? defaultMaxTokens,
+    maxInputs: options.maxInputs ?? defaultMaxInputs,
+    embed: (texts, { kind = 'document', signal } = {}) =>
+      embedAll(texts, { kind, signal: signal ? AbortSignal.any([signal, closing.signal]) : closing.signal }),
+    countTokens: estimateTokens,
+    async verify(): Promise<EmbedderReport> {
+      const checks = [await checkShape(embedder)];
+      if (checks[0]!.ok) checks.push(await checkMeaning(embedder), await checkThroughput(embedder));
+      return { id, runtime: 'http', ok: checks.every((check) => check.ok), checks };
+    },
+    async close() {
+      closing.abort(
+        new MemorydError('embed_failed', 'The embedding model is closed: the daemon is shutting down.', {
+          retryAfterMs: 1_000,
+        }),
+      );
+    },
+  };
+  return embedder;
+}
+
+const defaultMaxTokens = 512;
+const defaultMaxInputs = 64;
+
+function createAsk(options: HttpEmbedderOptions): EmbeddingsClient {
+  return createEmbeddingsClient({
+    baseUrl: checkBaseUrl(options.baseUrl),
+    model: options.model,
+    apiKey: options.apiKey,
+    apiKeySetting: options.apiKeySetting ?? 'MEMORYD_EMBEDDER_API_KEY',
+    body: {
+      encoding_format: 'float',
+      ...(options.requestDimensions && options.dimensions !== undefined && { dimensions: options.dimensions }),
+    },
+    timeoutMs: options.timeoutMs ?? 60_000,
+    attempts: options.attempts ?? 4,
+    maxPauseMs: options.maxPauseMs ?? 10_000,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  });
+}
+
+function checkBaseUrl(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '') {
+    const message = 'The address of the embedding server must be http(s)://host[/path] without user name or query.';
+    throw new MemorydError('config_invalid', message);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+async function probeDimensions(ask: EmbeddingsClient): Promise<number> {
+  const [vector] = await ask(['dimensions'], new AbortController().signal);
+  return vector!.length;
+}
+
+/** Cuts texts and calls into requests, and checks what comes back. */
+function createBatching(options: HttpEmbedderOptions, ask: EmbeddingsClient, dimensions: number): Embedder['embed'] {
+  const slots = createRequestSlots(options.concurrency ?? 4);
+  const maxTokens = options.maxTokens ?? defaultMaxTokens;
+  const maxInputs = options.maxInputs ?? defaultMaxInputs;
+  return async (texts, { kind = 'document', signal = new AbortController().signal } = {}) => {
+    signal.throwIfAborted();
+    const prefix = options.prefixes?.[kind] ?? '';
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const requests = splitBatches(texts, maxInputs, maxTokens).map(async (batch) => {
+      const inputs = batch.map((text) => prepareText(prefix + text, maxTokens));
+      const vectors = await slots.run(kind, () => ask(inputs, either), either);
+      return vectors.map((vector) => checkVector(vector, dimensions, options));
+    });
+    try {
+      return (await Promise.all(requests)).flat();
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  };
+}
+
+function splitBatches(texts: readonly string[], maxInputs: number, maxTokens: number): string[][] {
+  const size = Math.max(1, Math.min(maxInputs, Math.floor(maxRequestTokens / maxTokens)));
+  const batches: string[][] = [];
+  for (let start = 0; start < texts.length; start += size) batches.push(texts.slice(start, start + size));
+  return batches;
+}
+
+/** Without NUL and halves of surrogate pairs, which some servers choke on, and never empty. */
+function prepareText(text: string, maxTokens: number): string {
+  const prepared = cutToTokens(text, maxTokens).replaceAll('\0', ' ').toWellFormed();
+  return prepared.trim() === '' ? emptyTextStandIn : prepared;
+}
+
+function checkVector(vector: Float32Array, dimensions: number, options: HttpEmbedderOptions): Float32Array {
+  if (vector.length === dimensions) return toUnitLength(vector);
+  throw new MemorydError(
+    'embed_failed',
+    `The model "${options.model}" answered vectors of ${vector.length} dimensions; ${dimensions} are configured or known. ` +
+      'Correct the dimensions in the configuration, or ask the server for them if the model can shorten its vectors.',
+  );
+}

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { Embedder } from '../embedder.ts';
+import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
+import { parseTokenizer } from '../tokenizer-file.ts';
+import {
+  createTransformer,
+  createTransformerEmbedder,
+  type LocalModelOptions,
+  type Transformer,
+} from '../transformer-embedder.ts';
+import { describeFolder, hashModel, type FolderDescription } from './folder-files.ts';
+
+export interface OnnxFolderOptions extends LocalModelOptions {
+  /** A sentence-transformers folder: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`, `config.json`. */
+  folder: string;
+  /** Which `.onnx` file to take, relative to the folder. */
+  modelFile?: string;
+  /** Put before each text. Default: the prompts of `config_sentence_transformers.json`, else none. */
+  prefixes?: { query: string; document: string };
+  /** Measured at creation with a dozen known pairs when absent. */
+  relatedAt?: number;
+}
+
+const idHashLength = 12;
+
+/**
+ * Any local sentence-transformers model of the BERT family in ONNX form. The model is opened at
+ * creation: `model_unavailable` says what is missing or not supported.
+ */
+export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Promise<Embedder> {
+  const folder = resolve(options.folder);
+  const description = await describeFolder(folder, options.modelFile);
+  const prefixes = options.prefixes ?? description.prefixes;
+  const tokenizer = parseTokenizer(await readFile(description.tokenizerPath, 'utf8'), description.tokenizerPath);
+  const transformer = createTransformer({
+    ...options,
+    source: {
+      kind: 'file',
+      path: description.modelPath,
+      pooling: description.pooling,
+      pooledOnly: description.hasDenseLayer,
+    },
+    maxTokens: description.maxTokens,
+    prefixes,
+    loadTokenizer: () => tokenizer,
+  });
+  try {
+    return createTransformerEmbedder({
+      id: await identify(folder, { ...description, prefixes }),
+      dimensions: (await transformer.facts()).dimensions,
+      relatedAt: options.relatedAt ?? (await measureRelatedAt(transformer)),
+      transformer,
+      checkFiles: async () => [],
+    });
+  } catch (error) {
+    await transformer.close();
+    throw error;
+  }
+}
+
+/** The folder's name for people, and a hash of all that changes the vectors. */
+async function identify(folder: string, description: FolderDescription): Promise<string> {
+  const { maxTokens, pooling, prefixes } = description;
+  const hash = await hashModel(description, JSON.stringify({ maxTokens, pooling, prefixes }));
+  return `onnx:${basename(folder)}:${hash.slice(0, idHashLength)}`;
+}
+
+async function measureRelatedAt({ embed }: Transformer): Promise<number> {
+  return relatedThreshold(await measureRelatedness(embed));
+}

@@ -1,0 +1,111 @@
+import { MemorydError } from '../base/errors.ts';
+import { createBertNormalizer, type BertNormalizerOptions } from './bert-normalizer.ts';
+
+/** Cuts text into the numbers of a vocabulary, as BERT and its descendants read it. */
+export interface Tokenizer {
+  /** Ids of at most `maxTokens` tokens, without the two that frame a text. Cheap for a long text: it reads no further. */
+  encode(text: string, maxTokens: number): number[];
+  /** Number of tokens of the whole text, without the two that frame it. Counts of parts add up at whitespace. */
+  count(text: string): number;
+  /** Ids that stand before and after a text: `[CLS]` and `[SEP]`. */
+  readonly startId: number;
+  readonly endId: number;
+}
+
+export interface WordPieceOptions {
+  vocabulary: ReadonlyMap<string, number>;
+  unknownToken: string;
+  startToken: string;
+  endToken: string;
+  continuingPrefix: string;
+  /** A word of more characters is not looked up; it becomes one unknown token for each such length. */
+  maxWordCharacters: number;
+  normalizer: BertNormalizerOptions;
+}
+
+const maxRememberedWords = 30_000;
+/** V8 copies parts up to this length; a longer key would keep the whole text it was cut from alive. */
+const maxRememberedLength = 12;
+/** How much text is looked at per token wanted: far more than any real language needs. */
+const charactersPerToken = 128;
+/**
+ * Whitespace that stays whitespace; other control characters vanish. What stands between can be
+ * normalized by itself: no rule of the normalizer reaches over a space.
+ */
+const betweenSpaces = /[^\t\n\r\p{Z}]+/gu;
+
+/**
+ * A WordPiece tokenizer: greedy, longest piece first. Special tokens that stand in the text
+ * (`[SEP]`) are read as plain text, so a document cannot forge them.
+ */
+export function createWordPiece(options: WordPieceOptions): Tokenizer {
+  const normalize = createBertNormalizer(options.normalizer);
+  const idOf = requireId(options.vocabulary);
+  const unknownId = idOf(options.unknownToken);
+  const split = createWordSplitter(options, unknownId);
+  const remembered = new Map<string, readonly number[]>();
+
+  function idsOf(segment: string): readonly number[] {
+    const known = remembered.get(segment);
+    if (known) return known;
+    const ids = normalize(segment).flatMap(split);
+    if (segment.length <= maxRememberedLength) {
+      if (remembered.size >= maxRememberedWords) remembered.clear();
+      remembered.set(segment, ids);
+    }
+    return ids;
+  }
+
+  return {
+    startId: idOf(options.startToken),
+    endId: idOf(options.endToken),
+    encode(text, maxTokens) {
+      const ids: number[] = [];
+      for (const [segment] of text.slice(0, maxTokens * charactersPerToken).matchAll(betweenSpaces)) {
+        for (const id of idsOf(segment)) ids.push(id);
+        if (ids.length >= maxTokens) break;
+      }
+      return ids.slice(0, maxTokens);
+    },
+    count(text) {
+      let count = 0;
+      for (const [segment] of text.matchAll(betweenSpaces)) count += idsOf(segment).length;
+      return count;
+    },
+  };
+}
+
+function requireId(vocabulary: ReadonlyMap<string, number>): (token: string) => number {
+  return (token) => {
+    const id = vocabulary.get(token);
+    if (id === undefined) throw new MemorydError('model_unavailable', `The tokenizer's vocabulary lacks "${token}".`);
+    return id;
+  };
+}
+
+function createWordSplitter(options: WordPieceOptions, unknownId: number): (word: string) => number[] {
+  const { vocabulary, continuingPrefix, maxWordCharacters } = options;
+  const maxPieceLength = Math.max(...[...vocabulary.keys()].map((piece) => piece.length));
+
+  function longestPiece(word: string, start: number): { id: number; end: number } | null {
+    const prefix = start === 0 ? '' : continuingPrefix;
+    for (let end = Math.min(word.length, start + maxPieceLength); end > start; end--) {
+      const id = vocabulary.get(prefix + word.slice(start, end));
+      if (id !== undefined) return { id, end };
+    }
+    return null;
+  }
+
+  return (word) => {
+    const overlong = word.length > maxWordCharacters ? Math.ceil([...word].length / maxWordCharacters) : 1;
+    if (overlong > 1) return new Array<number>(overlong).fill(unknownId);
+    const ids: number[] = [];
+    for (let start = 0; start < word.length;) {
+      const piece = longestPiece(word, start);
+      if (!piece) return [unknownId];
+      ids.push(piece.id);
+      start = piece.end;
+    }
+    return ids;
+  };
+}

@@ -1,0 +1,117 @@
+import type { EmbedOptions } from '../embedder.ts';
+
+export type CallKind = NonNullable<EmbedOptions['kind']>;
+
+/** Texts that one worker runs without a break, out of one or more calls. */
+export interface Bundle {
+  sequences: Int32Array[];
+  resolve(vectors: readonly Float32Array[]): void;
+  reject(error: unknown): void;
+}
+
+/** Calls that wait for a worker: queries before documents, each in the order of arrival. */
+export interface CallQueue {
+  /** Rejects with the signal's reason when it aborts; what has not started then never starts. */
+  add(texts: readonly string[], kind: CallKind, signal?: AbortSignal): Promise<Float32Array[]>;
+  /** The next texts to run, or null when nothing waits. */
+  take(): Bundle | null;
+  hasWork(): boolean;
+  rejectAll(error: unknown): void;
+}
+
+export interface CallQueueOptions {
+  /** Token ids of a text as the model takes them; called just before it runs. */
+  encode(text: string, kind: CallKind): Int32Array;
+  /** A bundle ends with the text that reaches this many tokens, so a query never waits long for one to end. */
+  bundleTokens: number;
+}
+
+interface Call {
+  texts: readonly string[];
+  kind: CallKind;
+  vectors: Float32Array[];
+  /** Position of the first text that no bundle holds. */
+  next: number;
+  unanswered: number;
+  settled: boolean;
+  resolve(vectors: Float32Array[]): void;
+  reject(error: unknown): void;
+}
+
+interface Item {
+  call: Call;
+  position: number;
+}
+
+type Lanes = Record<CallKind, Call[]>;
+
+export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): CallQueue {
+  const lanes: Lanes = { query: [], document: [] };
+  return {
+    async add(texts, kind, signal) {
+      signal?.throwIfAborted();
+      if (texts.length === 0) return [];
+      const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>();
+      const progress = { vectors: [], next: 0, unanswered: texts.length, settled: false };
+      const call: Call = { texts, kind, ...progress, resolve, reject };
+      const abort = (): void => fail(lanes, call, signal?.reason);
+      signal?.addEventListener('abort', abort, { once: true });
+      lanes[kind].push(call);
+      return promise.finally(() => signal?.removeEventListener('abort', abort));
+    },
+    take() {
+      const lane = lanes.query.length > 0 ? lanes.query : lanes.document;
+      if (lane.length === 0) return null;
+      const { items, sequences } = collect(lane, encode, bundleTokens);
+      return {
+        sequences,
+        resolve: (vectors) => items.forEach((item, index) => answer(lanes, item, vectors[index]!)),
+        reject: (error) => items.forEach(({ call }) => fail(lanes, call, error)),
+      };
+    },
+    hasWork: () => lanes.query.length + lanes.document.length > 0,
+    rejectAll(error) {
+      for (const call of [...lanes.query, ...lanes.document]) fail(lanes, call, error);
+    },
+  };
+}
+
+/** Takes texts off the front of a lane until they are `bundleTokens` long. */
+function collect(
+  lane: Call[],
+  encode: CallQueueOptions['encode'],
+  bundleTokens: number,
+): { items: Item[]; sequences: Int32Array[] } {
+  const items: Item[] = [];
+  const sequences: Int32Array[] = [];
+  let tokens = 0;
+  for (let call = lane[0]; call && tokens < bundleTokens; call = lane[0]) {
+    const sequence = encode(call.texts[call.next]!, call.kind);
+    items.push({ call, position: call.next });
+    sequences.push(sequence);
+    tokens += sequence.length;
+    call.next++;
+    if (call.next === call.texts.length) lane.shift();
+  }
+  return { items, sequences };
+}
+
+function answer(lanes: Lanes, { call, position }: Item, vector: Float32Array): void {
+  call.vectors[position] = vector;
+  call.unanswered--;
+  if (call.unanswered === 0 && settle(lanes, call)) call.resolve(call.vectors);
+}
+
+function fail(lanes: Lanes, call: Call, error: unknown): void {
+  if (settle(lanes, call)) call.reject(error);
+}
+
+/** False when it was settled before; texts of it that still run are then answered in vain. */
+function settle(lanes: Lanes, call: Call): boolean {
+  if (call.settled) return false;
+  call.settled = true;
+  const lane = lanes[call.kind];
+  const index = lane.indexOf(call);
+  if (index >= 0) lane.splice(index, 1);
+  return true;
+}

@@ -1,0 +1,128 @@
+import { MemorydError } from '../../base/errors.ts';
+import { createCallQueue, type Bundle, type CallKind, type CallQueue, type CallQueueOptions } from './call-queue.ts';
+import { createDoorbell, type Doorbell } from './doorbell.ts';
+import type { ModelFacts, WorkerSetup } from './messages.ts';
+import { startModelThread, type ModelThread } from './model-thread.ts';
+
+export interface WorkerPool {
+  /** Pooled vectors in order, not of unit length. Rejects with `embed_failed` or `model_unavailable`. */
+  embed(texts: readonly string[], options: { kind: CallKind; signal?: AbortSignal }): Promise<Float32Array[]>;
+  /** About the opened model; opens it when that has not happened yet. */
+  facts(): Promise<ModelFacts>;
+  /** Rejects what waits, lets running texts end, ends the threads. */
+  close(): Promise<void>;
+}
+
+export interface WorkerPoolOptions {
+  setup: WorkerSetup;
+  /** Threads at the most. The first starts with the first call, others when work piles up. */
+  threads: number;
+  encode: CallQueueOptions['encode'];
+}
+
+/** About 10 ms of work for MiniLM: short enough for a query to wait for, long enough to hide the message's cost. */
+const bundleTokens = 128;
+
+interface Pool {
+  queue: CallQueue;
+  bell: Doorbell;
+  setup: WorkerSetup;
+  threads: Set<ModelThread>;
+  /** Threads at the most; fewer than asked for when the machine could not start more. */
+  limit: number;
+  starting: Promise<ModelFacts> | null;
+  facts: ModelFacts | null;
+  closed: boolean;
+}
+
+/**
+ * Shares waiting texts among threads that each hold the model. A thread that dies fails only the
+ * calls whose texts it was running; when there is more to do, another one is started.
+ */
+export function createWorkerPool({ setup, threads: limit, encode }: WorkerPoolOptions): WorkerPool {
+  const queue = createCallQueue({ encode, bundleTokens });
+  const pool: Pool = {
+    ...{ queue, bell: createDoorbell(), setup, threads: new Set(), limit },
+    ...{ starting: null, facts: null, closed: false },
+  };
+  return {
+    async embed(texts, { kind, signal }) {
+      if (pool.closed) throw closedError();
+      const vectors = queue.add(texts, kind, signal);
+      callThreads(pool);
+      return vectors;
+    },
+    async facts() {
+      if (pool.closed) throw closedError();
+      return pool.facts ?? pool.starting ?? startThread(pool);
+    },
+    async close() {
+      pool.closed = true;
+      queue.rejectAll(closedError());
+      pool.bell.ring();
+      await Promise.all([...pool.threads].map((thread) => thread.close()));
+    },
+  };
+}
+
+/** Wakes idle threads, or starts one more when all are busy. */
+function callThreads(pool: Pool): void {
+  const mayStart = !pool.bell.isWatched() && !pool.starting && pool.threads.size < pool.limit;
+  pool.bell.ring();
+  if (mayStart && pool.queue.hasWork()) void startThread(pool);
+}
+
+function startThread(pool: Pool): Promise<ModelFacts> {
+  const thread = startModelThread(pool.setup);
+  pool.threads.add(thread);
+  void thread.ended.then(() => {
+    pool.threads.delete(thread);
+    callThreads(pool);
+  });
+  const starting = thread.ready.finally(() => (pool.starting = null));
+  pool.starting = starting;
+  starting.then(
+    (facts) => {
+      pool.facts = facts;
+      return serve(pool, thread);
+    },
+    (error: unknown) => giveUp(pool, thread, error),
+  );
+  return starting;
+}
+
+/** Without another thread nobody can serve what waits; with one, it goes on with fewer. */
+function giveUp(pool: Pool, thread: ModelThread, error: unknown): void {
+  pool.threads.delete(thread);
+  if (pool.threads.size === 0) pool.queue.rejectAll(error);
+  else pool.limit = pool.threads.size;
+}
+
+/** What one thread does all its life. An idle one does not keep the process alive. */
+async function serve(pool: Pool, thread: ModelThread): Promise<void> {
+  while (!pool.closed && pool.threads.has(thread)) {
+    const bundle = pool.queue.take();
+    if (bundle) {
+      callThreads(pool);
+      await runBundle(thread, bundle);
+    } else {
+      thread.keepAlive(false);
+      await pool.bell.wait(thread.ended);
+      thread.keepAlive(true);
+    }
+  }
+}
+
+async function runBundle(thread: ModelThread, bundle: Bundle): Promise<void> {
+  try {
+    bundle.resolve(await thread.run(bundle.sequences));
+  } catch (error) {
+    bundle.reject(error);
+  }
+}
+
+function closedError(): MemorydError {
+  return new MemorydError('embed_failed', 'The embedding model is closed: the daemon is shutting down.', {
+    retryAfterMs: 1_000,
+  });
+}

@@ -1,0 +1,164 @@
+import { Queue, WaitingError, Worker, type Job } from 'bullmq';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { addJob } from './bullmq-enqueue.ts';
+import { backoffDelayMs, defaultAttempts, defaultBackoffMs, resolveEnqueueOptions } from './enqueue-options.ts';
+import { reportTaskFailure } from './failure-report.ts';
+import { openRedisLink, type RedisLink } from './redis-link.ts';
+import type { TaskName, TaskQueue, WorkOptions } from './task-queue.ts';
+
+/** How long `close` waits for Redis to take the results of handlers that have ended. */
+const closeGraceMs = 3_000;
+
+/** A dead worker's task is found once its lock has run out, at the next look of another worker. */
+const workerTimes = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5, runRetryDelay: 1_000 };
+
+export interface BullmqQueueOptions {
+  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
+  url: string;
+  /** First part of every key, so that several installations can share a Redis. Default `memoryd`. */
+  prefix?: string;
+  log: Logger;
+  clock: Clock;
+}
+
+/**
+ * The queue on Redis (5 or newer, `maxmemory-policy noeviction`), for any number of processes.
+ * Throws `queue_unreachable` when Redis does not answer.
+ *
+ * Behaves as the in-process queue does, and more: tasks outlive a process, a dead process's tasks
+ * are handled by another one, and a task interrupted by `close` goes back without costing an
+ * attempt. While Redis is away `enqueue` throws `queue_unreachable` within two seconds; the task
+ * may still be taken later. Redis may lose everything at any moment: new tasks go on, and the sweep
+ * finds what the lost ones meant.
+ */
+export async function openBullmqQueue(options: BullmqQueueOptions): Promise<TaskQueue> {
+  const { log, clock, prefix = 'memoryd' } = options;
+  const link = await openRedisLink(options);
+  const queues = new Map<TaskName, Queue>();
+  const workers = new Map<TaskName, Worker>();
+  const running = new Set<Promise<void>>();
+  const stopping = new AbortController();
+  let closed = false;
+
+  function requireOpen(): void {
+    if (closed) throw new MemorydError('unavailable', 'The task queue is closed.');
+  }
+
+  function queueOf(name: TaskName): Queue {
+    const existing = queues.get(name);
+    if (existing) return existing;
+    const queue = new Queue(name, {
+      connection: link.commands,
+      prefix,
+      streams: { events: { maxLen: 100 } },
+      // The check is a command; if it failed once, the queue would fail for ever.
+      skipVersionCheck: true,
+    });
+    queue.on('error', (error) => reportQueueError(link, log, name, error));
+    queues.set(name, queue);
+    return queue;
+  }
+
+  async function whileRunning(done: Promise<void>): Promise<void> {
+    running.add(done);
+    try {
+      await done;
+    } finally {
+      running.delete(done);
+    }
+  }
+
+  /** Runs a handler. What `close` interrupts, or what comes too late, goes back to the queue. */
+  async function handle(job: Job, token: string | undefined, run: (job: Job) => Promise<void>): Promise<void> {
+    if (!stopping.signal.aborted) {
+      try {
+        return await whileRunning(run(job));
+      } catch (error) {
+        if (!stopping.signal.aborted) throw error;
+      }
+    }
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  function startWorker(name: TaskName, run: (job: Job) => Promise<void>, workOptions: Required<WorkOptions>): Worker {
+    const { concurrency, attempts, backoffMs } = workOptions;
+    const worker = new Worker(name, (job, token) => handle(job, token, run), {
+      ...workerTimes,
+      connection: link.workers,
+      prefix,
+      concurrency,
+      // BullMQ reads minus one as: no further attempt.
+      settings: { backoffStrategy: (failures) => (failures < attempts ? backoffDelayMs(backoffMs, failures) : -1) },
+    });
+    worker.on('error', (error) => reportQueueError(link, log, name, error));
+    worker.on('stalled', (jobId) => log.warn({ task: name, jobId }, 'task of a lost worker is handled again'));
+    worker.on('failed', (job, error) => reportFailedJob(log, name, job, error));
+    return worker;
+  }
+
+  return {
+    kind: 'bullmq',
+    async enqueue(name, payload, enqueueOptions) {
+      const resolved = resolveEnqueueOptions(enqueueOptions);
+      requireOpen();
+      const now = clock.now();
+      await link.call(() => addJob(link.commands, queueOf(name), { ...resolved, id: newId(now), payload, now }));
+    },
+    async work(name, handler, { concurrency, attempts = defaultAttempts, backoffMs = defaultBackoffMs }) {
+      requireOpen();
+      if (workers.has(name)) throw new MemorydError('conflict', `This process already works on ${name}.`);
+      const run = (job: Job) => handler(job.data, stopping.signal);
+      workers.set(name, startWorker(name, run, { concurrency, attempts, backoffMs }));
+    },
+    async check() {
+      requireOpen();
+      await link.call(() => link.commands.ping());
+    },
+    async close() {
+      if (closed) return;
+      stopping.abort();
+      await closeWorkers([...workers.values()], { running, link, clock });
+      closed = true;
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      link.close();
+    },
+  };
+}
+
+/**
+ * Waits for the handlers as long as they take, and for Redis only a moment: it may be away. Then
+ * the workers are closed by force, because a graceful close would wait for Redis for ever.
+ */
+async function closeWorkers(
+  workers: readonly Worker[],
+  parts: { running: Set<Promise<void>>; link: RedisLink; clock: Clock },
+): Promise<void> {
+  const { running, link, clock } = parts;
+  await Promise.all(workers.map((worker) => worker.pause(true)));
+  while (running.size > 0) await Promise.allSettled(running);
+  const redisAnswers = await link
+    .call(() => link.commands.ping())
+    .then(
+      () => true,
+      () => false,
+    );
+  const closed = Promise.all(workers.map((worker) => worker.close(!redisAnswers)));
+  const grace = new AbortController();
+  await Promise.race([closed, clock.sleep(closeGraceMs, grace.signal)]);
+  grace.abort();
+}
+
+function reportFailedJob(log: Logger, task: TaskName, job: Job | undefined, error: Error): void {
+  const pauseMs = job?.finishedOn === undefined ? (job?.delay ?? 0) : null;
+  const failures = job?.attemptsMade ?? 0;
+  reportTaskFailure(log, { task, key: job?.deduplicationId ?? '', failures, pauseMs, error });
+}
+
+/** While Redis is away the link has said so; every command's failure would only repeat it. */
+function reportQueueError(link: RedisLink, log: Logger, task: TaskName, error: Error): void {
+  if (link.isUp()) log.warn({ task, error: error.message }, 'queue error');
+}
