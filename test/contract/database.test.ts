@@ -3,6 +3,7 @@ import { MemorydError } from '../../src/base/errors.ts';
 import type { Database, Transaction } from '../../src/store/database.ts';
 import {
   isCheckViolation,
+  isDiskFull,
   isForeignKeyViolation,
   isNotNullViolation,
   isStatementError,
@@ -201,6 +202,17 @@ describe.each(engines)('database on %s', (engine) => {
       expect(error).toMatchObject({ code: '42601' });
       expect(await codeOf(database.query(sql`select * from nowhere`))).toBe('42P01');
       expect(await codeOf(database.query(sql`select ${1} / ${0}::integer`))).toBe('22012');
+    });
+
+    test('a full disk is told apart, and work goes on afterwards', async () => {
+      const failing = database.script(`
+        do $$ begin
+          raise exception 'could not extend file "base/5/16384": No space left on device' using errcode = '53100';
+        end $$`);
+      const error = await failureOf(failing);
+      expect(isDiskFull(error)).toBe(true);
+      expect(error).toMatchObject({ code: 'disk_full', cause: { code: '53100' } });
+      expect(await database.execute(sql`insert into items (id) values (1)`)).toBe(1);
     });
 
     test('many statements that fail beside many that do not', async () => {

@@ -159,6 +159,16 @@ describe('bodies', () => {
     expect([body.content, body.metadata]).toEqual(['ab \ufffd 😀', { k: '\ufffd' }]);
   });
 
+  it('may be nested 100 levels deep, and no deeper', async () => {
+    const nested = (levels: number) => `{"q":"x","more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    expect((await send(nested(100))).statusCode).toBe(200);
+    const response = await send(nested(101));
+    expect([response.statusCode, response.json()]).toEqual([
+      400,
+      { error: 'The body is nested deeper than 100 levels' },
+    ]);
+  });
+
   it('may not smuggle prototypes', async () => {
     expect((await send('{"q":"x","__proto__":{"limit":1}}')).statusCode).toBe(400);
   });

@@ -56,10 +56,19 @@ describe('check', () => {
 
   it('does not know about watching when the system’s limit is reached, and watch polls then with one log line', async () => {
     await writeTree(root, ['a.md']);
-    const { checks, hints, lines } = await asNobody({ config: { path: root, pollEveryMs: 1_000 }, verb: 'watch without files' });
-    expect(checks[2]).toMatchObject({ name: 'watch', status: 'unknown', remedy: expect.stringContaining('max_user_watches') });
+    const { checks, hints, lines } = await asNobody({
+      config: { path: root, pollEveryMs: 1_000 },
+      verb: 'watch without files',
+    });
+    expect(checks[2]).toMatchObject({
+      name: 'watch',
+      status: 'unknown',
+      remedy: expect.stringContaining('max_user_watches'),
+    });
     expect(hints).toEqual([{ partition: root }, { partition: root }]);
-    expect(lines).toEqual([{ fields: { root, reason: expect.stringContaining('limit') }, message: 'folder is polled instead of watched' }]);
+    expect(lines).toEqual([
+      { fields: { root, reason: expect.stringContaining('limit') }, message: 'folder is polled instead of watched' },
+    ]);
   });
 });
 

@@ -23,7 +23,10 @@ function textOf(fetched: Fetched): string | undefined {
 }
 
 const kindOf = (call: Promise<unknown>) =>
-  call.then(() => 'nothing thrown', (error: ConnectorError) => error.kind);
+  call.then(
+    () => 'nothing thrown',
+    (error: ConnectorError) => error.kind,
+  );
 
 describe('a file', () => {
   it('comes with its bytes, names, times and the revision of the listing', async () => {
@@ -89,7 +92,15 @@ describe('outside the rules', () => {
     await writeTree(join(root, '..'), ['root-two/a.md', 'secret.md']);
     await writeTree(root, ['a.md']);
     const ctx = createContext({ path: root });
-    for (const id of [`${root}/../secret.md`, `${root}-two/a.md`, '/etc/passwd', 'a.md', root, `${root}/./a.md`, `${root}//a.md`]) {
+    for (const id of [
+      `${root}/../secret.md`,
+      `${root}-two/a.md`,
+      '/etc/passwd',
+      'a.md',
+      root,
+      `${root}/./a.md`,
+      `${root}//a.md`,
+    ]) {
       expect(await folder.fetch(ctx, { id: root }, { id, rev: '' }), id).toEqual({ skip: 'filtered' });
     }
   });
@@ -238,7 +249,11 @@ describe('a file that changes while it is read', () => {
   it('ends when the run is aborted', async () => {
     await writeTree(root, ['a.md']);
     const signal = AbortSignal.abort(new Error('stop'));
-    const fetching = folder.fetch(createContext({ path: root }, { signal }), { id: root }, { id: join(root, 'a.md'), rev: '' });
+    const fetching = folder.fetch(
+      createContext({ path: root }, { signal }),
+      { id: root },
+      { id: join(root, 'a.md'), rev: '' },
+    );
     await expect(fetching).rejects.toThrow('stop');
   });
 });
@@ -269,7 +284,12 @@ it('does not wait for the writer of a pipe that takes the place of a file', asyn
   })();
   const seen = new Set<unknown>();
   for (let round = 0; round < 50; round++) {
-    seen.add(await fetchPath('a.md').then((fetched) => textOf(fetched) ?? 'gone', (error: ConnectorError) => error.kind));
+    seen.add(
+      await fetchPath('a.md').then(
+        (fetched) => textOf(fetched) ?? 'gone',
+        (error: ConnectorError) => error.kind,
+      ),
+    );
   }
   isDone = true;
   await swapping;

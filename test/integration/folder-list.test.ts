@@ -92,7 +92,13 @@ describe('refs', () => {
     const { refs } = await listAll(createContext({ path: root }), root);
     expect(refs).toHaveLength(1);
     const id = join(root, 'notes/a #1 ü%.md');
-    expect(refs[0]).toMatchObject({ id, path: 'notes/a #1 ü%.md', title: 'a #1 ü%.md', size: 4, mimeType: 'text/markdown' });
+    expect(refs[0]).toMatchObject({
+      id,
+      path: 'notes/a #1 ü%.md',
+      title: 'a #1 ü%.md',
+      size: 4,
+      mimeType: 'text/markdown',
+    });
     expect(new URL(refs[0]!.url!).pathname).toBe(pathToFileURL(id).pathname);
     expect(Date.parse(refs[0]!.updatedAt!)).toBeGreaterThan(Date.now() - 60_000);
   });
@@ -130,8 +136,28 @@ describe('refs', () => {
 });
 
 describe('rules', () => {
-  const tree = ['.hidden.md', '.config/a.md', 'a.md', 'a.md~', 'docs/b.md', 'docs/c.txt', 'docs/deep/d.md', 'drafts', 'x/drafts/e.md'];
-  const clutter = ['.memoryd/a', 'node_modules/m/a.js', '.git/a', 'Thumbs.db', '.DS_Store', '.#a.md', 'a.swp', 'film.part', '~$a.docx'];
+  const tree = [
+    '.hidden.md',
+    '.config/a.md',
+    'a.md',
+    'a.md~',
+    'docs/b.md',
+    'docs/c.txt',
+    'docs/deep/d.md',
+    'drafts',
+    'x/drafts/e.md',
+  ];
+  const clutter = [
+    '.memoryd/a',
+    'node_modules/m/a.js',
+    '.git/a',
+    'Thumbs.db',
+    '.DS_Store',
+    '.#a.md',
+    'a.swp',
+    'film.part',
+    '~$a.docx',
+  ];
 
   it.each([
     ['nothing set', {}, ['a.md', 'docs/b.md', 'docs/c.txt', 'docs/deep/d.md', 'drafts', 'x/drafts/e.md']],
@@ -141,12 +167,24 @@ describe('rules', () => {
     ['include from the root', { include: ['/*.md'] }, ['a.md']],
     ['include at any depth of a folder', { include: ['docs/**/*.md'] }, ['docs/b.md', 'docs/deep/d.md']],
     ['exclude by name', { exclude: ['*.md'] }, ['docs/c.txt', 'drafts']],
-    ['exclude a folder at any depth', { exclude: ['drafts/'] }, ['a.md', 'docs/b.md', 'docs/c.txt', 'docs/deep/d.md', 'drafts']],
+    [
+      'exclude a folder at any depth',
+      { exclude: ['drafts/'] },
+      ['a.md', 'docs/b.md', 'docs/c.txt', 'docs/deep/d.md', 'drafts'],
+    ],
     ['exclude by path', { exclude: ['docs/deep', 'x/**'] }, ['a.md', 'docs/b.md', 'docs/c.txt', 'drafts']],
     ['include what is in a folder', { include: ['drafts/', 'a.md/**'] }, ['x/drafts/e.md']],
-    ['exclude what is in a folder of the root', { exclude: ['drafts/**', 'docs/**'] }, ['a.md', 'drafts', 'x/drafts/e.md']],
+    [
+      'exclude what is in a folder of the root',
+      { exclude: ['drafts/**', 'docs/**'] },
+      ['a.md', 'drafts', 'x/drafts/e.md'],
+    ],
     ['exclude wins', { include: ['docs'], exclude: ['*.md'] }, ['docs/c.txt']],
-    ['hidden', { hidden: true, include: ['*.md'] }, ['.config/a.md', '.hidden.md', 'a.md', 'docs/b.md', 'docs/deep/d.md', 'x/drafts/e.md']],
+    [
+      'hidden',
+      { hidden: true, include: ['*.md'] },
+      ['.config/a.md', '.hidden.md', 'a.md', 'docs/b.md', 'docs/deep/d.md', 'x/drafts/e.md'],
+    ],
   ])('%s', async (_name, config, expected) => {
     await writeTree(root, [...tree, ...clutter]);
     expect(await listPaths({ path: root, ...config })).toEqual(expected);
@@ -163,18 +201,38 @@ describe('rules', () => {
 describe('.gitignore', () => {
   const files = {
     '.gitignore': '\ufeff# top\r\n*.log\r\n/build\nlogs/\n!keep.log\nsecret\\ name.md\n  \n/\n',
-    'a.log': '', 'keep.log': '', 'a.md': '', 'build/x.md': '', 'sub/build/y.md': '', 'secret name.md': '',
-    'logs/a.md': '', 'sub/logs/a.md': '', 'sub/logs/b.log': '', 'sub/only/this.md': '', 'only/this.md': '',
+    'a.log': '',
+    'keep.log': '',
+    'a.md': '',
+    'build/x.md': '',
+    'sub/build/y.md': '',
+    'secret name.md': '',
+    'logs/a.md': '',
+    'sub/logs/a.md': '',
+    'sub/logs/b.log': '',
+    'sub/only/this.md': '',
+    'only/this.md': '',
     'sub/.gitignore': '!logs/\n/only\n*.tmp2\n!/a.log\n\\#x.md\n \n',
-    'sub/a.log': '', 'sub/deep/a.log': '', 'sub/b.tmp2': '', 'sub/#x.md': '', 'b.tmp2': '',
-    'odd [x] *dir/.gitignore': 'x.md\n', 'odd [x] *dir/x.md': '', 'odd x dir/x.md': '',
+    'sub/a.log': '',
+    'sub/deep/a.log': '',
+    'sub/b.tmp2': '',
+    'sub/#x.md': '',
+    'b.tmp2': '',
+    'odd [x] *dir/.gitignore': 'x.md\n',
+    'odd [x] *dir/x.md': '',
+    'odd x dir/x.md': '',
   };
 
   it('is honoured in nested folders exactly as Git does', async () => {
     await writeTree(root, files);
     execFileSync('git', ['init', '-q'], { cwd: root });
-    const output = execFileSync('git', ['-c', 'core.excludesFile=', 'ls-files', '-zo', '--exclude-standard'], { cwd: root });
-    const git = output.toString().split('\0').filter((path) => path !== '' && !path.includes('.gitignore'));
+    const output = execFileSync('git', ['-c', 'core.excludesFile=', 'ls-files', '-zo', '--exclude-standard'], {
+      cwd: root,
+    });
+    const git = output
+      .toString()
+      .split('\0')
+      .filter((path) => path !== '' && !path.includes('.gitignore'));
     expect(git).toContain('sub/logs/a.md');
     expect((await listPaths({ path: root, gitignore: true })).toSorted()).toEqual(git.toSorted());
   });
@@ -254,7 +312,16 @@ describe('names and kinds', () => {
   });
 
   it('escapes names that are not UTF-8, one id each, and reads them back', async () => {
-    const names = ['a\xff.md', 'a\xfe.md', 'ok.md', '\xc3\xbc.md', 'cut\xe2\x82', '\xef\x9e\x80', '\xef\xbf\xbd', '\xff/in\xff.md'];
+    const names = [
+      'a\xff.md',
+      'a\xfe.md',
+      'ok.md',
+      '\xc3\xbc.md',
+      'cut\xe2\x82',
+      '\xef\x9e\x80',
+      '\xef\xbf\xbd',
+      '\xff/in\xff.md',
+    ];
     for (const name of names) {
       if (name.includes('/')) await mkdir(Buffer.from(`${root}/${name.split('/')[0]}`, 'latin1'));
       await writeFile(Buffer.from(`${root}/${name}`, 'latin1'), Buffer.from(name, 'latin1'));
@@ -265,7 +332,9 @@ describe('names and kinds', () => {
     expect(paths).toContain('ü.md');
     expect(paths.every((path) => path!.isWellFormed())).toBe(true);
     const contents = await Promise.all(refs.map((ref) => folder.fetch(ctx, { id: root }, ref)));
-    const read = contents.map((fetched) => ('file' in fetched ? Buffer.from(fetched.file!.bytes).toString('latin1') : ''));
+    const read = contents.map((fetched) =>
+      'file' in fetched ? Buffer.from(fetched.file!.bytes).toString('latin1') : '',
+    );
     expect(read.toSorted()).toEqual(names.toSorted());
     const ids = refs.map((ref) => ref.id);
     expect((await folder.lookup!(ctx, { id: root }, ids)).refs.map((ref) => ref.id)).toEqual(ids);
@@ -325,7 +394,11 @@ describe('what cannot be read', () => {
 });
 
 describe('the root', () => {
-  const kindOf = (call: Promise<unknown>) => call.then(() => 'nothing thrown', (error: { kind: string }) => error.kind);
+  const kindOf = (call: Promise<unknown>) =>
+    call.then(
+      () => 'nothing thrown',
+      (error: { kind: string }) => error.kind,
+    );
 
   it('that is missing, a file or closed is an error, never an empty listing', async () => {
     await writeTree(root, ['file']);

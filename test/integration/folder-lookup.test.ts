@@ -86,7 +86,11 @@ describe('without permission', () => {
 });
 
 describe('the root', () => {
-  const kindOf = (call: Promise<unknown>) => call.then(() => 'nothing thrown', (error: ConnectorError) => error.kind);
+  const kindOf = (call: Promise<unknown>) =>
+    call.then(
+      () => 'nothing thrown',
+      (error: ConnectorError) => error.kind,
+    );
 
   it('that is missing is source_missing, not everything gone', async () => {
     await rm(root, { recursive: true });

@@ -118,7 +118,9 @@ describe('folders that come and go', () => {
     await rename(join(root, 'old'), join(root, 'renamed'));
     for (const path of ['new/one/two/a.md', 'inside/deep/x.md', 'renamed/sub/a.md']) {
       // The first hint may still be about the folder itself: write until the file is named.
-      await expect.poll(async () => (await writeFile(join(root, path), 'x'), running.hinted(path)), { timeout: 5_000 }).toBe('id');
+      await expect
+        .poll(async () => (await writeFile(join(root, path), 'x'), running.hinted(path)), { timeout: 5_000 })
+        .toBe('id');
     }
     await running.stop();
   });
@@ -129,7 +131,9 @@ describe('folders that come and go', () => {
     await rename(join(root, 'a'), join(root, 'c'));
     await rename(join(root, 'b'), join(root, 'a'));
     await running.hinted('a/x.md');
-    await expect.poll(async () => (await writeFile(join(root, 'c/x.md'), 'x'), running.hinted('c/x.md')), { timeout: 5_000 }).toBe('id');
+    await expect
+      .poll(async () => (await writeFile(join(root, 'c/x.md'), 'x'), running.hinted('c/x.md')), { timeout: 5_000 })
+      .toBe('id');
     await writeFile(join(root, 'a/x.md'), 'x');
     await running.hinted('a/x.md');
     await writeFile(join(root, 'a/x.md'), 'y');
@@ -144,7 +148,14 @@ describe('the rules', () => {
   it('hold for hints too', async () => {
     await writeTree(root, ['node_modules/m/a.js', '.hidden/a.md', 'drafts/a.md', 'notes/a.md']);
     const running = await start({ exclude: ['drafts'] });
-    for (const path of ['node_modules/m/a.js', 'node_modules/new/b.js', '.hidden/a.md', 'drafts/a.md', 'a.md~', 'notes/a.md']) {
+    for (const path of [
+      'node_modules/m/a.js',
+      'node_modules/new/b.js',
+      '.hidden/a.md',
+      'drafts/a.md',
+      'a.md~',
+      'notes/a.md',
+    ]) {
       await writeTree(root, [path]);
     }
     await running.hinted('notes/a.md');
@@ -183,7 +194,11 @@ describe('much at once', () => {
       await Promise.all(['a.md', 'b.md'].map((name) => utimes(join(root, name), time, time)));
       if (round === 2_900) await mkdir(join(root, 'made'));
     }
-    await expect.poll(async () => (await writeFile(join(root, 'made/c.md'), 'x'), running.hinted('made/c.md')), { timeout: 5_000 }).toBe('id');
+    await expect
+      .poll(async () => (await writeFile(join(root, 'made/c.md'), 'x'), running.hinted('made/c.md')), {
+        timeout: 5_000,
+      })
+      .toBe('id');
     await running.stop();
   });
 });
@@ -196,7 +211,9 @@ describe('the root', () => {
     expect(await running.hinted('a.md')).toBe('whole');
     await rename(`${root}.away`, root);
     expect(await running.hinted('a.md')).toBe('whole');
-    await expect.poll(async () => (await writeFile(join(root, 'a.md'), 'x'), running.hinted('a.md')), { timeout: 5_000 }).toBe('id');
+    await expect
+      .poll(async () => (await writeFile(join(root, 'a.md'), 'x'), running.hinted('a.md')), { timeout: 5_000 })
+      .toBe('id');
     expect(running.ctx.lines).toEqual([]);
     await running.stop();
   });

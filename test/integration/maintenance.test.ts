@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Database } from '../../src/store/database.ts';
 import { startMaintenance, type Maintenance } from '../../src/store/pglite/maintenance.ts';
+import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { makePgliteTemplate } from '../support/databases.ts';
 
-let opened: TestDatabase;
 let database: Database;
 let clock: TestClock;
 let maintenance: Maintenance | undefined;
@@ -14,8 +14,10 @@ let idle: boolean;
 let uses: number;
 
 beforeEach(async () => {
-  opened = await openTestDatabase('pglite');
-  database = opened.database;
+  // Its own maintenance stands still with a clock that nobody moves.
+  const still = createTestClock();
+  const templateFile = await makePgliteTemplate();
+  database = await openPglite({ dataDir: 'memory', log: silentLogger, clock: still, templateFile });
   clock = createTestClock();
   idle = true;
   uses = 0;
@@ -24,7 +26,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await maintenance?.close();
   maintenance = undefined;
-  await opened.close();
+  await database.close();
 });
 
 function start(over: Database = database): Maintenance {

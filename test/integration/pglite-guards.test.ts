@@ -135,9 +135,9 @@ describe('kill -9', () => {
     expect((await readdir(dataDir)).toSorted()).toEqual(['database', 'database.lock']);
   });
 
-  test('during writes, six times over, loses nothing that was acknowledged and tears nothing', async () => {
+  test('during writes, five times over, loses nothing that was acknowledged and tears nothing', async () => {
     await makeDatabase();
-    for (const writes of [1, 4, 9, 17, 33, 60]) {
+    for (const writes of [1, 4, 9, 17, 33]) {
       const writer = startProcess('write');
       await writer.until((lines) => lines.length > writes);
       await writer.kill();
@@ -185,7 +185,7 @@ describe('a damaged directory', () => {
   test('a folder of something else is not touched', async () => {
     await rm(join(dataDir, 'database'), { recursive: true });
     await writeFile(join(dataDir, 'database'), 'my own file');
-    await expect(open()).rejects.toThrow();
+    await expect(open()).rejects.toMatchObject({ code: 'data_dir_damaged' });
     expect(await readFile(join(dataDir, 'database'), 'utf8')).toBe('my own file');
   });
 

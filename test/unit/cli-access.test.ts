@@ -87,7 +87,7 @@ describe('finding the daemon', () => {
     });
     const issue = { message: 'must be shorter', path: ['containerTags', 0] };
     cli.api.on('POST /v3/connections/list', () => [400, { success: false, error: [issue] }]);
-    expect((await cli.run(['connections'])).stderr).toContain('containerTags.0: must be shorter (400 to POST');
+    expect((await cli.run(['connections'])).stderr).toContain('containerTags.0: must be shorter\n');
     cli.api.on('POST /v3/connections/list', () => [403, { error: 'Forbidden' }]);
     expect((await cli.run(['connections'])).exitCode).toBe(4);
     cli.api.on('POST /v3/connections/list', () => 'hello');

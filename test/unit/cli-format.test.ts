@@ -62,7 +62,9 @@ describe('text', () => {
         80,
       ),
     ).toEqual(['A     LONG', '日本  x', 'b     y']);
-    expect(table(['A'], [['x'.repeat(90)]], 50)[1]).toHaveLength(50);
+    expect(table(['A', 'B'], [['x', 'y'.repeat(90)]], 50)[1]).toBe(`x  ${'y'.repeat(46)}…`);
+    expect(table(['A', 'B'], [['x', `/${'y'.repeat(90)}/end`]], 50)[1]).toBe(`x  …${'y'.repeat(42)}/end`);
+    expect(table(['A'], [['x'.repeat(90)]], Infinity)[1]).toHaveLength(90);
   });
 
   test.each([
@@ -189,7 +191,7 @@ describe('progress', () => {
     expect(progressLine(view(), 16)).toBe('1,312 seen, 280 done, 2 failed, 16/s, 2 s left');
     expect(progressLine(view(), 1.25)).toBe('1,312 seen, 280 done, 2 failed, 1.3/s, 26 s left');
     expect(progressLine(view(), null)).toBe('1,312 seen, 280 done, 2 failed');
-    expect(progressLine(view(), 0)).toBe('1,312 seen, 280 done, 2 failed, 0.0/s');
+    expect(progressLine(view(), 0)).toBe('1,312 seen, 280 done, 2 failed');
   });
 
   test('tells no time while nobody knows how much there is', () => {

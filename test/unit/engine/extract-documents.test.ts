@@ -21,7 +21,7 @@ const documents = JSON.parse(readFileSync(new URL('expected.json', folder), 'utf
 const extractor = createExtractor({ log: silentLogger, threads: 1 });
 afterAll(() => extractor.close());
 
-describe('sample documents', () => {
+describe('sample documents', { timeout: 60_000 }, () => {
   it('are all described', () => {
     const files = readdirSync(folder).filter((name) => name !== 'expected.json' && !name.startsWith('.'));
     expect(Object.keys(documents).sort()).toEqual(files.sort());

@@ -12,7 +12,7 @@ function nested(depth: number): string {
   return `${header}Content-Type: multipart/mixed; boundary="${boundary}"\n\n--${boundary}\n\nText ${depth}\n--${boundary}\nContent-Type: message/rfc822\n\n${nested(depth - 1)}\n--${boundary}--\n`;
 }
 
-describe('mail', () => {
+describe('mail', { timeout: 60_000 }, () => {
   it('takes the text of HTML when there is no other', async () => {
     const { text, title } = await read('Subject: Hi\nContent-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n<p>Gr=FC=DFe</p><img src="cid:1">');
     expect(text).toBe('# Hi\n\nGrüße');

@@ -11,7 +11,7 @@ const failure = (reason: string, code = 'extract_failed') => ({
   shouldRetry: false,
 });
 
-describe('Word documents', () => {
+describe('Word documents', { timeout: 60_000 }, () => {
   it('are read packed or not', async () => {
     const paragraphs = [['Heading1', 'Scope'], ['', 'Twenty-six stations.']] as const;
     for (const packed of [true, false]) {
@@ -39,7 +39,7 @@ function damage(bytes: Uint8Array): Uint8Array {
   return Buffer.from(bytes).fill(0xff, start, start + 40);
 }
 
-describe('PDF files', () => {
+describe('PDF files', { timeout: 60_000 }, () => {
   it.each([
     ['Microsoft Word - Plan for June.docx', null],
     ['Microsoft Word - Plan for June', 'Plan for June'],

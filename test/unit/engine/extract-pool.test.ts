@@ -27,16 +27,16 @@ function bomb(): Uint8Array {
   return Buffer.concat([Buffer.from(head), stream, Buffer.from('\nendstream endobj\ntrailer<</Root 1 0 R>>')]);
 }
 
-describe('reading in threads', () => {
+describe('reading in threads', { timeout: 60_000 }, () => {
   it('ends a document that takes too long, goes on with the next, and never blocks the caller', async () => {
-    const extractor = open({ timeoutMs: 4000, maxMemoryMb: 4096 });
+    const extractor = open({ timeoutMs: 5000, maxMemoryMb: 4096 });
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
-    await expect(extractor.extract(slow)).rejects.toMatchObject(failure('took longer than 4 seconds'));
+    await expect(extractor.extract(slow)).rejects.toMatchObject(failure('took longer than 5 seconds'));
     clearInterval(timer);
     expect(ticks).toBeGreaterThan(50);
-    expect((await extractor.extract(pdf)).title).toBe('Plan');
-  }, 30_000);
+    expect((await extractor.extract({ kind: 'html', text: '<p>next' })).text).toBe('next');
+  });
 
   it('ends a document that takes too much memory, inside or outside of the heap', async () => {
     const extractor = open({ timeoutMs: 60_000, maxMemoryMb: 128 });
@@ -45,7 +45,7 @@ describe('reading in threads', () => {
       await expect(extractor.extract(input)).rejects.toMatchObject(failure('took more than 128 MiB of memory'));
     }
     expect((await extractor.extract(pdf)).title).toBe('Plan');
-  }, 60_000);
+  }, 120_000);
 
   it('reads several documents with few threads', async () => {
     const extractor = open({ threads: 2 });
@@ -88,7 +88,7 @@ describe('reading in threads', () => {
   });
 });
 
-describe('bodies', () => {
+describe('bodies', { timeout: 60_000 }, () => {
   it('of each kind are read as what they are', async () => {
     const extractor = open({});
     const read = async (kind: 'text' | 'markdown' | 'html' | 'conversation', text: string) => {

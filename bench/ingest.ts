@@ -1,0 +1,111 @@
+import { createMinilmEmbedder } from '../src/models/minilm/minilm-embedder.ts';
+import { createHashingEmbedder } from '../src/models/hashing-embedder.ts';
+import type { Embedder } from '../src/models/embedder.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { silentLogger } from '../src/base/log.ts';
+import type { Database } from '../src/store/database.ts';
+import { rawSql } from '../src/store/sql.ts';
+import { createVectorIndex } from '../src/store/vector-index.ts';
+import { copyRows, insertBare } from './bare-insert.ts';
+import { openBenchDatabase, type Engine } from './databases.ts';
+import { createPipeline, makeFolder } from './pipeline.ts';
+import { ratio, seconds, type Figure } from './report.ts';
+
+const fileBytes = 2_048;
+
+async function run(database: Database, embedder: Embedder, path: string): Promise<number> {
+  const pipeline = await createPipeline(database, embedder, path);
+  const started = performance.now();
+  await pipeline.sync();
+  await pipeline.finish();
+  const elapsedMs = performance.now() - started;
+  await pipeline.close();
+  return elapsedMs;
+}
+
+/** Files on disk to searchable with the real model, against the model alone on the same chunks. */
+export async function ingestWithModel(engine: Engine, files: number): Promise<Figure> {
+  const { database, close } = await openBenchDatabase(engine);
+  const folder = await makeFolder(files, fileBytes);
+  const embedder = createMinilmEmbedder();
+  try {
+    await embedder.embed(['warm up']);
+    const pipelineMs = await run(database, embedder, folder.path);
+    const rows = await database.query<{ text: string }>(
+      rawSql(`select coalesce(context || E'\\n\\n', '') || content as text from chunks order by id`),
+    );
+    const texts = rows.map((row) => row.text);
+    const started = performance.now();
+    await embedder.embed(texts);
+    const aloneMs = performance.now() - started;
+    return {
+      name: `folder of ${files} files to searchable, ${engine}, minilm`,
+      value: `${seconds(pipelineMs)}, ${Math.round((texts.length / pipelineMs) * 1000)} chunks/s`,
+      limit: `the model alone: ${seconds(aloneMs)}`,
+      ratio: ratio(aloneMs, pipelineMs),
+      target: '≥ 0.80',
+    };
+  } finally {
+    await embedder.close();
+    await folder.close();
+    await close();
+  }
+}
+
+/** The same with an embedder that costs nothing, against a bare insert of the same rows. */
+export async function ingestWithoutModel(engine: Engine, files: number): Promise<Figure> {
+  const { database, close } = await openBenchDatabase(engine);
+  const target = await openBenchDatabase(engine);
+  const folder = await makeFolder(files, fileBytes);
+  try {
+    const pipelineMs = await run(database, createHashingEmbedder({ dimensions: 384 }), folder.path);
+    const bareMs = await insertBare(target.database, await copyRows(database));
+    return {
+      name: `folder of ${files} files, ${engine}, trivial embedder`,
+      value: `${seconds(pipelineMs)}, ${Math.round((files / pipelineMs) * 1000)} documents/s`,
+      limit: `bare insert of the same rows: ${seconds(bareMs)}`,
+      ratio: ratio(bareMs, pipelineMs),
+      target: '≥ 0.70',
+    };
+  } finally {
+    await folder.close();
+    await close();
+    await target.close();
+  }
+}
+
+/** A first load with the vector index built at its end, against a bare insert into a live index. */
+export async function firstLoad(files: number): Promise<Figure> {
+  const { database, close } = await openBenchDatabase('postgres');
+  const target = await openBenchDatabase('postgres');
+  const folder = await makeFolder(files, fileBytes);
+  const embedder = createHashingEmbedder({ dimensions: 384 });
+  const indexOf = (of: Database, threshold?: number) =>
+    createVectorIndex({
+      database: of,
+      embedder,
+      clock: systemClock,
+      log: silentLogger,
+      ...(threshold === undefined ? {} : { threshold }),
+    });
+  try {
+    const started = performance.now();
+    await run(database, embedder, folder.path);
+    const state = await indexOf(database).ensure();
+    const pipelineMs = performance.now() - started;
+    await indexOf(target.database, 0).ensure();
+    const bareMs = await insertBare(target.database, await copyRows(database));
+    return {
+      name: `first load of ${files} documents, postgres, index ${state} at the end`,
+      value: `${seconds(pipelineMs)}`,
+      limit: `bare insert into a live HNSW index: ${seconds(bareMs)}`,
+      ratio: ratio(bareMs, pipelineMs),
+      target: '≥ 1.50',
+    };
+  } finally {
+    await folder.close();
+    await close();
+    await target.close();
+  }
+}
+

@@ -1,0 +1,57 @@
+#!/usr/bin/env node
+// Starts memoryd with a Node that can run it. Written for old versions of Node too: no syntax newer
+// than theirs, and nothing of ours is imported before the version is known.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
+const needed = [22, 18];
+
+function isRecent(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
+}
+
+/** A clone brings its own Node as a development dependency. Nothing when that is the one that runs here. */
+function ownNode() {
+  const candidates = ['node_modules/.bin/node', 'node_modules/node/bin/node'];
+  const found = candidates.map((path) => join(packageFolder, path)).find((path) => existsSync(path));
+  return found && realpathSync(found) !== realpathSync(process.execPath) ? found : undefined;
+}
+
+function runWith(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  // Ctrl-C reaches the child from the terminal by itself; here it must only not end the parent first.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  child.on('error', (error) => explain(error.message));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function explain(detail) {
+  console.error(
+    [
+      `memoryd needs Node ${needed.join('.')} or newer; this is ${process.versions.node}.${detail ? ` (${detail})` : ''}`,
+      'In a clone, `npm install` brings the right one: run `npm start`, or `npx memoryd …` for other commands.',
+      'Elsewhere, install a newer Node from https://nodejs.org.',
+    ].join('\n'),
+  );
+  process.exit(1);
+}
+
+function run() {
+  // A clone runs its TypeScript directly; the published package holds JavaScript.
+  const source = join(packageFolder, 'src/main.ts');
+  const main = existsSync(source) ? source : join(packageFolder, 'src/main.js');
+  return import(pathToFileURL(main).href);
+}
+
+if (isRecent(process.versions.node)) await run();
+else if (ownNode()) runWith(ownNode());
+else explain();

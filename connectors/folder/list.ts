@@ -1,0 +1,72 @@
+import type { Context, Page, Partition, Ref } from 'memoryd/connector';
+import type { FolderConfig } from './config.ts';
+import { takeRefs } from './refs.ts';
+import { looksUnmounted, onSteadyRoot, unmountedRemedy } from './root.ts';
+import { createRules } from './rules.ts';
+import { openWalk, type Walk } from './walk.ts';
+
+/** Where a listing stands. A type, not an interface: it must be assignable to `Json`. */
+export type ListCursor = {
+  /** Path from the root of the last entry that was looked at. */
+  after: string;
+  /** The root's device and inode when the listing began. */
+  root: string;
+  /** Why the listing cannot be complete any more, whatever the pages to come hold. */
+  incomplete?: string;
+};
+
+const filesPerPage = 1_000;
+/** One page of the files below the root, in byte order of their paths. */
+export async function listPage(
+  ctx: Context<FolderConfig>,
+  partition: Partition,
+  from: ListCursor | undefined,
+  pageSize = filesPerPage,
+): Promise<Page<ListCursor>> {
+  const root = partition.id;
+  return onSteadyRoot(root, async (identity) => {
+    if (from === undefined && (await looksUnmounted(root))) return notMounted(root);
+    if (from !== undefined && from.root !== identity) return replaced(root);
+    const walk = await walkFrom(ctx, root, from);
+    const refs = await takeRefs(root, walk, pageSize, ctx.signal);
+    return toPage(refs, walk, identity, from);
+  });
+}
+
+/** The run's open walk when it stands where the cursor says, else a new one from there. */
+async function walkFrom(ctx: Context<FolderConfig>, root: string, from: ListCursor | undefined): Promise<Walk> {
+  const kept = await ctx.session(`walk ${root}`, async (): Promise<{ walk?: Walk }> => ({}));
+  if (from === undefined || kept.walk === undefined || kept.walk.position !== from.after) {
+    kept.walk = await openWalk({
+      root,
+      rules: createRules(root, ctx.config),
+      followLinks: ctx.config.followSymlinks === true,
+      signal: ctx.signal,
+      ...(from === undefined ? {} : { after: from.after }),
+    });
+  }
+  return kept.walk;
+}
+
+function toPage(refs: Ref[], walk: Walk, identity: string, from: ListCursor | undefined): Page<ListCursor> {
+  const incomplete = from?.incomplete ?? describeProblems(walk);
+  const marked = incomplete === undefined ? {} : { incomplete };
+  if (walk.isDone) return { refs, done: true, ...marked };
+  return { refs, next: { after: walk.position, root: identity, ...marked }, ...marked };
+}
+
+export function describeProblems(walk: Walk): string | undefined {
+  const { reasons, count } = walk.problems;
+  if (count === 0) return undefined;
+  const more = count > reasons.length ? `, and ${count - reasons.length} more` : '';
+  return `Could not be read: ${reasons.join(', ')}${more}. Give the daemon permission, or exclude them.`;
+}
+
+function notMounted(root: string): Page<ListCursor> {
+  const incomplete = `${root} is empty and never held a file, as if its disk were not mounted. ${unmountedRemedy}`;
+  return { refs: [], done: true, incomplete };
+}
+
+function replaced(root: string): Page<ListCursor> {
+  return { refs: [], done: true, incomplete: `Another folder or disk stands at ${root} since the listing began.` };
+}

@@ -1,0 +1,58 @@
+import type { FetchedDocument, Ref } from 'memoryd/connector';
+import type { FileFacts } from './facts.ts';
+import { mediaTypeOf } from './media-types.ts';
+import { joinPath, toFileUrl } from './names.ts';
+
+/** Changes with every write that moves the size, the modification time or the file itself. Equal after a move. */
+export function revOf(facts: FileFacts): string {
+  return `${facts.bytes}-${facts.modifiedMs}-${facts.inode}`;
+}
+
+/** `path` is relative to the root. */
+export function toRef(root: string, path: string, name: string, facts: FileFacts): Ref {
+  const id = joinPath(root, path);
+  const ref: Ref = {
+    id,
+    rev: revOf(facts),
+    title: name,
+    size: facts.bytes,
+    url: toFileUrl(id),
+    path,
+    fingerprint: fingerprintOf(facts),
+  };
+  const mimeType = mediaTypeOf(name);
+  if (mimeType !== undefined) ref.mimeType = mimeType;
+  const updatedAt = isoTime(facts.modifiedMs);
+  if (updatedAt !== undefined) ref.updatedAt = updatedAt;
+  return ref;
+}
+
+export function toDocument(root: string, path: string, facts: FileFacts, bytes: Uint8Array): FetchedDocument {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const mimeType = mediaTypeOf(name);
+  const updatedAt = isoTime(facts.modifiedMs);
+  const createdAt = facts.bornMs > 0 ? isoTime(facts.bornMs) : undefined;
+  return {
+    title: name,
+    file: { bytes, name, ...(mimeType === undefined ? undefined : { mimeType }) },
+    path,
+    url: toFileUrl(joinPath(root, path)),
+    ...(updatedAt === undefined ? undefined : { updatedAt }),
+    ...(createdAt === undefined ? undefined : { createdAt }),
+    rev: revOf(facts),
+  };
+}
+
+/**
+ * The file behind its names. The birth time keeps a new file apart from a deleted one whose inode
+ * number it was given, which file systems do at once; it is 0 where the file system keeps none.
+ */
+function fingerprintOf(facts: FileFacts): string {
+  return `${facts.device}:${facts.inode}:${facts.bornMs}`;
+}
+
+/** Undefined for times outside what a date can hold, which broken disks and archives do have. */
+function isoTime(timeMs: number): string | undefined {
+  const date = new Date(timeMs);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}

@@ -1,0 +1,138 @@
+import { constants } from 'node:fs';
+import { open, readlink, type FileHandle } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
+import { defaultMaxItemBytes, type FolderConfig } from './config.ts';
+import { readFacts, toFacts, type FileFacts } from './facts.ts';
+import { faultCode, isAbsent, toConnectorError } from './faults.ts';
+import { resolveListed } from './links.ts';
+import { toDocument } from './map.ts';
+import { joinPath, relativePath, toFilePath, toText } from './names.ts';
+import { assertMounted } from './root.ts';
+import { createRules } from './rules.ts';
+
+/** Reads of one file that changes meanwhile, the first included, before it is left for later. */
+const attempts = 4;
+
+/** Never waits for the other end of a pipe, nor follows a link that has taken the file's place. */
+const openFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+
+interface Reading {
+  root: string;
+  /** From the root. */
+  path: string;
+  followLinks: boolean;
+  maxBytes: number;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  signal: AbortSignal;
+}
+
+/** The content of one file as it stands now, with the revision that was really read. */
+export async function fetchFile(ctx: Context<FolderConfig>, partition: Partition, ref: Ref): Promise<Fetched> {
+  const root = partition.id;
+  const path = relativePath(root, ref.id);
+  try {
+    if (!path || !(await createRules(root, ctx.config).allowsFile(path))) return { skip: 'filtered' };
+    return await readSettled({
+      root,
+      path,
+      followLinks: ctx.config.followSymlinks === true,
+      maxBytes: ctx.config.maxItemBytes ?? defaultMaxItemBytes,
+      now: () => ctx.now().getTime(),
+      signal: ctx.signal,
+    });
+  } catch (error) {
+    if (!isNoFile(error)) throw toConnectorError(error, ref.id);
+    return confirmGone(root);
+  }
+}
+
+async function readSettled(reading: Reading): Promise<Fetched> {
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    reading.signal.throwIfAborted();
+    const fetched = await readOnce(reading);
+    if (fetched !== 'changed') return fetched;
+  }
+  throw transient(`${joinPath(reading.root, reading.path)} kept changing while it was read.`);
+}
+
+async function readOnce(reading: Reading): Promise<Fetched | 'changed'> {
+  const listed = await resolveListed(reading.root, reading.path, reading.followLinks);
+  // Looked at before it is opened: opening a device can set it to work.
+  const expected = listed === undefined ? undefined : await readFacts(listed);
+  if (listed === undefined || expected?.kind !== 'file') return confirmGone(reading.root);
+  if (expected.bytes > reading.maxBytes) return tooLarge(expected.bytes, reading.maxBytes);
+  if (expected.bytes === 0) return { skip: 'empty' };
+  await pastTick(expected, reading);
+  const file = await open(toFilePath(listed), openFlags);
+  try {
+    const bytes = await readUnchanged(file, expected);
+    const isInPlace = bytes !== undefined && (await standsAt(file, listed, expected, reading));
+    return isInPlace ? toDocument(reading.root, reading.path, expected, bytes) : 'changed';
+  } finally {
+    await file.close();
+  }
+}
+
+async function confirmGone(root: string): Promise<{ gone: true }> {
+  await assertMounted(root);
+  return { gone: true };
+}
+
+function tooLarge(bytes: number, maxBytes: number): Fetched {
+  return { skip: 'too_large', detail: `${bytes} bytes, and maxItemBytes is ${maxBytes}` };
+}
+
+/**
+ * Waits until a further write must show in the modification time. Without it, two writes within one
+ * tick of the file system's clock, one before and one after reading, would leave the same revision.
+ * Times in whole seconds are taken for those of FAT, whose clock ticks every 2 s; others tick every 10 ms
+ * at most (ext4 and XFS on Linux before 6.13).
+ */
+async function pastTick(facts: FileFacts, reading: Reading): Promise<void> {
+  const tickMs = facts.modifiedMs % 1_000 === 0 ? 2_000 : 10;
+  const ageMs = reading.now() - facts.modifiedMs;
+  if (ageMs >= 0 && ageMs < tickMs) await sleep(tickMs - ageMs, undefined, { signal: reading.signal });
+}
+
+/** All bytes, or undefined when it is another file or was written to. */
+async function readUnchanged(file: FileHandle, expected: FileFacts): Promise<Uint8Array | undefined> {
+  if (!isSame(toFacts(await file.stat()), expected)) return undefined;
+  const bytes = new Uint8Array(expected.bytes);
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, filled);
+    if (bytesRead === 0) return undefined;
+    filled += bytesRead;
+  }
+  return isSame(toFacts(await file.stat()), expected) ? bytes : undefined;
+}
+
+/**
+ * Whether what was opened is what stands at the path the rules allow. A folder on the way may have been
+ * swapped for a link out of the root and back meanwhile; Linux knows where an open file really is.
+ */
+async function standsAt(file: FileHandle, listed: string, expected: FileFacts, reading: Reading): Promise<boolean> {
+  if ((await resolveListed(reading.root, reading.path, reading.followLinks)) !== listed) return false;
+  if (!isSame(await readFacts(listed), expected)) return false;
+  return process.platform !== 'linux' || (await openedPath(file)) === listed;
+}
+
+async function openedPath(file: FileHandle): Promise<string> {
+  return toText(await readlink(`/proc/self/fd/${file.fd}`, { encoding: 'latin1' }));
+}
+
+function isSame(facts: FileFacts, expected: FileFacts): boolean {
+  return (
+    facts.bytes === expected.bytes &&
+    facts.modifiedMs === expected.modifiedMs &&
+    Number(facts.inode) === Number(expected.inode) &&
+    Number(facts.device) === Number(expected.device)
+  );
+}
+
+/** Nothing is there, or something that is no file has taken its place. */
+function isNoFile(error: unknown): boolean {
+  return isAbsent(error) || ['ELOOP', 'ENXIO', 'EISDIR'].includes(faultCode(error) ?? '');
+}

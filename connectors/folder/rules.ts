@@ -1,0 +1,76 @@
+import type { Ignore } from 'ignore';
+import type { FolderConfig } from './config.ts';
+import { readIgnorePatterns } from './gitignore.ts';
+import { compileGlobs, type GlobFilter } from './globs.ts';
+
+/** Decides what of one root is mirrored. The one place: listing, look-up, fetching and watching all ask here. */
+export interface Rules {
+  /** The rules for the entries of a folder; undefined when the folder itself is left out. Throws like `enter`. */
+  folder(path: string): Promise<FolderRules | undefined>;
+  /** Whether a file at this path is mirrored. Throws like `enter`. */
+  allowsFile(path: string): Promise<boolean>;
+}
+
+/** The rules for the entries of one folder. Names and paths are in text form. */
+export interface FolderRules {
+  allows(name: string, isFolder: boolean): boolean;
+  /** The rules of a subfolder. Throws when its .gitignore counts and cannot be read: the rules are unknown then. */
+  enter(name: string): Promise<FolderRules>;
+}
+
+export function createRules(root: string, config: FolderConfig): Rules {
+  const filter = createFilter(root, config);
+  return {
+    folder: (path) => descend(filter, path === '' ? [] : path.split('/')),
+    async allowsFile(path) {
+      const names = path.split('/');
+      const name = names.pop()!;
+      const rules = await descend(filter, names);
+      return rules !== undefined && rules.allows(name, false);
+    },
+  };
+}
+
+interface Filter {
+  readonly root: string;
+  readonly globs: GlobFilter;
+  readonly hidden: boolean;
+  readonly gitignore: boolean;
+}
+
+function createFilter(root: string, config: FolderConfig): Filter {
+  return {
+    root,
+    globs: compileGlobs(config.include ?? [], config.exclude ?? [], config.defaultExcludes !== false),
+    hidden: config.hidden === true,
+    gitignore: config.gitignore === true,
+  };
+}
+
+async function descend(filter: Filter, names: readonly string[]): Promise<FolderRules | undefined> {
+  let rules = await openFolder(filter, '', undefined);
+  for (const name of names) {
+    if (!rules.allows(name, true)) return undefined;
+    rules = await rules.enter(name);
+  }
+  return rules;
+}
+
+/** `prefix` is the folder's path with a closing slash, empty for the root. */
+async function openFolder(filter: Filter, prefix: string, above: Ignore | undefined): Promise<FolderRules> {
+  const patterns = filter.gitignore ? await readIgnorePatterns(filter.root, prefix, above) : undefined;
+  return {
+    allows(name, isFolder) {
+      if (!allowsEntry(filter, prefix, name, isFolder)) return false;
+      return patterns === undefined || !patterns.ignores(isFolder ? `${prefix}${name}/` : prefix + name);
+    },
+    enter: (name) => openFolder(filter, `${prefix}${name}/`, patterns),
+  };
+}
+
+function allowsEntry(filter: Filter, prefix: string, name: string, isFolder: boolean): boolean {
+  if (!filter.hidden && name.startsWith('.')) return false;
+  const path = prefix + name;
+  if (filter.globs.excludes(path, name, isFolder)) return false;
+  return isFolder ? filter.globs.mayInclude(path) : filter.globs.includesFile(path);
+}

@@ -1,0 +1,34 @@
+import { defineConfig } from 'vitest/config';
+
+/** Milliseconds that one test of each kind may take on a busy machine with two cores. */
+const timeoutsMs = {
+  meta: 60_000,
+  unit: 10_000,
+  contract: 30_000,
+  integration: 60_000,
+  e2e: 120_000,
+};
+
+const inCi = process.env['CI'] !== undefined;
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    retry: 0,
+    allowOnly: !inCi,
+    passWithNoTests: false,
+    globalSetup: ['test/support/leaked-processes.ts'],
+    projects: Object.entries(timeoutsMs).map(([name, timeoutMs]) => ({
+      extends: true,
+      test: {
+        name,
+        include: [`test/${name}/**/*.test.ts`],
+        testTimeout: timeoutMs,
+        hookTimeout: timeoutMs,
+        teardownTimeout: 10_000,
+        expect: { poll: { timeout: 5_000, interval: 20 } },
+      },
+    })),
+  },
+});
