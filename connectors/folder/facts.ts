@@ -16,26 +16,21 @@ export interface FileFacts {
 /** Facts about a path in text form, about the link itself unless `followLink`. Throws the system's errors. */
 export function readFacts(path: string, followLink = false): Promise<FileFacts> {
   return new Promise((resolve, reject) => {
-    lookAt(path, followLink, (error, facts) => (facts === undefined ? reject(error) : resolve(facts)));
+    lookAt(path, followLink, (result) => (result instanceof Error ? reject(result) : resolve(result)));
   });
 }
 
 /** `readFacts` by callback, for many files: the promises of `fs/promises` cost a listing half its time again. */
-export function lookAt(
-  path: string,
-  followLink: boolean,
-  done: (error: Error | null, facts: FileFacts | undefined) => void,
-): void {
+export function lookAt(path: string, followLink: boolean, done: (result: FileFacts | Error) => void): void {
   const read = followLink ? stat : lstat;
   const filePath = toFilePath(path);
   read(filePath, (error, stats) => {
-    if (error !== null) return done(error, undefined);
-    if (Number.isSafeInteger(stats.ino)) return done(null, toFacts(stats));
+    if (error !== null) return done(error);
+    if (Number.isSafeInteger(stats.ino)) return done(toFacts(stats));
     // Windows and some network file systems number files beyond what a double can tell apart. Asking
     // for exact numbers at once would double the cost of every listing elsewhere.
     return read(filePath, { bigint: true }, (exactError, exact) => {
-      if (exactError !== null) return done(exactError, undefined);
-      return done(null, { ...toFacts(stats), device: exact.dev, inode: exact.ino });
+      done(exactError ?? { ...toFacts(stats), device: exact.dev, inode: exact.ino });
     });
   });
 }

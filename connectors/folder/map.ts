@@ -4,7 +4,7 @@ import { mediaTypeOf } from './media-types.ts';
 import { joinPath, toFileUrl } from './names.ts';
 
 /** Changes with every write that moves the size, the modification time or the file itself. Equal after a move. */
-export function revOf(facts: FileFacts): string {
+function revOf(facts: FileFacts): string {
   return `${facts.bytes}-${facts.modifiedMs}-${facts.inode}`;
 }
 

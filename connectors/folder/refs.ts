@@ -37,9 +37,10 @@ function readRefs(root: string, walk: Walk, files: readonly WalkedFile[]): Promi
       if (next === files.length) return;
       const index = next++;
       const file = files[index]!;
-      lookAt(joinPath(root, file.path), file.isLink, (error, facts) => {
-        if (facts?.kind === 'file') refs[index] = toRef(root, file.path, file.name, facts);
-        else if (error !== null && !isAbsent(error)) walk.fail(file.path, error);
+      lookAt(joinPath(root, file.path), file.isLink, (result) => {
+        if (result instanceof Error) {
+          if (!isAbsent(result)) walk.fail(file.path, result);
+        } else if (result.kind === 'file') refs[index] = toRef(root, file.path, file.name, result);
         if (--left === 0) resolve(refs);
         else start();
       });

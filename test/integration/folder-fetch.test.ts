@@ -19,7 +19,7 @@ const fetchPath = (path: string, config: Partial<FolderConfig> = {}) =>
   folder.fetch(createContext({ path: root, ...config }), { id: root }, { id: join(root, path), rev: '' });
 
 function textOf(fetched: Fetched): string | undefined {
-  return 'file' in fetched ? Buffer.from(fetched.file!.bytes).toString() : undefined;
+  return 'file' in fetched ? Buffer.from(fetched.file.bytes).toString() : undefined;
 }
 
 const kindOf = (call: Promise<unknown>) =>
@@ -42,14 +42,14 @@ describe('a file', () => {
       rev: ref.rev,
     });
     expect(textOf(fetched)).toBe('# Plan\n');
-    expect('createdAt' in fetched && Date.parse(fetched.createdAt!)).toBeGreaterThan(0);
+    expect('createdAt' in fetched && Date.parse(fetched.createdAt)).toBeGreaterThan(0);
   });
 
   it('has no media type when its extension is unknown', async () => {
     await writeTree(root, { LICENSE: 'x', 'a.constructor': 'x' });
     for (const path of ['LICENSE', 'a.constructor']) {
       const fetched = await fetchPath(path);
-      expect('file' in fetched && Object.keys(fetched.file!)).toEqual(['bytes', 'name']);
+      expect('file' in fetched && Object.keys(fetched.file)).toEqual(['bytes', 'name']);
     }
   });
 

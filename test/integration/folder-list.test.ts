@@ -194,7 +194,7 @@ describe('rules', () => {
     await writeTree(root, clutter);
     expect(await listPaths({ path: root, hidden: true })).toEqual([]);
     const listed = await listPaths({ path: root, hidden: true, defaultExcludes: false });
-    expect(listed.toSorted()).toEqual(clutter.filter((path) => !path.startsWith('.memoryd')).toSorted());
+    expect(new Set(listed)).toEqual(new Set(clutter.filter((path) => !path.startsWith('.memoryd'))));
   });
 });
 
@@ -234,7 +234,7 @@ describe('.gitignore', () => {
       .split('\0')
       .filter((path) => path !== '' && !path.includes('.gitignore'));
     expect(git).toContain('sub/logs/a.md');
-    expect((await listPaths({ path: root, gitignore: true })).toSorted()).toEqual(git.toSorted());
+    expect(new Set(await listPaths({ path: root, gitignore: true }))).toEqual(new Set(git));
   });
 
   it('is not looked at unless asked for', async () => {
@@ -333,7 +333,7 @@ describe('names and kinds', () => {
     expect(paths.every((path) => path!.isWellFormed())).toBe(true);
     const contents = await Promise.all(refs.map((ref) => folder.fetch(ctx, { id: root }, ref)));
     const read = contents.map((fetched) =>
-      'file' in fetched ? Buffer.from(fetched.file!.bytes).toString('latin1') : '',
+      'file' in fetched ? Buffer.from(fetched.file.bytes).toString('latin1') : '',
     );
     expect(read.toSorted()).toEqual(names.toSorted());
     const ids = refs.map((ref) => ref.id);
