@@ -12,6 +12,7 @@ import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import { createConnections } from './connect/connection-service.ts';
 import type { Connections } from './connect/connections.ts';
+import { loadPlugins } from './connect/plugins.ts';
 import { createRegistry, type Registry } from './connect/registry.ts';
 import { defaultRunSettings } from './connect/run.ts';
 import { runSync } from './connect/runner.ts';
@@ -54,6 +55,8 @@ export interface App {
   /** Ends what is under way, in order; what is not finished goes on at the next start. */
   close(): Promise<void>;
 }
+
+const builtInConnectors = { folder: () => import('../connectors/folder/index.ts') };
 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
@@ -100,7 +103,12 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     batchSize,
     lost: (error) => log.warn({ err: error }, 'queue does not take tasks, the sweep finds the work'),
   });
-  const registry = createRegistry({ folder: () => import('../connectors/folder/index.ts') });
+  const plugins = await loadPlugins(config.connectors, {
+    folder: process.cwd(),
+    builtIn: Object.keys(builtInConnectors),
+    log,
+  });
+  const registry = createRegistry({ ...builtInConnectors, ...plugins });
   const watching = createWatching({
     database,
     clock,

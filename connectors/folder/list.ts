@@ -16,6 +16,7 @@ export type ListCursor = {
 };
 
 const filesPerPage = 1_000;
+
 /** One page of the files below the root, in byte order of their paths. */
 export async function listPage(
   ctx: Context<FolderConfig>,

@@ -39,7 +39,7 @@ function readRefs(root: string, walk: Walk, files: readonly WalkedFile[]): Promi
       const file = files[index]!;
       lookAt(joinPath(root, file.path), file.isLink, (result) => {
         if (result instanceof Error) {
-          if (!isAbsent(result)) walk.fail(file.path, result);
+          if (!isAbsent(result)) walk.problems.add(file.path, result);
         } else if (result.kind === 'file') refs[index] = toRef(root, file.path, file.name, result);
         if (--left === 0) resolve(refs);
         else start();

@@ -30,12 +30,18 @@ export interface Walk {
   /** Where the walk stands: goes into `after`. Opaque, valid for any later walk of the same tree. */
   readonly position: string;
   readonly isDone: boolean;
-  /** What could not be read so far; each entry says what and why. At most 10, the rest is counted. */
-  readonly problems: { readonly reasons: readonly string[]; readonly count: number };
+  readonly problems: WalkProblems;
   /** The next files, at most `limit`. May be fewer, even none, before the walk is done. */
   take(limit: number): Promise<WalkedFile[]>;
-  /** Notes that something could not be read. */
-  fail(path: string, error: unknown): void;
+}
+
+/** What a walk could not read. */
+export interface WalkProblems {
+  /** Each says what and why. At most 10, the rest is counted. */
+  readonly reasons: readonly string[];
+  readonly count: number;
+  /** Takes the system's errors; throws any other. */
+  add(path: string, error: unknown): void;
 }
 
 /** A folder on the current path. Only these are held in memory. */
@@ -59,31 +65,22 @@ const noLinks: ReadonlySet<string> = new Set();
 
 export async function openWalk(options: WalkOptions): Promise<Walk> {
   const after = options.after === undefined ? '' : toRaw(options.after);
+  const problems = gatherProblems();
   const stack: Frame[] = [];
-  const reasons: string[] = [];
   let position = after;
-  let failures = 0;
 
-  function fail(path: string, error: unknown): void {
-    if (reasons.length < reasonsKept) reasons.push(`${path === '' ? '.' : path} (${faultCode(error) ?? 'failed'})`);
-    failures++;
-  }
-
-  async function enter(
-    raw: string,
-    isLinked: boolean,
-    openRules: () => Promise<FolderRules | undefined>,
-  ): Promise<void> {
+  /** `raw` is the folder's path in raw form, empty or with a closing slash. */
+  async function enter(raw: string, isLinked: boolean, findRules: () => Promise<FolderRules | undefined>) {
     options.signal.throwIfAborted();
     const path = toText(raw.replace(/\/$/, ''));
     try {
-      const rules = await openRules();
+      const rules = await findRules();
       if (rules === undefined) return;
-      const listing = await readFolder(options, path, isLinked, rules, fail);
+      const listing = await readFolder(options, path, isLinked, rules, problems);
       const next = firstBehind(listing.names, raw, after);
       stack.push({ raw, path: path === '' ? '' : `${path}/`, ...listing, rules, isLinked, next });
     } catch (error) {
-      if (path === '' || !isAbsent(error)) fail(path, error);
+      if (path === '' || !isAbsent(error)) problems.add(path, error);
     }
   }
 
@@ -114,11 +111,25 @@ export async function openWalk(options: WalkOptions): Promise<Walk> {
     get isDone() {
       return stack.length === 0;
     },
-    get problems() {
-      return { reasons, count: failures };
-    },
+    problems,
     take,
-    fail,
+  };
+}
+
+function gatherProblems(): WalkProblems {
+  const reasons: string[] = [];
+  let count = 0;
+  return {
+    reasons,
+    get count() {
+      return count;
+    },
+    add(path, error) {
+      const code = faultCode(error);
+      if (code === undefined) throw error;
+      if (reasons.length < reasonsKept) reasons.push(`${path === '' ? '.' : path} (${code})`);
+      count++;
+    },
   };
 }
 
@@ -132,11 +143,11 @@ async function readFolder(
   path: string,
   isLinked: boolean,
   rules: FolderRules,
-  fail: Walk['fail'],
+  problems: WalkProblems,
 ): Promise<FolderListing> {
   const { names, links } = await readEntries(joinPath(options.root, path), isLinked || path === '');
   if (links.length === 0 || isLinked || !options.followLinks) return { names: names.sort(), links: noLinks };
-  const followed = await followLinks(options.root, path, links, rules, fail);
+  const followed = await followLinks(options.root, path, links, rules, problems);
   return { names: names.concat(followed).sort(), links: new Set(followed) };
 }
 
@@ -146,7 +157,7 @@ async function followLinks(
   path: string,
   links: readonly string[],
   rules: FolderRules,
-  fail: Walk['fail'],
+  problems: WalkProblems,
 ): Promise<string[]> {
   const followed: string[] = [];
   const folder = joinPath(root, path);
@@ -157,7 +168,7 @@ async function followLinks(
       const target = await resolveLink(root, folder, joinPath(folder, name));
       if (target !== undefined) followed.push(target === 'folder' ? `${raw}/` : raw);
     } catch (error) {
-      fail(joinPath(path, name), error);
+      problems.add(path === '' ? name : `${path}/${name}`, error);
     }
   }
   return followed;

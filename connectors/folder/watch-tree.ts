@@ -35,30 +35,9 @@ export function watchFolders(root: string, rules: Rules, listener: TouchListener
   let top: WatchedFolder | undefined;
   let isClosed = false;
 
-  function open(name: string, parent: WatchedFolder | undefined): WatchedFolder {
-    const path = parent === undefined ? '' : pathBelow(parent, name);
-    const watcher = watch(toFilePath(joinPath(root, path)), { persistent: false, encoding: 'latin1' });
-    const folder: WatchedFolder = { name, parent, watcher, children: new Map() };
-    watcher.on('change', (_type, entry) => {
-      listener.touched(typeof entry === 'string' ? pathBelow(folder, toText(entry)) : undefined);
-    });
-    watcher.on('error', (error) => listener.failed(error));
-    return folder;
-  }
-
-  /** Undefined for a folder that has vanished or may not be read: there is nothing to report from it. */
-  function tryOpen(name: string, parent: WatchedFolder | undefined): WatchedFolder | undefined {
-    try {
-      return open(name, parent);
-    } catch (error) {
-      if (isAbsent(error) || isDenied(error)) return undefined;
-      throw error;
-    }
-  }
-
   /** Watched before it is read, so that a folder made meanwhile is found by one or the other. */
   async function grow(name: string, parent: WatchedFolder | undefined, folderRules: FolderRules): Promise<void> {
-    const folder = tryOpen(name, parent);
+    const folder = openWatched(root, name, parent, listener);
     if (folder === undefined) return;
     if (parent === undefined) top = folder;
     else parent.children.set(name, folder);
@@ -76,21 +55,27 @@ export function watchFolders(root: string, rules: Rules, listener: TouchListener
     return folder;
   }
 
+  function closeAll(): void {
+    if (top !== undefined) closeBelow(top);
+    top = undefined;
+  }
+
   return {
     holds: (path) => find(path) !== undefined,
     async renew(path) {
       const old = find(path);
-      if (old !== undefined) closeBelow(old);
+      if (path === '') closeAll();
+      else if (old !== undefined) closeBelow(old);
       const cut = path.lastIndexOf('/');
       const parent = path === '' ? undefined : find(path.slice(0, Math.max(cut, 0)));
       if (isClosed || (path !== '' && parent === undefined)) return;
       const folderRules = await unlessUnreadable(rules.folder(path));
-      if (folderRules !== undefined) await grow(path.slice(cut + 1), parent, folderRules);
-      if (isClosed && top !== undefined) closeBelow(top);
+      if (folderRules !== undefined && !isClosed) await grow(path.slice(cut + 1), parent, folderRules);
+      if (isClosed) closeAll();
     },
     close() {
       isClosed = true;
-      if (top !== undefined) closeBelow(top);
+      closeAll();
     },
   };
 }
@@ -108,6 +93,28 @@ export function watchRecursively(root: string, listener: TouchListener): TreeWat
 /** The system cannot watch as many folders, or open as many files, as the tree needs. */
 export function isLimitReached(error: unknown): boolean {
   return ['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(faultCode(error) ?? '');
+}
+
+/** Undefined for a folder that has vanished or may not be read: there is nothing to report from it. */
+function openWatched(
+  root: string,
+  name: string,
+  parent: WatchedFolder | undefined,
+  listener: TouchListener,
+): WatchedFolder | undefined {
+  const path = toFilePath(joinPath(root, parent === undefined ? '' : pathBelow(parent, name)));
+  try {
+    const watcher = watch(path, { persistent: false, encoding: 'latin1' });
+    const folder: WatchedFolder = { name, parent, watcher, children: new Map() };
+    watcher.on('change', (_type, entry) => {
+      listener.touched(typeof entry === 'string' ? pathBelow(folder, toText(entry)) : undefined);
+    });
+    watcher.on('error', (error) => listener.failed(error));
+    return folder;
+  } catch (error) {
+    if (isAbsent(error) || isDenied(error)) return undefined;
+    throw error;
+  }
 }
 
 async function readFolderNames(root: string, path: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 
 const mebibyte = 1024 * 1024;
-const compatSwitches = ['search-v3', 'memories-v3', 'plural-tags', 'api-key-header'] as const;
+const compatSwitches = ['plural-tags', 'api-key-header'] as const;
 
 /**
  * Every setting of the daemon. JSON Schema with these keywords of our own:
@@ -94,25 +94,6 @@ const configSchema = Type.Object(
       maxLength: 100,
       aliases: ['ORG_NAME'],
     }),
-    publicUrl: Type.Optional(
-      Type.String({
-        description: 'Address under which clients reach this service, for links and OAuth redirects.',
-        absent: 'the address it listens on',
-        pattern: '^https?://.+',
-        expected: 'an address such as https://memory.example.com',
-        aliases: ['PUBLIC_URL'],
-      }),
-    ),
-    encryptionKey: Type.Optional(
-      Type.String({
-        description: 'Encrypts the stored credentials of connections. The same value in every process.',
-        absent: 'one is generated into dataDir',
-        minLength: 16,
-        expected: 'a text of at least 16 characters (`openssl rand -base64 32` makes one)',
-        secret: true,
-        aliases: ['ENCRYPTION_KEY'],
-      }),
-    ),
     corsOrigins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/]+)$' }), {
       description: 'Origins of web pages that may call the API from a browser.',
       default: [],
@@ -126,11 +107,6 @@ const configSchema = Type.Object(
       expand: { all: [...compatSwitches] },
       aliases: ['COMPAT'],
     }),
-    allowPrivateUrls: Type.Boolean({
-      description: 'Fetch documents from loopback and private network addresses too.',
-      default: false,
-      aliases: ['ALLOW_PRIVATE_URLS'],
-    }),
     threads: Type.Optional(
       Type.Integer({
         description: 'CPU threads of the embedding model.',
@@ -140,7 +116,7 @@ const configSchema = Type.Object(
       }),
     ),
     connectors: Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Connectors to load besides the built-in ones.',
+      description: 'Connectors to load besides the built-in ones: names of installed packages, or paths of files.',
       default: [],
       expected: 'names of packages or paths',
     }),

@@ -36,6 +36,7 @@ export async function listPartition(
     await recordListed(run, key, page, { epoch, checkpoint });
     onPage();
   }
+  run.counters.itemsTotal ??= run.counters.itemsSeen;
   await end(run, key, row, { epoch, incomplete });
   onPage();
 }

@@ -49,11 +49,8 @@ const samples: Record<string, [text: string, value: unknown]> = {
   logLevel: ['debug', 'debug'],
   defaultContainerTag: ['team:ops-1', 'team:ops-1'],
   orgName: ['Example Inc.', 'Example Inc.'],
-  publicUrl: ['https://memory.example.com', 'https://memory.example.com'],
-  encryptionKey: ['0123456789abcdef', '0123456789abcdef'],
   corsOrigins: ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
-  compat: ['plural-tags,search-v3', ['plural-tags', 'search-v3']],
-  allowPrivateUrls: ['1', true],
+  compat: ['plural-tags,api-key-header', ['plural-tags', 'api-key-header']],
   threads: ['3', 3],
   connectors: ['memoryd-connector-rss,./mine.ts', ['memoryd-connector-rss', './mine.ts']],
   'embedder.kind': ['hashing', 'hashing'],
@@ -90,7 +87,6 @@ describe('defaults', () => {
       orgName: 'local',
       corsOrigins: [],
       compat: [],
-      allowPrivateUrls: false,
       connectors: [],
       embedder: { kind: 'minilm' },
       limits: {
@@ -140,21 +136,10 @@ describe('environment', () => {
     expect(load({ env: { MEMORYD_PORT: '', PORT: '' } }).sources['port']).toEqual({ kind: 'default' });
   });
 
-  test.each([
-    ['true', true],
-    ['Yes', true],
-    ['on', true],
-    ['0', false],
-    ['no', false],
-    ['OFF', false],
-  ])('%s is read as %s', (text, value) => {
-    expect(load({ env: { ALLOW_PRIVATE_URLS: text } }).config.allowPrivateUrls).toBe(value);
-  });
-
   test('all turns every compatibility switch on, once', () => {
-    const all = ['search-v3', 'memories-v3', 'plural-tags', 'api-key-header'];
+    const all = ['plural-tags', 'api-key-header'];
     expect(load({ env: { COMPAT: 'all' } }).config.compat).toEqual(all);
-    expect(load({ env: { COMPAT: 'search-v3,all' } }).config.compat).toEqual(all);
+    expect(load({ env: { COMPAT: 'plural-tags,all' } }).config.compat).toEqual(all);
     expect(load({ file: { compat: ['all'] } }).config.compat).toEqual(all);
   });
 
@@ -255,7 +240,7 @@ describe('problems', () => {
       'port (memoryd.config.json line 2): "80 80" is not a whole number from 0 to 65535',
       'role (environment variable MEMORYD_ROLE): "boss" is not one of all, api, worker, scheduler',
       'logLevel (option --log-level): "loud" is not one of silent, error, warn, info, debug',
-      'compat (memoryd.config.json line 3): ["old"] is not some of search-v3, memories-v3, plural-tags, api-key-header, or all',
+      'compat (memoryd.config.json line 3): ["old"] is not some of plural-tags, api-key-header, or all',
       'rateLimit.max (environment variable RATE_LIMIT_MAX): "-1" is not a whole number of at least 0',
     ]);
   });
@@ -307,8 +292,6 @@ describe('problems', () => {
     ['defaultContainerTag', 'x'.repeat(101)],
     ['corsOrigins', ['https://a.example/path']],
     ['corsOrigins', [1]],
-    ['allowPrivateUrls', 'perhaps'],
-    ['publicUrl', 'memory.example.com'],
     ['threads', 0],
   ])('%s refuses %j', (field, value) => {
     expect(problems({ file: { [field]: value } })).toEqual([
@@ -343,20 +326,19 @@ describe('secrets', () => {
       'apiKey',
       'databaseUrl',
       'redisUrl',
-      'encryptionKey',
       'embedder.apiKey',
     ]);
   });
 
   test('are masked in the description, as are credentials inside addresses', () => {
     const env = Object.fromEntries(secrets.map((field) => [field.environment[0]!, samples[field.path]![0]]));
-    const rows = describeConfig(load({ env: { ...env, PUBLIC_URL: 'https://user:canary@example.com/x' } }));
+    const rows = describeConfig(load({ env: { ...env, MEMORYD_EMBEDDER_BASE_URL: 'https://user:canary@example.com/x' } }));
     const masked = rows.filter(({ value }) => value === '********').map(({ field }) => field);
     expect(masked).toEqual(secrets.map(({ path }) => path));
     const text = JSON.stringify(rows);
     for (const { path } of secrets) expect(text).not.toContain(samples[path]![0]);
     expect(rows).toContainEqual(
-      expect.objectContaining({ field: 'publicUrl', value: 'https://********@example.com/x' }),
+      expect.objectContaining({ field: 'embedder.baseUrl', value: 'https://********@example.com/x' }),
     );
     expect(rows).toContainEqual({ field: 'port', value: 6767, source: 'default' });
     expect(rows).toContainEqual({ field: 'threads', value: null, source: 'default' });
@@ -366,7 +348,7 @@ describe('secrets', () => {
     { env: { API_KEY: 'canary' } },
     { env: { DATABASE_URL: 'mysql://u:canary@db/x' } },
     { file: { redisUrl: 'canary' } },
-    { file: { encryptionKey: 'canary', embedder: { apiKey: ['canary'] } } },
+    { file: { embedder: { apiKey: ['canary'] } } },
     { file: { embedder: { kind: 'http', baseUrl: 'ftp://u:canary@x', model: 'm' } } },
     { file: { apikey: 'canary' } },
     { file: '{ "apiKey": "canary }' },
