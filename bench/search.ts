@@ -97,12 +97,12 @@ function tableEmbedder(vectors: Map<string, Float32Array>): Embedder {
     maxTokens: 256,
     maxInputs: 1,
     relatedAt: 0.4,
-    runtime: 'table',
+    runtime: async () => 'table',
     embed: async (texts) => texts.map((text) => vectors.get(text)!),
     countTokens: (text) => text.length,
     verify: async () => ({ id: worldModel.id, runtime: 'table', ok: true, checks: [] }),
     close: async () => {},
-  } as Embedder;
+  };
 }
 
 async function percentiles<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<Percentiles> {

@@ -127,7 +127,8 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
       if (does('worker')) await watching.refresh();
     },
   });
-  const status = createStatus(options, parts);
+  const model = trackModel(embedder, log);
+  const status = createStatus(options, parts, model);
   const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
   const services: ApiServices = {
     documents: createDocuments({ database, clock, wake: (count) => waking.documents(count) }),
@@ -147,7 +148,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   async function start(): Promise<void> {
     if (does('worker')) await startWorker(options, { ...parts, waking, registry, vectorIndex });
     if (does('api')) url = await listen(api, config);
-    background.push(warmUp(embedder, log));
+    background.push(model.open());
     if (does('worker')) {
       opened.add(watching);
       await watching.refresh();
@@ -279,13 +280,29 @@ async function startWorker({ config, clock, log }: AppOptions, worker: Worker): 
   );
 }
 
-/** Loads the model, which tests itself, before the first search has to wait for it. */
-async function warmUp(embedder: Embedder, log: Logger): Promise<void> {
-  try {
-    await embedder.embed(['ready'], { kind: 'query' });
-  } catch (error) {
-    log.error({ err: error }, 'the embedding model does not work, documents wait for it');
-  }
+interface ModelState {
+  state: 'loading' | 'ready' | 'failed';
+  runtime: string;
+  /** Loads the model, which tests itself, before the first search has to wait for it. */
+  open(): Promise<void>;
+}
+
+function trackModel(embedder: Embedder, log: Logger): ModelState {
+  const model: ModelState = {
+    state: 'loading',
+    runtime: 'none',
+    async open() {
+      try {
+        await embedder.embed(['ready'], { kind: 'query' });
+        model.runtime = await embedder.runtime();
+        model.state = 'ready';
+      } catch (error) {
+        model.state = 'failed';
+        log.error({ err: error }, 'the embedding model does not work, documents wait for it');
+      }
+    },
+  };
+  return model;
 }
 
 async function listen(api: ReturnType<typeof createApi>, config: Config): Promise<string> {
@@ -308,7 +325,7 @@ function apiConfig(config: Config, organization: ApiConfig['organization']): Api
   };
 }
 
-function createStatus({ config, clock }: AppOptions, { database, embedder, queue }: Parts): Status {
+function createStatus({ config, clock }: AppOptions, { database, embedder, queue }: Parts, model: ModelState): Status {
   const startedAt = clock.now();
   const probe = async (run: () => Promise<unknown>): Promise<string> => {
     try {
@@ -324,12 +341,12 @@ function createStatus({ config, clock }: AppOptions, { database, embedder, queue
       role: config.role,
       storage: { engine: database.engine, dataDir: database.engine === 'pglite' ? config.dataDir : null },
       queue: { kind: queue.kind },
-      embedder: { id: embedder.id, runtime: config.embedder.kind, state: 'ready' },
+      embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
     }),
     readiness: async () => ({
       database: await probe(() => database.query(rawSql('select 1'))),
       queue: await probe(() => queue.check()),
-      embeddings: 'ok',
+      embeddings: model.state === 'failed' ? 'the model cannot be loaded; run `memoryd models verify`' : 'ok',
       scheduler: 'ok',
     }),
   };

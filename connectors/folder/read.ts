@@ -67,7 +67,7 @@ async function readOnce(reading: Reading): Promise<Fetched | 'changed'> {
   await pastTick(expected, reading);
   const file = await open(toFilePath(listed), openFlags);
   try {
-    const bytes = await readUnchanged(file, expected);
+    const bytes = await readExpected(file, expected);
     const isInPlace = bytes !== undefined && (await standsAt(file, listed, expected, reading));
     return isInPlace ? toDocument(reading.root, reading.path, expected, bytes) : 'changed';
   } finally {
@@ -96,8 +96,8 @@ async function pastTick(facts: FileFacts, reading: Reading): Promise<void> {
   if (ageMs >= 0 && ageMs < tickMs) await sleep(tickMs - ageMs, undefined, { signal: reading.signal });
 }
 
-/** All bytes, or undefined when it is another file or was written to. */
-async function readUnchanged(file: FileHandle, expected: FileFacts): Promise<Uint8Array | undefined> {
+/** As many bytes as expected, or undefined when it is another file or has become shorter. */
+async function readExpected(file: FileHandle, expected: FileFacts): Promise<Uint8Array | undefined> {
   if (!isSame(toFacts(await file.stat()), expected)) return undefined;
   const bytes = new Uint8Array(expected.bytes);
   let filled = 0;
@@ -106,11 +106,11 @@ async function readUnchanged(file: FileHandle, expected: FileFacts): Promise<Uin
     if (bytesRead === 0) return undefined;
     filled += bytesRead;
   }
-  return isSame(toFacts(await file.stat()), expected) ? bytes : undefined;
+  return bytes;
 }
 
 /**
- * Whether what was opened is what stands at the path the rules allow. A folder on the way may have been
+ * Whether what was read stands unchanged at the path that the rules allow. A folder on the way may have been
  * swapped for a link out of the root and back meanwhile; Linux knows where an open file really is.
  */
 async function standsAt(file: FileHandle, listed: string, expected: FileFacts, reading: Reading): Promise<boolean> {

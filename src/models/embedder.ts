@@ -17,11 +17,14 @@ export interface Embedder {
   readonly relatedAt: number;
   /**
    * One unit-length vector per text, in order. Throws `MemorydError('embed_failed')`,
-   * with `retryAfterMs` set when trying again makes sense.
+   * with `retryAfterMs` set when trying again makes sense, `model_unavailable` when its files or
+   * libraries are broken, and the signal's reason when it aborts.
    */
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Number of tokens the model sees for a text (fast; used to size chunks). */
   countTokens(text: string): number;
+  /** What computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */
+  runtime(): Promise<string>;
   /** Runs the self-test: known sentences against known vectors or known order. */
   verify(): Promise<EmbedderReport>;
   close(): Promise<void>;
@@ -35,7 +38,7 @@ export interface EmbedOptions {
 
 export interface EmbedderReport {
   id: string;
-  /** What runs it: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. */
+  /** As `runtime()`, or `none` when it cannot be opened. */
   runtime: string;
   ok: boolean;
   /** One line per check, for people. */

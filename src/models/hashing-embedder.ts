@@ -38,6 +38,7 @@ export function createHashingEmbedder(options: HashingOptions = {}): Embedder {
       for (const [word] of text.matchAll(words)) count += Math.ceil(word.length / maxWordCharacters);
       return count;
     },
+    runtime: async () => 'hashing',
     async verify() {
       const nature = { name: 'model', ok: true, detail: 'hashed words, no model: for tests and benchmarks only' };
       const checks = [nature, await checkShape(embedder), await checkThroughput(embedder)];

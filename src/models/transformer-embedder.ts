@@ -83,15 +83,13 @@ export function createTransformerEmbedder(options: TransformerEmbedderOptions): 
   const { maxTokens, embed, countTokens, close } = transformer;
   const embedder: Embedder = {
     ...{ id, dimensions, relatedAt, maxTokens, maxInputs, embed, countTokens, close },
+    runtime: async () => (await transformer.facts()).runtime,
     async verify(): Promise<EmbedderReport> {
       const checks = [...(await checkFiles()), ...(await checkOpening(transformer))];
       if (checks.every((check) => check.ok)) {
         checks.push(await checkShape(embedder), await checkMeaning(embedder), await checkThroughput(embedder));
       }
-      const runtime = await transformer.facts().then(
-        (facts) => facts.runtime,
-        () => 'none',
-      );
+      const runtime = await embedder.runtime().catch(() => 'none');
       return { id, runtime, ok: checks.every((check) => check.ok), checks };
     },
   };

@@ -7,6 +7,8 @@ export interface StatementNames {
 const maxNamed = 256;
 const maxCounted = 1_024;
 const usesBeforeName = 2;
+/** Longer texts are put together from a request. A search keeps more than 1 MB in every connection that named it. */
+const maxTextLength = 3_000;
 
 /**
  * Names the statements that come again. Bounded, because a search with filters makes ever new
@@ -17,6 +19,7 @@ export function createStatementNames(): StatementNames {
   const uses = new Map<string, number>();
   return {
     nameOf(text) {
+      if (text.length > maxTextLength) return undefined;
       const name = named.get(text);
       if (name !== undefined || named.size >= maxNamed) return name;
       const count = (uses.get(text) ?? 0) + 1;

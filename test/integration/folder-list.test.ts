@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import folder from '../../connectors/folder/index.ts';
+import { listPage } from '../../connectors/folder/list.ts';
 import { readEntries, readUntyped } from '../../connectors/folder/entries.ts';
 import { asNobody, createContext, createRoot, listAll, listPaths, writeTree } from './folder-fixture.ts';
 
@@ -37,11 +38,10 @@ describe('pages', () => {
   it('repeats a page whose result was lost', async () => {
     await writeTree(root, files);
     const ctx = createContext({ path: root });
-    const first = await folder.list(ctx, { id: root });
-    expect(await folder.list(ctx, { id: root })).toEqual(first);
-    const [page] = (await listAll(ctx, root, { pageSize: 3 })).pages;
-    const second = await listAll(ctx, root, { pageSize: 3 });
-    expect(second.pages[0]).toEqual(page);
+    const first = await listPage(ctx, { id: root }, undefined, 3);
+    const second = await listPage(ctx, { id: root }, first.next, 3);
+    expect(await listPage(ctx, { id: root }, first.next, 3)).toEqual(second);
+    expect(await listPage(ctx, { id: root }, undefined, 3)).toEqual(first);
   });
 
   it('goes on behind a position whose file or folder is gone', async () => {
@@ -348,6 +348,8 @@ describe('names and kinds', () => {
     const expected = [['\xc3\xbc.md', 'a/', 'c.md'].sort(), ['link']];
     expect(sorted(await readEntries(root))).toEqual(expected);
     expect(sorted(await readUntyped(root))).toEqual(expected);
+    expect(await readEntries(join(root, 'link'))).toEqual({ names: [], links: [] });
+    expect(await readEntries(join(root, 'link'), true)).toEqual({ names: ['b.md'], links: [] });
   });
 });
 

@@ -191,9 +191,10 @@ export function createTableEmbedder(
     maxTokens: 256,
     maxInputs: 100,
     relatedAt: options.relatedAt ?? 0.5,
-    embed: async (texts: readonly string[]) => texts.map((text) => Float32Array.from(vectors[text] ?? axis)),
-    countTokens: (text: string) => text.length,
+    embed: async (texts) => texts.map((text) => Float32Array.from(vectors[text] ?? axis)),
+    runtime: async () => 'test',
+    countTokens: (text) => text.length,
     verify: async () => ({ id: worldModel, runtime: 'table', ok: true, checks: [] }),
     close: async () => {},
-  } as Embedder;
+  };
 }

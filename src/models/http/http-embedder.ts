@@ -65,6 +65,7 @@ export async function createHttpEmbedder(options: HttpEmbedderOptions): Promise<
     embed: (texts, { kind = 'document', signal } = {}) =>
       embedAll(texts, { kind, signal: signal ? AbortSignal.any([signal, closing.signal]) : closing.signal }),
     countTokens: estimateTokens,
+    runtime: async () => 'http',
     async verify(): Promise<EmbedderReport> {
       const checks = [await checkShape(embedder)];
       if (checks[0]!.ok) checks.push(await checkMeaning(embedder), await checkThroughput(embedder));

@@ -33,3 +33,9 @@ test('texts that come once do not push out the count of one that comes again now
   }
   expect(names.nameOf('again')).toBeDefined();
 });
+
+test('a long text never gets a name: a named search is kept, big, by every connection', () => {
+  const names = createStatementNames();
+  const long = `select ${'1, '.repeat(1_000)} 1`;
+  expect([1, 2, 3, 4].map(() => names.nameOf(long))).toEqual([undefined, undefined, undefined, undefined]);
+});
