@@ -8,6 +8,7 @@ import { openBullmqQueue } from '../../src/queue/bullmq.ts';
 import type { TaskQueue } from '../../src/queue/task-queue.ts';
 import { freePort, redisServerProgram, startPrivateRedis, type PrivateRedis } from '../support/redis-server.ts';
 import { describeWhen } from '../support/services.ts';
+import { startWorker } from '../support/worker-process.ts';
 
 interface Scene {
   redis: PrivateRedis;
@@ -190,6 +191,17 @@ describeWhen(redisServerProgram, 'redis-server is not installed', 'BullMQ queue 
     const { tookMs } = await timed(() => queue.close());
     expect(handled).toEqual([1]);
     expect(tookMs).toBeLessThan(6_000);
+  });
+
+  it('lets its process end while Redis is away', { timeout: 30_000 }, async () => {
+    const redis = await startPrivateRedis({ appendOnly: false });
+    onTestFinished(() => redis[Symbol.asyncDispose]());
+    const worker = startWorker(redis.url, 'memoryd', 0);
+    onTestFinished(() => worker.kill());
+    await worker.says('ready');
+    await redis.kill();
+    const { tookMs } = await timed(() => worker.end());
+    expect(tookMs).toBeLessThan(8_000);
   });
 
   it('says who refused, never the password', { timeout: 30_000 }, async () => {

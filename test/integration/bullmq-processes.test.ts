@@ -1,12 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';
 import { removeKeys, uniquePrefix } from '../support/redis-keys.ts';
 import { describeWithService } from '../support/services.ts';
+import { startWorker } from '../support/worker-process.ts';
 
 describeWithService('REDIS_URL', 'BullMQ queue of several processes', (url) => {
   let prefix = uniquePrefix();
@@ -67,35 +66,3 @@ describeWithService('REDIS_URL', 'BullMQ queue of several processes', (url) => {
     await expect.poll(() => slots, { timeout: 40_000, interval: 200 }).toEqual([9, 9]);
   });
 });
-
-interface WorkerProcess {
-  readonly lines: readonly string[];
-  says(line: string): Promise<void>;
-  kill(): Promise<void>;
-  end(): Promise<void>;
-}
-
-function startWorker(url: string, prefix: string, durationMs: number): WorkerProcess {
-  const program = fileURLToPath(new URL('../support/queue-worker.ts', import.meta.url));
-  const child: ChildProcess = spawn(process.execPath, [program, url, prefix, String(durationMs)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  const lines: string[] = [];
-  let rest = '';
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop()!;
-    lines.push(...parts);
-  });
-  const send = async (signal: NodeJS.Signals) => {
-    child.kill(signal);
-    await exited;
-  };
-  return {
-    lines,
-    says: (line) => expect.poll(() => lines, { timeout: 10_000 }).toContain(line),
-    kill: () => send('SIGKILL'),
-    end: () => send('SIGTERM'),
-  };
-}

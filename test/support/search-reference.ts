@@ -180,7 +180,9 @@ function passes(filter: Filter, metadata: Record<string, unknown>): boolean {
 
 function conditionPasses(condition: FilterCondition, stored: unknown): boolean {
   if (condition.filterType !== 'numeric') {
-    const equal = [stored].flat().some((value) => `${value as string | number | undefined}` === String(condition.value));
+    const equal = [stored]
+      .flat()
+      .some((value) => `${value as string | number | undefined}` === String(condition.value));
     return condition.negate ? !equal : equal;
   }
   if (typeof stored !== 'number') return false;

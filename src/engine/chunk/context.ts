@@ -12,6 +12,7 @@ export interface Contexts {
 const separator = ' > ';
 /** The share of a chunk that its context may take. */
 const maxShare = 0.25;
+const shortestLabel = 4;
 
 /** What the embedder and the lexical index see of a chunk. */
 export function withContext(context: string | null, content: string): string {
@@ -47,18 +48,13 @@ function fit(parts: string[], measure: Measure): { context: string | null; token
     const context = kept.join(separator);
     const tokens = context.length > measure.maxCharacters ? Infinity : measure.tokens(`${context}\n\n`);
     if (tokens <= limit) return { context, tokens };
-    const [only] = kept;
-    if (kept.length > 1) kept = kept.slice(1);
-    else
-      kept =
-        only!.length < 8
-          ? []
-          : [
-              `${[...only!]
-                .slice(0, only!.length >> 1)
-                .join('')
-                .trim()}`,
-            ].filter(Boolean);
+    kept = kept.length > 1 ? kept.slice(1) : firstHalf(kept[0]!);
   }
   return { context: null, tokens: 0 };
+}
+
+function firstHalf(label: string): string[] {
+  const characters = [...label];
+  const half = characters.slice(0, characters.length >> 1).join('').trim();
+  return half.length < shortestLabel ? [] : [half];
 }

@@ -3,6 +3,9 @@ import { isSpace } from './blocks.ts';
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemeWindow = 64;
 const shrink = 0.6;
+/** White space is looked for in this share of a piece at its end, and at least so many characters back: words are whole then. */
+const searchShare = 0.3;
+const leastSearch = 60;
 
 /**
  * Cuts a stretch that has no better places into pieces that fit: at white space when there is some
@@ -35,7 +38,7 @@ export function sizePieces(
 function pieceEnd(text: string, position: number, end: number, size: number): number {
   const limit = position + size;
   if (limit >= end) return end;
-  const earliest = position + Math.ceil(size * 0.7);
+  const earliest = Math.max(position, limit - Math.max(Math.floor(size * searchShare), leastSearch));
   for (let index = limit; index > earliest; index--) if (isSpace(text.charCodeAt(index - 1))) return index;
   return Math.max(graphemeStart(text, position, limit), nextCodePoint(text, position));
 }
