@@ -79,25 +79,8 @@ function logFailure(log: Logger, request: FastifyRequest, error: MemorydError, t
     method: request.method,
     route: request.routeOptions.url,
     code: error.code,
-    ...describe(MemorydError.is(thrown) ? (thrown.cause ?? thrown) : thrown),
+    err: MemorydError.is(thrown) ? (thrown.cause ?? thrown) : thrown,
   };
   if (error.code === 'internal') log.error(fields, 'request failed');
   else log.warn(fields, 'request failed');
-}
-
-/**
- * What helps to find an unexpected error without repeating what was stored: messages of the
- * database quote values, so of those only the code and the place are kept.
- */
-function describe(thrown: unknown): Record<string, unknown> {
-  if (!(thrown instanceof Error)) return { thrown: typeof thrown };
-  const { name, message, stack } = thrown;
-  const { code: sqlState, routine, constraint } = thrown as { code?: string; routine?: string; constraint?: string };
-  const frames = stack
-    ?.split('\n')
-    .filter((line) => line.startsWith('    at '))
-    .slice(0, 8);
-  return routine === undefined
-    ? { error: name, message: message.slice(0, 200), frames }
-    : { error: name, sqlState, routine, constraint, frames };
 }

@@ -1,4 +1,5 @@
 import { pino, type Logger as PinoLogger } from 'pino';
+import { MemorydError } from './errors.ts';
 
 /** One JSON line per event: a constant message, variables as fields. Never content, tokens or addresses. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child' | 'level'>;
@@ -6,8 +7,36 @@ export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'chi
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
 export function createLogger(level: LogLevel, destination?: { write(line: string): void }): Logger {
-  const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` };
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    serializers: { err: loggedError },
+  };
   return destination ? pino(options, destination) : pino(options, process.stderr);
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });
+
+/**
+ * An error as the log may have it. Messages of the database and of parsers quote values, so of
+ * these only codes and names are kept; of others the message's beginning.
+ */
+export function loggedError(thrown: unknown): Record<string, unknown> {
+  if (!(thrown instanceof Error)) return { thrown: typeof thrown };
+  const { name, message, stack, cause } = thrown;
+  const { code, routine, constraint, table } = thrown as Partial<Record<string, string>>;
+  const frames = stack
+    ?.split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, 8);
+  const quotesValues = routine !== undefined || thrown instanceof SyntaxError;
+  return {
+    error: name,
+    ...(quotesValues ? {} : { message: message.slice(0, 200) }),
+    ...(code === undefined ? {} : { code }),
+    ...(routine === undefined ? {} : { routine, constraint, table }),
+    frames,
+    ...(cause === undefined ? {} : { cause: MemorydError.is(cause) ? cause.message : loggedError(cause) }),
+  };
+}

@@ -70,10 +70,12 @@ export function dropIndexStatement(name: string, concurrently: boolean): Sql {
   return sql`drop index ${rawSql(concurrently ? 'concurrently ' : '')}if exists ${rawSql(name)}`;
 }
 
-/** Stops the build of an index on the server; it leaves an invalid index. */
-export async function cancelBuild(database: Queryable, name: string): Promise<void> {
+/**
+ * Stops the build of an index on the server; it leaves an invalid index. The build is known by its
+ * text, because in its first moments no other session sees the index it makes.
+ */
+export async function cancelBuild(database: Queryable, build: Sql): Promise<void> {
   await database.query(sql`
-    select pg_cancel_backend(p.pid)
-    from pg_stat_progress_create_index p join pg_class c on c.oid = p.index_relid
-    where c.relname = ${name}`);
+    select pg_cancel_backend(pid) from pg_stat_activity
+    where datname = current_database() and state = 'active' and query = ${build.text}`);
 }

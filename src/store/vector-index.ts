@@ -4,7 +4,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';
 import { holdLease, releaseLease } from './leases.ts';
-import { sql } from './sql.ts';
+import { sql, type Sql } from './sql.ts';
 import {
   cancelBuild,
   countVectors,
@@ -69,6 +69,7 @@ const suspension = 'vector-index-suspended:';
 const suspensionMs = 10 * 60_000;
 /** Looking costs a query or two; workers call after each batch. */
 const restMs = 10_000;
+const cancelAgainMs = 500;
 
 interface Context extends Required<VectorIndexOptions> {
   name: string;
@@ -224,26 +225,46 @@ async function buildEmbedded({ database, name, embedder }: Context): Promise<voi
  */
 async function buildConcurrently(context: Context, signal: AbortSignal | undefined): Promise<boolean> {
   const { database, name, embedder } = context;
+  const statement = createIndexStatement(name, embedder, true);
   const over = new AbortController();
-  const keeping = keepLeading(context, AbortSignal.any([over.signal, ...(signal ? [signal] : [])]));
-  const cancel = () => void cancelBuild(database, name).catch(() => undefined);
-  signal?.addEventListener('abort', cancel);
+  const beside = [keepLeading(context, over.signal), cancelOnAbort(context, statement, over.signal, signal)];
   try {
-    await database.execute(createIndexStatement(name, embedder, true));
+    await database.execute(statement);
     return true;
   } catch (error) {
     if (signal?.aborted) return false;
     throw error;
   } finally {
-    signal?.removeEventListener('abort', cancel);
     over.abort();
-    await keeping;
+    await Promise.all(beside);
   }
 }
 
-async function keepLeading(context: Context, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await context.clock.sleep(leadershipMs / 3, signal);
-    if (!signal.aborted) await lead(context).catch(() => false);
+async function keepLeading(context: Context, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await context.clock.sleep(leadershipMs / 3, over);
+    if (!over.aborted) await lead(context).catch(() => false);
   }
+}
+
+/** Again and again, because the server may not have begun when the first one comes. */
+async function cancelOnAbort(
+  { database, clock }: Context,
+  build: Sql,
+  over: AbortSignal,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (!signal) return;
+  await aborted(AbortSignal.any([signal, over]));
+  while (!over.aborted) {
+    await cancelBuild(database, build).catch(() => undefined);
+    await clock.sleep(cancelAgainMs, over);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
