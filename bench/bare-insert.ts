@@ -13,7 +13,15 @@ export interface CopiedTable {
   values: (string | null)[][];
 }
 
-const tables = ['container_tags', 'connections', 'partitions', 'documents', 'document_contents', 'chunks', 'sync_items'];
+const tables = [
+  'container_tags',
+  'connections',
+  'partitions',
+  'documents',
+  'document_contents',
+  'chunks',
+  'sync_items',
+];
 
 /** Every row that a pipeline left behind, ready to be inserted again. */
 export async function copyRows(database: Database): Promise<CopiedTable[]> {
@@ -22,7 +30,9 @@ export async function copyRows(database: Database): Promise<CopiedTable[]> {
     const columns = await database.query<Column>(sql`
       select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
       where attrelid = ${table}::regclass and attnum > 0 and not attisdropped order by attnum`);
-    const list = rawSql(columns.map(({ name, type }) => `${name}${type === 'text' ? '' : '::text'} as ${name}`).join(', '));
+    const list = rawSql(
+      columns.map(({ name, type }) => `${name}${type === 'text' ? '' : '::text'} as ${name}`).join(', '),
+    );
     const rows = await database.query<Record<string, string | null>>(sql`select ${list} from ${rawSql(table)}`);
     copies.push({ table, columns, values: columns.map(({ name }) => rows.map((row) => row[name] ?? null)) });
   }

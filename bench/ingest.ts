@@ -108,4 +108,3 @@ export async function firstLoad(files: number): Promise<Figure> {
     await target.close();
   }
 }
-

@@ -52,7 +52,10 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
   async function wake(count: number): Promise<void> {
     for (let slot = 0; slot < Math.min(slots, Math.ceil(count / 32)); slot++) {
       if (draining.has(slot)) continue;
-      draining.set(slot, processor.drain(stop.signal).finally(() => draining.delete(slot)));
+      draining.set(
+        slot,
+        processor.drain(stop.signal).finally(() => draining.delete(slot)),
+      );
     }
   }
 

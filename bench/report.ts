@@ -17,7 +17,9 @@ export function ratio(part: number, whole: number): string {
 }
 
 export function printFigure(figure: Figure): void {
-  console.log(`${figure.name}\n  ${figure.value}\n  ${figure.limit}\n  ratio ${figure.ratio} (target ${figure.target})`);
+  console.log(
+    `${figure.name}\n  ${figure.value}\n  ${figure.limit}\n  ratio ${figure.ratio} (target ${figure.target})`,
+  );
 }
 
 /** The middle one of some measurements. */

@@ -138,7 +138,13 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     containerTags: createContainerTags({ database, clock }),
     status,
   };
-  const api = createApi({ services, config: apiConfig(config, organization), clock, log, version: packageJson.version });
+  const api = createApi({
+    services,
+    config: apiConfig(config, organization),
+    clock,
+    log,
+    version: packageJson.version,
+  });
   const vectorIndex = createVectorIndex({ database, embedder, clock, log });
   const stop = new AbortController();
   const background: Promise<unknown>[] = [];
@@ -155,7 +161,9 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
       background.push(
         reembed({ database, embedder, clock, log, holder }, stop.signal)
           .then(() => vectorIndex.ensure(stop.signal))
-          .catch((error: unknown) => log.error({ err: error }, 'background work on vectors failed, the next start tries again')),
+          .catch((error: unknown) =>
+            log.error({ err: error }, 'background work on vectors failed, the next start tries again'),
+          ),
       );
     }
     if (does('scheduler')) {

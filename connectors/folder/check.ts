@@ -43,7 +43,7 @@ async function checkWatching(root: string, config: FolderConfig): Promise<string
     });
   }
   try {
-    watch(toFilePath(root), { persistent: false }).close();
+    watch(toFilePath(root)).close();
     return 'Watched.';
   } catch (error) {
     if (!isLimitReached(error)) throw error;

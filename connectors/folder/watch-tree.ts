@@ -82,7 +82,7 @@ export function watchFolders(root: string, rules: Rules, listener: TouchListener
 
 /** One watcher for the whole tree, for systems that can (macOS, Windows). */
 export function watchRecursively(root: string, listener: TouchListener): TreeWatch {
-  const watcher = watch(toFilePath(root), { persistent: false, recursive: true, encoding: 'latin1' });
+  const watcher = watch(toFilePath(root), { recursive: true, encoding: 'latin1' });
   watcher.on('change', (_type, entry) => {
     listener.touched(typeof entry === 'string' ? toText(entry).replaceAll('\\', '/') : undefined);
   });
@@ -104,7 +104,7 @@ function openWatched(
 ): WatchedFolder | undefined {
   const path = toFilePath(joinPath(root, parent === undefined ? '' : pathBelow(parent, name)));
   try {
-    const watcher = watch(path, { persistent: false, encoding: 'latin1' });
+    const watcher = watch(path, { encoding: 'latin1' });
     const folder: WatchedFolder = { name, parent, watcher, children: new Map() };
     watcher.on('change', (_type, entry) => {
       listener.touched(typeof entry === 'string' ? pathBelow(folder, toText(entry)) : undefined);

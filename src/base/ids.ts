@@ -3,7 +3,6 @@ import { randomFillSync } from 'node:crypto';
 /** Base58 without 0, O, I and l, in ASCII order, so that encoded ids sort as their bytes do. */
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const idLength = 22;
-const idPattern = /^[1-9A-HJ-NP-Za-km-z]{22}$/;
 
 const entropy = new Uint8Array(8 * 256);
 let entropyOffset = entropy.length;
@@ -44,10 +43,6 @@ function tick(time: number): void {
     lastTime += 1;
     counter = 0;
   }
-}
-
-export function isId(value: string): boolean {
-  return idPattern.test(value);
 }
 
 function encode(value: bigint): string {

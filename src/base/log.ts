@@ -22,10 +22,15 @@ export const silentLogger: Logger = pino({ level: 'silent' });
  * An error as the log may have it. Messages of the database and of parsers quote values, so of
  * these only codes and names are kept; of others the message's beginning.
  */
-export function loggedError(thrown: unknown): Record<string, unknown> {
+function loggedError(thrown: unknown): Record<string, unknown> {
   if (!(thrown instanceof Error)) return { thrown: typeof thrown };
   const { name, message, stack, cause } = thrown;
-  const { code, routine, constraint, table } = thrown as Partial<Record<string, string>>;
+  const { code, routine, constraint, table } = thrown as Error & {
+    code?: string;
+    routine?: string;
+    constraint?: string;
+    table?: string;
+  };
   const frames = stack
     ?.split('\n')
     .filter((line) => line.startsWith('    at '))

@@ -4,10 +4,15 @@ import { recordChanges, settleChanges } from './ledger.ts';
 import { keyOf, type Run } from './run.ts';
 
 /** Reads changes from the stored position to now, storing the position with the items of each page. */
-export async function followChanges(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<void> {
+export async function followChanges(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  onPage: () => void,
+): Promise<void> {
   const key = keyOf(run, partition);
   let position = row.position as Json;
-  for (let done = false; !done; ) {
+  for (let done = false; !done;) {
     run.signal.throwIfAborted();
     const page = await run.connector.changes!(run.context, partition, position);
     position = page.next ?? position;

@@ -103,7 +103,10 @@ export function createConnections(options: ConnectionServiceOptions): Connection
     });
   }
 
-  async function requestRun(id: string, request: { mode: 'full' | 'incremental'; trigger: 'event' | 'cron' | 'manual' }) {
+  async function requestRun(
+    id: string,
+    request: { mode: 'full' | 'incremental'; trigger: 'event' | 'cron' | 'manual' },
+  ) {
     const row = await required(id);
     if (row.status !== 'active') {
       const why = row.statusReason ? ` ${row.statusReason}` : '';
@@ -113,7 +116,13 @@ export function createConnections(options: ConnectionServiceOptions): Connection
     await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - 10 * 60_000), now });
     const running = await waitingRun(database, id);
     if (!running) {
-      await startRun(database, { id: newId(now), connectionId: id, mode: request.mode, triggerType: request.trigger, now });
+      await startRun(database, {
+        id: newId(now),
+        connectionId: id,
+        mode: request.mode,
+        triggerType: request.trigger,
+        now,
+      });
     }
     await database.transaction((tx) => requestSync(tx, id, request, now));
     await options.wake(id);
@@ -138,7 +147,9 @@ export function createConnections(options: ConnectionServiceOptions): Connection
       const row = await required(id);
       await setConnectionStatus(database, id, { status: paused ? 'paused' : 'active', reason: null, now: clock.now() });
       if (!paused && row.status !== 'active') {
-        await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
+        await database.transaction((tx) =>
+          requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()),
+        );
       }
       await options.changed();
       if (!paused) await options.wake(id);
@@ -177,7 +188,7 @@ function ignoreRunning(error: unknown): void {
 
 /** Fields that the connector's schema names are its configuration; the rest goes onto each document. */
 function splitFields(spec: ConnectorSpec, fields: JsonObject): { config: JsonObject; metadata: JsonObject } {
-  const known = new Set(Object.keys((spec.config.properties ?? {}) as object));
+  const known = new Set(Object.keys(spec.config.properties ?? {}));
   const entries = Object.entries(fields);
   return {
     config: Object.fromEntries(entries.filter(([name]) => known.has(name))),

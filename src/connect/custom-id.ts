@@ -8,10 +8,8 @@ const maxLength = 255;
  */
 export function customIdOf(provider: string, extId: string): string {
   const plain = `${provider}:${extId}`;
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (plain.length <= maxLength && !/[\u0000-\u001f\u007f]/.test(plain)) return plain;
   const digest = hash('sha256', extId, 'hex').slice(0, 32);
-  // eslint-disable-next-line no-control-regex -- as above
   const readable = plain.replace(/[\u0000-\u001f\u007f]/g, '_').slice(0, maxLength - digest.length - 1);
   return `${readable.toWellFormed()}#${digest}`;
 }

@@ -100,7 +100,8 @@ async function fetchGroup(run: Run, partition: Partition, items: readonly Claime
 
 async function fetchMany(run: Run, partition: Partition, items: readonly ClaimedItem[]): Promise<Map<string, Fetched>> {
   const fetched = new Map<string, Fetched>();
-  for await (const [id, one] of run.connector.fetchMany!(run.context, partition, items.map(refOf))) fetched.set(id, one);
+  for await (const [id, one] of run.connector.fetchMany!(run.context, partition, items.map(refOf)))
+    fetched.set(id, one);
   return fetched;
 }
 
@@ -113,7 +114,12 @@ function refOf(item: ClaimedItem): Ref {
   };
 }
 
-async function fetchOne(run: Run, partition: Partition, item: ClaimedItem, known: Fetched | undefined): Promise<Outcome> {
+async function fetchOne(
+  run: Run,
+  partition: Partition,
+  item: ClaimedItem,
+  known: Fetched | undefined,
+): Promise<Outcome> {
   run.signal.throwIfAborted();
   try {
     const refused = refusalOfType(item.ref.mimeType as string | undefined);
@@ -136,10 +142,19 @@ async function fetchOne(run: Run, partition: Partition, item: ClaimedItem, known
 /** Writes the outcomes of items that this lease still holds, all in one transaction. */
 async function commit(run: Run, key: PartitionKey, outcomes: readonly Outcome[], leaseToken: string): Promise<void> {
   const results = await run.database.transaction(async (tx) => {
-    const held = await lockLeased(tx, key, outcomes.map(({ item }) => item.ext_id), leaseToken);
+    const held = await lockLeased(
+      tx,
+      key,
+      outcomes.map(({ item }) => item.ext_id),
+      leaseToken,
+    );
     const mine = outcomes.filter(({ item }) => held.has(item.ext_id));
     const documents = mine.filter((one) => one.kind === 'document');
-    const ingested = await ingest(tx, documents.map((one) => documentInput(run, one)), run.clock);
+    const ingested = await ingest(
+      tx,
+      documents.map((one) => documentInput(run, one)),
+      run.clock,
+    );
     const gone = mine.filter((one) => one.kind === 'gone').map(({ item }) => item.ext_id);
     const deleted = await removeItems(tx, run, key, gone);
     // What is no longer mirrored must not stay in memory either.

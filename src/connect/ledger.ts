@@ -18,7 +18,7 @@ import { customIdOf } from './custom-id.ts';
 import type { Run } from './run.ts';
 
 /** A ref as the ledger keeps it. Later refs of one id win, as they do at the source. */
-export function itemWrites(provider: string, refs: readonly Ref[]): ItemWrite[] {
+function itemWrites(provider: string, refs: readonly Ref[]): ItemWrite[] {
   const byId = new Map<string, ItemWrite>();
   for (const ref of refs) {
     const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
@@ -78,18 +78,28 @@ const sweepBatch = 500;
 
 /** Removes disappeared items batch by batch. */
 export async function sweep(run: Run, key: PartitionKey, which: Disappeared): Promise<void> {
-  for (let count = sweepBatch; count === sweepBatch; ) {
+  for (let count = sweepBatch; count === sweepBatch;) {
     run.signal.throwIfAborted();
     count = await run.database.transaction(async (tx) => {
       const items = await lockDisappeared(tx, key, which, sweepBatch);
-      run.counters.itemsDeleted += await removeItems(tx, run, key, items.map((item) => item.ext_id));
+      run.counters.itemsDeleted += await removeItems(
+        tx,
+        run,
+        key,
+        items.map((item) => item.ext_id),
+      );
       return items.length;
     });
   }
 }
 
 /** Removes items and, unless the connection keeps them, the documents that only they stood for. */
-export async function removeItems(tx: Transaction, run: Run, key: PartitionKey, ids: readonly string[]): Promise<number> {
+export async function removeItems(
+  tx: Transaction,
+  run: Run,
+  key: PartitionKey,
+  ids: readonly string[],
+): Promise<number> {
   if (ids.length === 0) return 0;
   const documents = await deleteItems(tx, key, ids);
   if (run.connection.onSourceDelete === 'keep') {

@@ -26,7 +26,7 @@ export async function listPartition(
   const epoch = resuming ? row.epoch : await begin(run, partition, row);
   let cursor = (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined;
   let incomplete = resuming ? row.listingIncomplete : null;
-  for (let done = false; !done; ) {
+  for (let done = false; !done;) {
     run.signal.throwIfAborted();
     const page = await run.connector.list(run.context, partition, cursor);
     cursor = page.next ?? undefined;

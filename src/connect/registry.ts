@@ -42,12 +42,10 @@ export function createRegistry(loaders: Readonly<Record<string, ConnectorLoader>
       const filled = structuredClone(config);
       const validate = ajv.compile(spec.config);
       if (validate(filled)) return filled;
-      const issues = (validate.errors ?? []).map(
-        (error): ValidationIssue => ({
-          message: `${error.message ?? 'is not valid'}${error.keyword === 'additionalProperties' ? `: ${String(error.params.additionalProperty)}` : ''}`,
-          path: ['metadata', ...error.instancePath.split('/').slice(1), ...missingProperty(error.params)],
-        }),
-      );
+      const issues = (validate.errors ?? []).map((error): ValidationIssue => ({
+        message: `${error.message ?? 'is not valid'}${error.keyword === 'additionalProperties' ? `: ${String(error.params.additionalProperty)}` : ''}`,
+        path: ['metadata', ...error.instancePath.split('/').slice(1), ...missingProperty(error.params)],
+      }));
       throw new MemorydError('validation_failed', `The configuration of ${name} is not valid.`, { issues });
     },
   };

@@ -60,7 +60,8 @@ export async function runSync(options: RunnerOptions, connectionId: string, stop
     await perform(options, { id: runId, connection, request, signal, counters, failures });
   } catch (error) {
     failure = signal.aborted ? stopped(connection) : runFailure(error);
-    if (!signal.aborted && failure.errorCode === 'internal') options.log.error({ err: error, connectionId }, 'sync run failed');
+    if (!signal.aborted && failure.errorCode === 'internal')
+      options.log.error({ err: error, connectionId }, 'sync run failed');
   } finally {
     finished.abort();
     await heartbeat;
@@ -73,12 +74,26 @@ async function beginRun(options: RunnerOptions, connection: ConnectionRow, reque
   if (waiting) return waiting.id;
   const now = options.clock.now();
   const id = newId(now);
-  await startRun(options.database, { id, connectionId: connection.id, mode: request.mode, triggerType: request.trigger, now });
+  await startRun(options.database, {
+    id,
+    connectionId: connection.id,
+    mode: request.mode,
+    triggerType: request.trigger,
+    now,
+  });
   return id;
 }
 
 function emptyCounters(): RunCounters {
-  return { itemsSeen: 0, itemsAdded: 0, itemsUpdated: 0, itemsDeleted: 0, itemsSkipped: 0, itemsFailed: 0, itemsTotal: null };
+  return {
+    itemsSeen: 0,
+    itemsAdded: 0,
+    itemsUpdated: 0,
+    itemsDeleted: 0,
+    itemsSkipped: 0,
+    itemsFailed: 0,
+    itemsTotal: null,
+  };
 }
 
 /** Renews the lease and shows the progress; a lease that is lost (paused, removed) ends the run. */
@@ -249,7 +264,12 @@ async function endRun(options: RunnerOptions, ending: Ending): Promise<void> {
 }
 
 /** The schedule counts from the last run that looked at everything; failures and failed items can bring it forward. */
-async function nextSync(options: RunnerOptions, ending: Ending, failures: number, syncedAt: Date | null): Promise<Date | null> {
+async function nextSync(
+  options: RunnerOptions,
+  ending: Ending,
+  failures: number,
+  syncedAt: Date | null,
+): Promise<Date | null> {
   const { connection, failure } = ending;
   const now = options.clock.now().getTime();
   if (ending.stopped) return new Date(now);

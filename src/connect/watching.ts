@@ -46,7 +46,8 @@ export function createWatching(options: WatchingOptions): Watching {
     const stop = new AbortController();
     const done = watch(id, connector, stop.signal)
       .catch((error: unknown) => {
-        if (!stop.signal.aborted) log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
+        if (!stop.signal.aborted)
+          log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
       })
       .finally(() => watchers.delete(id));
     watchers.set(id, { stop, done });
@@ -98,7 +99,9 @@ function createGatherer(options: WatchingOptions, id: string, canLookUp: boolean
   return (hint: Hint): void => {
     if (gathered === null) {
       gathered = new Map();
-      flush().catch((error: unknown) => options.log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'));
+      flush().catch((error: unknown) =>
+        options.log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
+      );
     }
     if (gathered === 'everything') return;
     if (hint.partition === undefined || hint.ids === undefined || !canLookUp) {

@@ -90,7 +90,10 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
     },
 
     async countByStatus(scope) {
-      const counts = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<DocumentStatus, number>;
+      const counts = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<
+        DocumentStatus,
+        number
+      >;
       for (const { status, count } of await countByStatus(database, scope.containerTags)) {
         counts[status as DocumentStatus] = count;
       }

@@ -38,7 +38,12 @@ export async function ingest(tx: Transaction, inputs: readonly DocumentInput[], 
   const results: IngestResult[] = new Array(inputs.length);
   const now = clock.now();
   const tags = [...new Set(inputs.map((input) => input.containerTag))];
-  if (tags.length > 0) await ensureContainers(tx, tags.map((tag) => ({ tag, id: newId(now) })), now);
+  if (tags.length > 0)
+    await ensureContainers(
+      tx,
+      tags.map((tag) => ({ tag, id: newId(now) })),
+      now,
+    );
   let left: Pending[] = inputs.map((input, index) => ({ input, index }));
   while (left.length > 0) {
     const { round, later } = nextRound(left);
@@ -92,7 +97,14 @@ async function ingestRound(
       outcome: requeue ? 'updated' : changed ? 'metadata' : 'unchanged',
     };
   }
-  const inserted = inserts.length > 0 ? await insertDocuments(tx, inserts.map((one) => one.row), now) : new Set<string>();
+  const inserted =
+    inserts.length > 0
+      ? await insertDocuments(
+          tx,
+          inserts.map((one) => one.row),
+          now,
+        )
+      : new Set<string>();
   const created = inserts.filter((one) => inserted.has(one.row.id));
   for (const one of created) results[one.index] = { id: one.row.id, status: 'queued', outcome: 'created' };
   if (updates.length > 0) await updateDocuments(tx, updates, now);
@@ -124,7 +136,10 @@ async function appendedTexts(
     ({ input }) => input.updateMode === 'append' && 'text' in input.body && stored.has(storedKey(input)),
   );
   if (appending.length === 0) return new Map();
-  const texts = await rawTexts(tx, appending.map(({ input }) => stored.get(storedKey(input))!.id));
+  const texts = await rawTexts(
+    tx,
+    appending.map(({ input }) => stored.get(storedKey(input))!.id),
+  );
   return new Map(
     appending.map(({ input, index }) => {
       const body = input.body as Extract<DocumentBody, { text: string }>;

@@ -22,6 +22,7 @@ import {
   type ClaimedDocument,
 } from '../store/processing.ts';
 import { chunk, type ChunkDraft } from './chunk/chunk.ts';
+import { withContext } from './chunk/context.ts';
 import type { Extracted } from './extract/extracted.ts';
 import type { Extractor } from './extract/extractor.ts';
 import { nextAttempt } from './retry.ts';
@@ -142,7 +143,8 @@ async function prepare(options: ProcessorOptions, batch: Batch, signal: AbortSig
   const outcomes = await Promise.all(
     batch.documents.map(async (document) => {
       try {
-        if (document.attempts > maxClaims) throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
+        if (document.attempts > maxClaims)
+          throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
         return await prepareOne(options, document, stored.get(document.id) ?? [], signal);
       } catch (error) {
         if (signal.aborted) throw error;
@@ -187,7 +189,10 @@ async function prepareOne(
     document,
     extracted,
     textHash: hash('sha256', extracted.text, 'base64'),
-    drafts: drafts.map((draft) => ({ ...draft, hash: hash('sha256', embeddedText(draft), 'base64') })),
+    drafts: drafts.map((draft) => ({
+      ...draft,
+      hash: hash('sha256', withContext(draft.context, draft.content), 'base64'),
+    })),
     kept: Map.groupBy(usable, (one) => one.content_hash),
     stored,
   };
@@ -196,7 +201,8 @@ async function prepareOne(
 function extractDocument(extractor: Extractor, document: ClaimedDocument, signal: AbortSignal): Promise<Extracted> {
   const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
   if (kind === 'url') throw new MemorydError('fetch_blocked', 'Fetching web pages is not available yet.');
-  if (kind !== 'file') return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html', text: raw ?? '' }, { signal });
+  if (kind !== 'file')
+    return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html', text: raw ?? '' }, { signal });
   const file = bytes ?? (raw === null ? null : Buffer.from(raw));
   // The bytes of a synced file are dropped once its text is taken; then only its fields are processed again.
   if (file === null) return extractor.extract({ kind: 'markdown', text: document.content ?? '' }, { signal });
@@ -204,18 +210,24 @@ function extractDocument(extractor: Extractor, document: ClaimedDocument, signal
   return extractor.extract({ kind: 'file', bytes: file, ...named }, { signal });
 }
 
-function embeddedText(draft: Pick<ChunkDraft, 'context' | 'content'>): string {
-  return draft.context === null ? draft.content : `${draft.context}\n\n${draft.content}`;
-}
-
-async function embedAndWrite(options: ProcessorOptions, batch: Batch, works: Work[], signal: AbortSignal): Promise<void> {
+async function embedAndWrite(
+  options: ProcessorOptions,
+  batch: Batch,
+  works: Work[],
+  signal: AbortSignal,
+): Promise<void> {
   let plan: WritePlan;
   try {
     plan = await planWrites(options, works, signal);
   } catch (error) {
     if (signal.aborted) throw error;
     const poisoned = works.length > 1 && !(MemorydError.is(error) && error.retryAfterMs !== undefined);
-    if (!poisoned) return fail(options, batch, works.map(({ document }) => ({ document, error })));
+    if (!poisoned)
+      return fail(
+        options,
+        batch,
+        works.map(({ document }) => ({ document, error })),
+      );
     // One bad text must not fail its neighbours: each again on its own.
     for (const work of works) await embedAndWrite(options, batch, [work], signal);
     return;
@@ -224,8 +236,14 @@ async function embedAndWrite(options: ProcessorOptions, batch: Batch, works: Wor
   try {
     await write(options, batch, works, plan);
   } catch (error) {
-    const wrapped = MemorydError.is(error) ? error : new MemorydError('index_failed', 'The chunks could not be written.', { cause: error });
-    await fail(options, batch, works.map(({ document }) => ({ document, error: wrapped })));
+    const wrapped = MemorydError.is(error)
+      ? error
+      : new MemorydError('index_failed', 'The chunks could not be written.', { cause: error });
+    await fail(
+      options,
+      batch,
+      works.map(({ document }) => ({ document, error: wrapped })),
+    );
   }
 }
 
@@ -251,7 +269,7 @@ async function planWrites(options: ProcessorOptions, works: readonly Work[], sig
     }
     deletes.push(...work.stored.filter((one) => !used.has(one.id)).map(({ id }) => ({ id, documentId })));
   }
-  const texts = fresh.map(({ draft }) => embeddedText(draft));
+  const texts = fresh.map(({ draft }) => withContext(draft.context, draft.content));
   const vectors = texts.length === 0 ? [] : await options.embedder.embed(texts, { kind: 'document', signal });
   const now = options.clock.now();
   const inserts = fresh.map(({ documentId, draft }, index) => {
@@ -285,7 +303,11 @@ async function write(options: ProcessorOptions, batch: Batch, works: readonly Wo
       return tag === undefined ? [] : [{ ...one, container_tag: tag }];
     });
     if (deletes.length > 0) await deleteChunks(tx, deletes);
-    if (moves.length > 0) await moveChunks(tx, moves.map(({ id, position }) => ({ id, position })));
+    if (moves.length > 0)
+      await moveChunks(
+        tx,
+        moves.map(({ id, position }) => ({ id, position })),
+      );
     if (inserts.length > 0) await insertChunks(tx, inserts, now);
   });
 }

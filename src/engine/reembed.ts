@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { withContext } from './chunk/context.ts';
 import type { Embedder } from '../models/embedder.ts';
 import { chunksOfOtherModels, replaceVectors } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
@@ -35,7 +36,7 @@ export async function reembed(options: ReembedOptions, signal: AbortSignal): Pro
     const chunks = await chunksOfOtherModels(database, embedder.id, { after, limit: batchSize });
     if (chunks.length === 0) break;
     if (replaced === 0) log.info({ model: embedder.id }, 'embedding model changed, vectors are computed again');
-    const texts = chunks.map(({ context, content }) => (context === null ? content : `${context}\n\n${content}`));
+    const texts = chunks.map(({ context, content }) => withContext(context, content));
     const vectors = await embedder.embed(texts, { kind: 'document', signal });
     replaced += await replaceVectors(
       database,

@@ -17,7 +17,8 @@ export function refusalOf(body: DocumentBody): string | null {
   }
 }
 
-const unreadable = /^(?:image\/(?!svg)|audio\/|video\/|font\/)|^application\/(?:zip|gzip|x-7z-compressed|x-tar|vnd\.rar|java-archive)/;
+const unreadable =
+  /^(?:image\/(?!svg)|audio\/|video\/|font\/)|^application\/(?:zip|gzip|x-7z-compressed|x-tar|vnd\.rar|java-archive)/;
 
 /** The same by the declared type alone, before anything is downloaded. */
 export function refusalOfType(mimeType: string | undefined): string | null {

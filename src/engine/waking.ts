@@ -26,7 +26,6 @@ export function createWaking({ queue, slots, batchSize, lost }: WakingOptions): 
       );
       await Promise.all(tasks).catch(lost);
     },
-    connection: (connectionId) =>
-      queue.enqueue('sync-connection', { connectionId }, { key: connectionId }).catch(lost),
+    connection: (connectionId) => queue.enqueue('sync-connection', { connectionId }, { key: connectionId }).catch(lost),
   };
 }

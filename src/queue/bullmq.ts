@@ -155,7 +155,7 @@ async function closeWorkers(
 function reportFailedJob(log: Logger, task: TaskName, job: Job | undefined, error: Error): void {
   const pauseMs = job?.finishedOn === undefined ? (job?.delay ?? 0) : null;
   const failures = job?.attemptsMade ?? 0;
-  reportTaskFailure(log, { task, key: job?.deduplicationId ?? '', failures, pauseMs, error });
+  reportTaskFailure(log, { task, key: job?.deduplicationId ?? '', failures, pauseMs, err: error });
 }
 
 /** While Redis is away the link has said so; every command's failure would only repeat it. */

@@ -72,7 +72,7 @@ export function createTaskLane(parts: {
       if (stopping.signal.aborted) return;
       task.failures += 1;
       const pauseMs = task.failures < attempts ? backoffDelayMs(backoffMs, task.failures) : null;
-      reportTaskFailure(log, { task: name, key: task.key, failures: task.failures, pauseMs, error });
+      reportTaskFailure(log, { task: name, key: task.key, failures: task.failures, pauseMs, err: error });
       if (pauseMs === null) finish(task);
       else retry(task, pauseMs);
     }

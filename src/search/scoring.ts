@@ -14,7 +14,7 @@ export const scoring: Omit<Scoring, 'relatedAt'> = {
   rareShare: 0.01,
   rareItems: 20,
   inferenceWeight: 0.9,
-  lexicalCandidates: 2_000,
+  lexicalCandidates: 1_000,
   indexSearchSize: 100,
 };
 

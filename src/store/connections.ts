@@ -108,7 +108,7 @@ export async function requestSync(tx: Transaction, id: string, request: Requeste
     update connections set requested_sync = ${JSON.stringify(merged)}::jsonb, next_sync_at = ${now} where id = ${id}`);
 }
 
-export function mergeRequests(first: RequestedSync, second: RequestedSync): RequestedSync {
+function mergeRequests(first: RequestedSync, second: RequestedSync): RequestedSync {
   const mode = first.mode === 'full' || second.mode === 'full' ? 'full' : 'incremental';
   const trigger = [first.trigger, second.trigger].includes('manual') ? 'manual' : second.trigger;
   if (!first.hints || !second.hints || mode === 'full') return { mode, trigger };
@@ -151,7 +151,14 @@ export async function renewConnection(database: Queryable, id: string, lease: Le
 export async function releaseConnection(
   database: Queryable,
   id: string,
-  change: { token: string; nextSyncAt: Date | null; failures: number; reason: string | null; syncedAt: Date | null; now: Date },
+  change: {
+    token: string;
+    nextSyncAt: Date | null;
+    failures: number;
+    reason: string | null;
+    syncedAt: Date | null;
+    now: Date;
+  },
 ): Promise<void> {
   await database.execute(sql`
     update connections

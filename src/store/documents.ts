@@ -29,7 +29,7 @@ export interface DocumentRow {
   updatedAt: Date;
 }
 
-export const documentColumns: Sql = rawSql(`
+const documentColumns: Sql = rawSql(`
   d.id, d.container_tag as "containerTag", d.custom_id as "customId", d.connection_id as "connectionId",
   d.revision, d.status, d.dreaming_status as "dreamingStatus", d.task_type as "taskType", d.type, d.source,
   d.title, d.summary, d.url, d.og_image as "ogImage", d.filepath, d.metadata, d.document_date as "documentDate",
@@ -122,7 +122,11 @@ export async function lockByCustomId(
 }
 
 /** Inserts documents as `queued`; answers the ids that were inserted (another writer may have been first). */
-export async function insertDocuments(tx: Transaction, rows: readonly DocumentWrite[], now: Date): Promise<Set<string>> {
+export async function insertDocuments(
+  tx: Transaction,
+  rows: readonly DocumentWrite[],
+  now: Date,
+): Promise<Set<string>> {
   const set = rowSet('r', writeColumns, rows);
   const inserted = await tx.query<{ id: string }>(sql`
     insert into documents (${set.names}, status, next_attempt_at)
@@ -278,7 +282,9 @@ export async function deleteMemoriesOnlyFrom(tx: Transaction, documentIds: reado
 export async function chunksOfDocument(
   database: Queryable,
   documentId: string,
-): Promise<{ id: string; position: number; content: string; type: string; metadata: Record<string, unknown>; createdAt: Date }[]> {
+): Promise<
+  { id: string; position: number; content: string; type: string; metadata: Record<string, unknown>; createdAt: Date }[]
+> {
   return database.query(sql`
     select id, position, content, type, metadata, created_at as "createdAt" from chunks
     where document_id = ${documentId} order by position`);

@@ -73,7 +73,10 @@ export async function startListing(
 }
 
 /** The checkpoint that goes with a page of a listing. */
-export function listingCheckpoint(key: PartitionKey, page: { cursor: unknown; incomplete: string | null; now: Date }): Sql {
+export function listingCheckpoint(
+  key: PartitionKey,
+  page: { cursor: unknown; incomplete: string | null; now: Date },
+): Sql {
   return sql`
     update partitions set listing_cursor = ${json(page.cursor)}::jsonb,
       listing_incomplete = coalesce(listing_incomplete, ${page.incomplete}), updated_at = ${page.now}

@@ -73,7 +73,12 @@ export async function releaseAllLeases(database: Queryable, now: Date): Promise<
 }
 
 /** Gives documents back unfinished, as they were (a stop, not a failure). */
-export async function releaseLeases(database: Queryable, leaseToken: string, ids: readonly string[], now: Date): Promise<void> {
+export async function releaseLeases(
+  database: Queryable,
+  leaseToken: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
   await database.execute(sql`
     update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}, attempts = attempts - 1
     where id = any(${ids}::text[]) and lease_token = ${leaseToken}`);

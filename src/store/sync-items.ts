@@ -287,7 +287,12 @@ export async function finishItems(
 }
 
 /** Gives items back unfinished, as they were (a stop, not a failure). */
-export async function releaseItems(database: Queryable, key: PartitionKey, leaseToken: string, now: Date): Promise<void> {
+export async function releaseItems(
+  database: Queryable,
+  key: PartitionKey,
+  leaseToken: string,
+  now: Date,
+): Promise<void> {
   await database.execute(sql`
     update sync_items i set state = 'pending', lease_token = null, next_try = ${now}, attempts = i.attempts - 1
     where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
@@ -312,7 +317,11 @@ export async function redriveItems(
 }
 
 /** Keeps deleted documents deleted: their items are not fetched again until the source changes them. */
-export async function suppressItemsOfDocuments(tx: Transaction, documentIds: readonly string[], now: Date): Promise<void> {
+export async function suppressItemsOfDocuments(
+  tx: Transaction,
+  documentIds: readonly string[],
+  now: Date,
+): Promise<void> {
   await tx.execute(sql`
     update sync_items set state = 'suppressed', document_id = null, lease_token = null, updated_at = ${now}
     where document_id = any(${documentIds}::text[])`);

@@ -64,7 +64,7 @@ export async function reportRun(database: Queryable, id: string, counters: RunCo
     where id = ${id}`);
 }
 
-export function processed(counters: RunCounters): number {
+function processed(counters: RunCounters): number {
   return (
     counters.itemsAdded + counters.itemsUpdated + counters.itemsDeleted + counters.itemsSkipped + counters.itemsFailed
   );
@@ -83,7 +83,10 @@ export async function finishRun(
 }
 
 /** Ends runs whose worker died; the next trigger goes on from the last checkpoint. */
-export async function failLostRuns(database: Queryable, options: { heartbeatBefore: Date; now: Date }): Promise<number> {
+export async function failLostRuns(
+  database: Queryable,
+  options: { heartbeatBefore: Date; now: Date },
+): Promise<number> {
   return database.execute(sql`
     update sync_runs set status = 'failed', error = 'The worker stopped in the middle of the run; the next one goes on from there.',
       error_code = 'internal', completed_at = ${options.now}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MemorydError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
@@ -75,8 +76,11 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     };
   }
 
-  function searchOn(database: Database, exactLimit: number) {
-    const embedder = createTableEmbedder(Object.fromEntries(asked), { dimensions });
+  function searchOn(
+    database: Database,
+    exactLimit: number,
+    embedder = createTableEmbedder(Object.fromEntries(asked), { dimensions }),
+  ) {
     const search = createSearch({
       database,
       embedder,
@@ -175,6 +179,16 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(statements.length).toBe(before + 1);
     const exact = await searchOn(opened.database, 1_000)({ q: q!, ...narrowing });
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set(exact.map(({ id }) => id)));
+  });
+
+  test('a word that was in no chunk a moment ago is found as soon as it is', async () => {
+    // Without vectors, so that only the words can find it.
+    const embed = () => Promise.reject(new MemorydError('embed_failed', 'No model.'));
+    const search = searchOn(opened.database, 100, { ...createTableEmbedder({}, { dimensions }), embed });
+    expect(await search({ q: 'unheard' })).toEqual([]);
+    const chunk = { id: 'new', text: 'something unheard', vector: nextVector() };
+    await storeWorld(opened.database, { documents: [{ id: 'new', containerTag: 'most', chunks: [chunk] }] });
+    expect((await search({ q: 'unheard' })).map(({ id }) => id)).toEqual(['new']);
   });
 
   test('terms that are in too many chunks are counted and searched only so far', async () => {

@@ -45,7 +45,9 @@ describe.each(stores)('a mirrored folder on $name', (store) => {
   it('shows an edited file within seconds', async () => {
     await put('lunch.txt', 'The canteen serves pancakes on Fridays.\n');
     await expect.poll(async () => (await texts()).get('lunch.txt'), within).toContain('pancakes');
-    await expect.poll(async () => (await found(daemon, 'soup on Thursdays')).some((one) => one.chunk.includes('soup')), within).toBe(false);
+    await expect
+      .poll(async () => (await found(daemon, 'soup on Thursdays')).some((one) => one.chunk.includes('soup')), within)
+      .toBe(false);
   });
 
   it('shows an added file', async () => {
@@ -57,9 +59,9 @@ describe.each(stores)('a mirrored folder on $name', (store) => {
     const before = await storedFiles(daemon);
     await rename(join(folder, 'keys.md'), join(folder, 'key-rotation.md'));
     await rename(join(folder, 'deep/er'), join(folder, 'deeper'));
-    await expect.poll(async () => [...(await texts()).keys()].sort(), within).toEqual(
-      ['deeper/plan.md', 'key-rotation.md', 'lunch.txt', 'new/visa.md'],
-    );
+    await expect
+      .poll(async () => [...(await texts()).keys()].sort(), within)
+      .toEqual(['deeper/plan.md', 'key-rotation.md', 'lunch.txt', 'new/visa.md']);
     const after = await storedFiles(daemon);
     expect(after.get('key-rotation.md')!.id).toBe(before.get('keys.md')!.id);
     expect(after.get('deeper/plan.md')!.id).toBe(before.get('deep/er/plan.md')!.id);

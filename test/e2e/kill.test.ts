@@ -39,7 +39,10 @@ describe.each(stores)('a daemon that is killed again and again on $name', (store
     const pathOf = (index: number) => join(folder, `group-${index % 7}`, `note-${index}.md`);
     const put = async (index: number, version: number) => {
       await mkdir(dirname(pathOf(index)), { recursive: true });
-      await writeFile(pathOf(index), `# Note ${index}\n\n${`This is version ${version} of note ${index}. `.repeat(20)}\n`);
+      await writeFile(
+        pathOf(index),
+        `# Note ${index}\n\n${`This is version ${version} of note ${index}. `.repeat(20)}\n`,
+      );
     };
     for (let index = 0; index < fileCount; index++) await put(index, 0);
 
@@ -66,7 +69,10 @@ describe.each(stores)('a daemon that is killed again and again on $name', (store
     daemon = await start();
     const running = daemon;
     await expect
-      .poll(async () => difference(await diskTexts(folder), await memoryTexts(running)), { timeout: 150_000, interval: 500 })
+      .poll(async () => difference(await diskTexts(folder), await memoryTexts(running)), {
+        timeout: 150_000,
+        interval: 500,
+      })
       .toEqual([]);
     const chunks = await call(running, 'POST', '/v4/search', {
       q: 'note',
@@ -84,7 +90,11 @@ describe.each(stores)('a daemon that is killed again and again on $name', (store
 async function diskTexts(folder: string): Promise<Map<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return new Map(await Promise.all(files.map(async (file) => [file.slice(folder.length + 1), await readFile(file, 'utf8')] as const)));
+  return new Map(
+    await Promise.all(
+      files.map(async (file) => [file.slice(folder.length + 1), await readFile(file, 'utf8')] as const),
+    ),
+  );
 }
 
 async function memoryTexts(daemon: Daemon): Promise<Map<string, string>> {
@@ -98,6 +108,8 @@ function difference(disk: Map<string, string>, memory: Map<string, string>): str
   return [...paths].flatMap((path) => {
     const onDisk = disk.get(path)?.trim();
     const inMemory = memory.get(path)?.trim();
-    return onDisk === inMemory ? [] : [`${path}: ${(onDisk ?? 'absent').slice(0, 40)} | ${(inMemory ?? 'absent').slice(0, 40)}`];
+    return onDisk === inMemory
+      ? []
+      : [`${path}: ${(onDisk ?? 'absent').slice(0, 40)} | ${(inMemory ?? 'absent').slice(0, 40)}`];
   });
 }

@@ -227,7 +227,7 @@ describe('a file that changes while it is read', () => {
     await writeFile(path, 'a'.repeat(2_000_000));
     const writer = spawn(process.execPath, ['-e', overwriteForever, path]);
     const outcomes = new Set<string>();
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < 120; round++) {
       const text = await fetchPath('note.md').then(textOf, (error: ConnectorError) => error.kind);
       outcomes.add(text === 'transient' ? text : ['a', 'b'].filter((letter) => text?.includes(letter)).join(''));
     }

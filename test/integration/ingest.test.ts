@@ -24,11 +24,18 @@ describe.each(engines)('ingest on %s', (engine) => {
     const add = (...inputs: DocumentInput[]) => opened.database.transaction((tx) => ingest(tx, inputs, clock));
     const rows = () =>
       opened.database.query<Record<string, unknown>>(
-        rawSql(`select d.*, c.raw, c.bytes, c.kind from documents d join document_contents c on c.document_id = d.id order by d.id`),
+        rawSql(
+          `select d.*, c.raw, c.bytes, c.kind from documents d join document_contents c on c.document_id = d.id order by d.id`,
+        ),
       );
     const claim = () => {
       const now = clock.now();
-      return claimDocuments(opened.database, { limit: 10, leaseToken: 'a', now, leaseUntil: new Date(now.getTime() + 1000) });
+      return claimDocuments(opened.database, {
+        limit: 10,
+        leaseToken: 'a',
+        now,
+        leaseUntil: new Date(now.getTime() + 1000),
+      });
     };
     return { add, rows, claim };
   };
@@ -43,7 +50,13 @@ describe.each(engines)('ingest on %s', (engine) => {
     expect(await add(text('second'))).toEqual([{ id: created!.id, outcome: 'updated', status: 'queued' }]);
     const [row, ...rest] = await rows();
     expect(rest).toEqual([]);
-    expect(row).toMatchObject({ raw: 'second', revision: 2, metadata: { team: 'ops' }, filepath: '/a', status: 'queued' });
+    expect(row).toMatchObject({
+      raw: 'second',
+      revision: 2,
+      metadata: { team: 'ops' },
+      filepath: '/a',
+      status: 'queued',
+    });
   });
 
   it('touches no row when nothing changed', async () => {
@@ -66,7 +79,7 @@ describe.each(engines)('ingest on %s', (engine) => {
     const { add, rows } = await open();
     const results = await add(text('first'), text('second'), text('third', { customId: 'two' }), text('fourth'));
     expect(new Set([results[0]!.id, results[1]!.id, results[3]!.id]).size).toBe(1);
-    expect((await rows()).map((row) => row.raw).sort()).toEqual(['fourth', 'third']);
+    expect(new Set((await rows()).map((row) => row.raw))).toEqual(new Set(['fourth', 'third']));
   });
 
   it('appends on request, but not what is already there', async () => {
@@ -91,7 +104,11 @@ describe.each(engines)('ingest on %s', (engine) => {
     const { add, rows } = await open();
     const bytes = Uint8Array.from([0, 1, 92, 39, 255]);
     const odd = `{"a":"\\"} 'x' 🦊 \t\n,null`;
-    await add(text(odd), { ...text(''), customId: 'file', body: { kind: 'file', bytes, mimeType: 'application/pdf', name: 'a.pdf' } });
+    await add(text(odd), {
+      ...text(''),
+      customId: 'file',
+      body: { kind: 'file', bytes, mimeType: 'application/pdf', name: 'a.pdf' },
+    });
     const [first, second] = await rows();
     expect(first!.raw).toBe(odd);
     expect(Uint8Array.from(second!.bytes as Uint8Array)).toEqual(bytes);

@@ -28,7 +28,10 @@ const trouble = fc.option(
   }),
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('put' as const), id: ids, text: fc.string({ maxLength: 8 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('put' as const), id: ids, text: fc.string({ maxLength: 8 }) }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('remove' as const), id: ids }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('rename' as const), id: ids, to: ids }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('expire' as const) }) },
@@ -110,7 +113,9 @@ async function runProgram({ incremental, lookup, steps }: { incremental: boolean
   }
   expect(await mirror.texts()).toEqual(source.texts());
   const items = await mirror.items();
-  expect(items.map((item) => [item.ext_id, item.state])).toEqual([...source.texts().keys()].sort().map((id) => [id, 'done']));
+  expect(items.map((item) => [item.ext_id, item.state])).toEqual(
+    [...source.texts().keys()].sort().map((id) => [id, 'done']),
+  );
   const orphans = await opened.database.query(sql`
     select id from documents where container_tag = ${containerTag}
       and id not in (select document_id from sync_items where document_id is not null)`);

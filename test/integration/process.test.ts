@@ -73,7 +73,11 @@ describe.each(engines)('processing on %s', (engine) => {
     const { documents, drain, chunks, status } = await open();
     const [added] = await documents.add([note('# Keys\n\nRotate the signing key every 90 days.')]);
     expect(await drain()).toBe(1);
-    expect(await status(added!.id)).toMatchObject({ status: 'done', error: null, content: expect.stringContaining('Rotate') });
+    expect(await status(added!.id)).toMatchObject({
+      status: 'done',
+      error: null,
+      content: expect.stringContaining('Rotate'),
+    });
     expect(await chunks()).toMatchObject([{ position: 0, content: expect.stringContaining('Rotate the signing key') }]);
     expect(await drain()).toBe(0);
   });
@@ -176,7 +180,8 @@ describe.each(engines)('processing on %s', (engine) => {
     const { documents, drain, status, instrumented } = await open();
     const results = await documents.add(['good', 'POISON', 'fine'].map((text) => note(text, { customId: text })));
     instrumented.before = async (texts) => {
-      if (texts.some((text) => text.includes('POISON'))) throw new MemorydError('embed_failed', 'The model cannot take this.');
+      if (texts.some((text) => text.includes('POISON')))
+        throw new MemorydError('embed_failed', 'The model cannot take this.');
     };
     await drain();
     const all = await Promise.all(results.map(({ id }) => status(id)));
@@ -192,7 +197,9 @@ describe.each(engines)('processing on %s', (engine) => {
       stop.signal.throwIfAborted();
     };
     await drain(stop.signal);
-    const [row] = await database.query(sql`select status, attempts, lease_token from documents where id = ${added!.id}`);
+    const [row] = await database.query(
+      sql`select status, attempts, lease_token from documents where id = ${added!.id}`,
+    );
     expect(row).toEqual({ status: 'queued', attempts: 0, lease_token: null });
     instrumented.before = async () => {};
     await drain();
@@ -220,7 +227,9 @@ describe.each(engines)('processing on %s', (engine) => {
 
   it('an empty document is done with no chunks', async () => {
     const { documents, drain, chunks, status } = await open();
-    const [added] = await documents.add([note('', { body: { kind: 'file', bytes: new Uint8Array(), name: 'empty.txt' } })]);
+    const [added] = await documents.add([
+      note('', { body: { kind: 'file', bytes: new Uint8Array(), name: 'empty.txt' } }),
+    ]);
     await drain();
     expect(await status(added!.id)).toMatchObject({ status: 'done', content: '' });
     expect(await chunks()).toEqual([]);

@@ -9,7 +9,14 @@ afterAll(() => database.close());
 
 it('gives each word of this project the stem that PostgreSQL gives it', async () => {
   const files = listFiles('src/**/*.ts', 'test/**/*.ts', 'fixtures/documents/*.md', 'docs/**/*.md');
-  const words = new Set(files.flatMap((path) => readFileSync(path, 'utf8').toLowerCase().match(/\b[a-z]{1,25}\b/g) ?? []));
+  const words = new Set(
+    files.flatMap(
+      (path) =>
+        readFileSync(path, 'utf8')
+          .toLowerCase()
+          .match(/\b[a-z]{1,25}\b/g) ?? [],
+    ),
+  );
   expect(words.size).toBeGreaterThan(3000);
   const { rows } = await database.query<{ word: string; stem: string | null }>(
     "select word, (ts_lexize('english_stem', word))[1] as stem from unnest($1::text[]) as word",

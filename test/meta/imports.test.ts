@@ -236,6 +236,11 @@ describe('imports', () => {
     ]);
   });
 
+  it('are computed only where connectors of others are loaded', () => {
+    const computed = imports.filter(({ specifier }) => specifier === '(computed)').map(({ from }) => from);
+    expect(computed).toEqual(['src/connect/plugins.ts']);
+  });
+
   it('of the contract are none', () => {
     expect(importsOf('src/connect/contract.ts')).toEqual([]);
   });
@@ -256,7 +261,9 @@ describe('imports', () => {
       ...Object.keys(packageJson.optionalDependencies),
       packageJson.name,
     ]);
-    const outside = imports.filter(({ specifier, target }) => target === undefined && !isBuiltin(specifier));
+    const outside = imports.filter(
+      ({ specifier, target }) => target === undefined && !isBuiltin(specifier) && specifier !== '(computed)',
+    );
     expect(outside.length).toBeGreaterThan(20);
     expect(outside.filter(({ specifier, typeOnly }) => !typeOnly && !installed.has(packageOf(specifier)))).toEqual([]);
     const unprefixed = imports.filter(({ specifier }) => isBuiltin(specifier) && !specifier.startsWith('node:'));

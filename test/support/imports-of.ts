@@ -9,7 +9,7 @@ export const projectFolder = fileURLToPath(new URL('../../', import.meta.url));
 export interface Import {
   /** Path of the file from the project's folder. */
   from: string;
-  /** As it is written. */
+  /** As it is written; `(computed)` when it is no constant. */
   specifier: string;
   /** For relative specifiers: the path from the project's folder. */
   target: string | undefined;
@@ -59,9 +59,7 @@ function isNode(value: unknown): value is Node {
 function specifierOf(node: Node): string | undefined {
   if (!isNode(node['source']) || !/Import|Export/.test(node.type)) return undefined;
   const { value } = node['source'];
-  if (typeof value !== 'string')
-    throw new Error(`An import whose address is computed: ${JSON.stringify(node['source'])}`);
-  return value;
+  return typeof value === 'string' ? value : '(computed)';
 }
 
 function isTypeOnly(node: Node): boolean {

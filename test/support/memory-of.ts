@@ -41,7 +41,10 @@ export async function storedTexts(daemon: Daemon): Promise<Map<string, string>> 
 }
 
 /** The texts that a search finds, best first. */
-export async function found(daemon: Daemon, q: string): Promise<{ chunk: string; filepath: string; similarity: number }[]> {
+export async function found(
+  daemon: Daemon,
+  q: string,
+): Promise<{ chunk: string; filepath: string; similarity: number }[]> {
   const answer = await call(daemon, 'POST', '/v4/search', { q, searchMode: 'documents', threshold: 0, limit: 20 });
   return answer.results;
 }

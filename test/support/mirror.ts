@@ -45,7 +45,7 @@ export async function createMirror(options: {
       signal: AbortSignal = new AbortController().signal,
       used: Database = database,
     ) {
-      const full = { mode: 'incremental', trigger: 'manual', ...request } as RequestedSync;
+      const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...request };
       await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
       await runSync(
         {
@@ -76,11 +76,12 @@ export async function createMirror(options: {
       return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.id]));
     },
     /** Every document row, to see whether anything was written. */
-    rows: () => database.query<Record<string, unknown>>(sql`select d.*, d.xmin::text from documents d where container_tag = ${tag} order by id`),
+    rows: () =>
+      database.query<Record<string, unknown>>(
+        sql`select d.*, d.xmin::text from documents d where container_tag = ${tag} order by id`,
+      ),
     items: () =>
       database.query<Record<string, any>>(sql`select * from sync_items where connection_id = ${id} order by ext_id`),
     partitions: () => database.query<Record<string, any>>(sql`select * from partitions where connection_id = ${id}`),
   };
 }
-
-export type Mirror = Awaited<ReturnType<typeof createMirror>>;

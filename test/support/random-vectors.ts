@@ -10,7 +10,7 @@ export function createRandom(seed: number): () => number {
 }
 
 /** A number of the normal distribution. */
-export function gaussian(random: () => number): number {
+function gaussian(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 

@@ -60,7 +60,7 @@ export function minMax(values: readonly (number | null)[]): (number | null)[] {
   return values.map((value) => (value === null ? null : high > low ? (value - low) / (high - low) : 1));
 }
 
-export function calibrate(cosine: number, relatedAt: number): number {
+function calibrate(cosine: number, relatedAt: number): number {
   const similarity =
     cosine < relatedAt ? 0.6 * (cosine / relatedAt) : 0.6 + (0.4 * (cosine - relatedAt)) / (1 - relatedAt);
   return Math.min(Math.max(similarity, 0), 1);

@@ -150,5 +150,3 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
 
   return Object.assign(state, { connector, fail: (message = 'the source failed') => transient(message) });
 }
-
-export type SyntheticSource = ReturnType<typeof createSyntheticSource>;

@@ -322,17 +322,14 @@ describe('secrets', () => {
   const secrets = configFields.filter((field) => field.secret);
 
   test('are the fields that open something', () => {
-    expect(secrets.map(({ path }) => path)).toEqual([
-      'apiKey',
-      'databaseUrl',
-      'redisUrl',
-      'embedder.apiKey',
-    ]);
+    expect(secrets.map(({ path }) => path)).toEqual(['apiKey', 'databaseUrl', 'redisUrl', 'embedder.apiKey']);
   });
 
   test('are masked in the description, as are credentials inside addresses', () => {
     const env = Object.fromEntries(secrets.map((field) => [field.environment[0]!, samples[field.path]![0]]));
-    const rows = describeConfig(load({ env: { ...env, MEMORYD_EMBEDDER_BASE_URL: 'https://user:canary@example.com/x' } }));
+    const rows = describeConfig(
+      load({ env: { ...env, MEMORYD_EMBEDDER_BASE_URL: 'https://user:canary@example.com/x' } }),
+    );
     const masked = rows.filter(({ value }) => value === '********').map(({ field }) => field);
     expect(masked).toEqual(secrets.map(({ path }) => path));
     const text = JSON.stringify(rows);

@@ -42,7 +42,14 @@ it('leaves broken ones out, each with its reason, and keeps the others', async (
   await writeFile(join(folder, 'throws.mjs'), `throw new Error('no such service');\n`);
   await writeFile(join(folder, 'other.mjs'), `export default { hello: 1 };\n`);
   await writeFile(join(folder, 'twin.mjs'), `export default ${connector('folder')};\n`);
-  const loaders = await load('./throws.mjs', './absent.mjs', './other.mjs', './twin.mjs', 'memoryd-connector-absent', './good.mjs');
+  const loaders = await load(
+    './throws.mjs',
+    './absent.mjs',
+    './other.mjs',
+    './twin.mjs',
+    'memoryd-connector-absent',
+    './good.mjs',
+  );
   expect(Object.keys(loaders)).toEqual(['good']);
   const reasons = lines.map((line) => JSON.parse(line) as { plugin: string; reason: string });
   expect(reasons.map(({ plugin }) => plugin)).toEqual([

@@ -55,6 +55,9 @@ function fit(parts: string[], measure: Measure): { context: string | null; token
 
 function firstHalf(label: string): string[] {
   const characters = [...label];
-  const half = characters.slice(0, characters.length >> 1).join('').trim();
+  const half = characters
+    .slice(0, characters.length >> 1)
+    .join('')
+    .trim();
   return half.length < shortestLabel ? [] : [half];
 }

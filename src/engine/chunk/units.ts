@@ -18,6 +18,8 @@ export interface Unit {
 }
 
 export const blockStrength = 4;
+/** More characters than this for each token are rare. */
+const likelyCharacters = 6;
 
 /** From coarse to fine, with how good a cut of each kind is. */
 const cutters: Record<Block['kind'], readonly (readonly [Cutter, strength: number])[]> = {
@@ -79,6 +81,9 @@ function splitBlock(text: string, current: Block, end: number, budget: number, m
   const add = (start: number, stop: number, strength: number, tokens: number) => {
     units.push({ start, end: stop, tokens, strength, block: current, header: units.length === 0 ? null : header });
   };
+  /** Spares counting what is too long by all odds; if it is not, its parts come together again in one chunk. */
+  const tokensIfShort = (start: number, stop: number) =>
+    stop - start > budget * likelyCharacters ? Infinity : tokensOf(text, start, stop, measure);
   const divide = (start: number, stop: number, level: number, strength: number, tokens: number): void => {
     if (tokens <= room()) return add(start, stop, strength, tokens);
     const [cutter, cutStrength] = cutters[current.kind][level] ?? [];
@@ -87,7 +92,7 @@ function splitBlock(text: string, current: Block, end: number, budget: number, m
     if (cuts.length === 0) return divide(start, stop, level + 1, strength, tokens);
     for (const [index, cut] of [...cuts, stop].entries()) {
       const from = cuts[index - 1] ?? start;
-      divide(from, cut, level + 1, index === 0 ? strength : cutStrength!, tokensOf(text, from, cut, measure));
+      divide(from, cut, level + 1, index === 0 ? strength : cutStrength!, tokensIfShort(from, cut));
     }
   };
   const divideBySize = (start: number, stop: number, strength: number): void => {
@@ -97,7 +102,7 @@ function splitBlock(text: string, current: Block, end: number, budget: number, m
       add(piece.start, piece.end, piece.start === start ? strength : 0, tokens);
     }
   };
-  divide(current.start, end, 0, blockStrength, tokensOf(text, current.start, end, measure));
+  divide(current.start, end, 0, blockStrength, tokensIfShort(current.start, end));
   return units;
 }
 

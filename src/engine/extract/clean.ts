@@ -20,7 +20,7 @@ export function cleanText(text: string): string {
 }
 
 /** One line of plain text, or null when nothing is left. */
-export function cleanTitle(title: string | null | undefined): string | null {
+function cleanTitle(title: string | null | undefined): string | null {
   if (!title) return null;
   const line = cleanText(title.slice(0, maxTitle * 4))
     .replace(/\s+/g, ' ')

@@ -4,7 +4,7 @@ import { bm25 } from './corpus.ts';
 import { chunkColumns, termCounts } from './items.ts';
 import type { ChunkAccess, SearchPlan } from './search-plan.ts';
 
-export type CandidateAccess = Extract<ChunkAccess, { kind: 'candidates' }>;
+type CandidateAccess = Extract<ChunkAccess, { kind: 'candidates' }>;
 
 /** The chunks that come into question in a scope too large to read, scored like all others. */
 export function chunkCandidates(plan: SearchPlan, access: CandidateAccess): Sql[] {
@@ -57,13 +57,12 @@ export function textLiteral(text: string): Sql {
 /**
  * Rare terms first: every chunk that holds one, as long as they are not too many. Then chunks that
  * hold all of the other terms, and only when the rare ones are in hardly any chunk, some that hold
- * the rarest of the others.
+ * the rarest of the others. A term that was in no chunk when it was counted may be in one by now.
  */
 function matchingTiers(plan: SearchPlan, access: CandidateAccess): Sql[] {
   const cap = plan.scoring.lexicalCandidates;
   const found = plan.terms
     .map((term, index) => ({ term, frequency: access.frequencies[index] ?? 0 }))
-    .filter(({ frequency }) => frequency > 0)
     .sort((a, b) => a.frequency - b.frequency);
   const rare: string[] = [];
   let budget = cap;
@@ -89,7 +88,7 @@ function tier(plan: SearchPlan, condition: Sql, limit: number): Sql {
 }
 
 function holdingTerms(tiers: readonly Sql[]): Sql {
-  return sql`matches as materialized (${joinSql(tiers, ' union ')})`;
+  return sql`matches as (${joinSql(tiers, ' union ')})`;
 }
 
 function bestMatches(plan: SearchPlan): Sql {

@@ -29,7 +29,7 @@ export function visibleChunks(narrowing: Narrowing): Sql {
 }
 
 /** On a document `d`; `metadata` is what the filters are tested with. Needs `wantedDocuments` when there is a docId. */
-export function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
+function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
   const conditions = [rawSql('d.deleted_at is null')];
   if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
   if (narrowing.filepath !== undefined) conditions.push(onFilepath(narrowing.filepath));

@@ -22,9 +22,31 @@ const soup = fc
       {
         weight: 3,
         arbitrary: fc.constantFrom(
-          '\n', '\n\n', '\n# Heading\n', '\n### Deep heading ###\n', '\n```js\n', '\n~~~\n', '\n- item\n', '\n  1. item\n', '| a | b |\n|---|---|\n',
-          '| 1 | 2 |\n', '\n===\n', '---\n', '    code\n', '\t', ' ', '\r', '\u2028', '。', 'user: ', '}\n', '{"a":\n', '👨‍👩‍👧‍👦', 'e\u0301\u0302',
-          'x'.repeat(300), '  \n  \n',
+          '\n',
+          '\n\n',
+          '\n# Heading\n',
+          '\n### Deep heading ###\n',
+          '\n```js\n',
+          '\n~~~\n',
+          '\n- item\n',
+          '\n  1. item\n',
+          '| a | b |\n|---|---|\n',
+          '| 1 | 2 |\n',
+          '\n===\n',
+          '---\n',
+          '    code\n',
+          '\t',
+          ' ',
+          '\r',
+          '\u2028',
+          '。',
+          'user: ',
+          '}\n',
+          '{"a":\n',
+          '👨‍👩‍👧‍👦',
+          'e\u0301\u0302',
+          'x'.repeat(300),
+          '  \n  \n',
         ),
       },
     ),
@@ -47,7 +69,7 @@ function run(text: string, { counter, title, ...rest }: Options): { drafts: Chun
 }
 
 const holds = (property: (text: string, options: Options) => void) =>
-  fc.assert(fc.property(soup, options, property), { numRuns: 300 });
+  fc.assert(fc.property(soup, options, property), { numRuns: 1000 });
 
 describe('chunks of any text', { timeout: 120_000 }, () => {
   it('are numbered, ascend, and are stretches of it', () => {
@@ -59,7 +81,11 @@ describe('chunks of any text', { timeout: 120_000 }, () => {
         expect(draft.start).toBeGreaterThan(before?.start ?? -1);
         expect(draft.end).toBeGreaterThan(before?.end ?? 0);
         const stretch = text.slice(draft.start, draft.end);
-        expect(given.format === 'markdown' || given.format === 'csv' ? draft.content.endsWith(stretch) : draft.content === stretch).toBe(true);
+        expect(
+          given.format === 'markdown' || given.format === 'csv'
+            ? draft.content.endsWith(stretch)
+            : draft.content === stretch,
+        ).toBe(true);
       }
     });
   });
@@ -116,7 +142,12 @@ describe('chunks of any text', { timeout: 120_000 }, () => {
     const family = '👨‍👩‍👧‍👦';
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 20, max: 60 }), (count, maxTokens) => {
-        const drafts = chunk(family.repeat(count), { format: 'text', maxTokens, overlapTokens: 0, countTokens: (text) => text.length });
+        const drafts = chunk(family.repeat(count), {
+          format: 'text',
+          maxTokens,
+          overlapTokens: 0,
+          countTokens: (text) => text.length,
+        });
         for (const { content } of drafts) expect(content).toBe(family.repeat(content.length / family.length));
       }),
     );

@@ -11,7 +11,10 @@ const texts: Record<string, string> = {
   'one line of sentences': fill('This is it. '),
   'only newlines': fill('\n'),
   'only spaces': fill(' '),
-  'a hundred thousand headings': Array.from({ length: 100_000 }, (_, index) => `${'#'.repeat(1 + (index % 6))} H${index}`).join('\n'),
+  'a hundred thousand headings': Array.from(
+    { length: 100_000 },
+    (_, index) => `${'#'.repeat(1 + (index % 6))} H${index}`,
+  ).join('\n'),
   'an unclosed fence': `\`\`\`\n${fill('code line;\n')}`,
   'one word': fill('x'),
   'dots only': fill('.'),

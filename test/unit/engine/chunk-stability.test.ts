@@ -63,7 +63,9 @@ describe('an edit in a document of a hundred chunks', () => {
 
   it.each([0.02, 0.31, 0.5, 0.77, 0.95])('at %f of Markdown leaves at least 97 %% of them as they are', (share) => {
     for (const overlap of [0, 20]) {
-      expect(kept(contents(markdown, 'markdown', overlap), contents(insertAt(markdown, share), 'markdown', overlap))).toBeGreaterThan(0.97);
+      expect(
+        kept(contents(markdown, 'markdown', overlap), contents(insertAt(markdown, share), 'markdown', overlap)),
+      ).toBeGreaterThan(0.97);
     }
   });
 

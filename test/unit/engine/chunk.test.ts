@@ -5,9 +5,11 @@ import { countTokens } from '../../support/count-tokens.ts';
 
 const cut = (text: string, options: Partial<ChunkOptions> = {}) =>
   chunk(text, { format: 'markdown', maxTokens: 60, overlapTokens: 0, countTokens, ...options });
-const contents = (text: string, options: Partial<ChunkOptions> = {}) => cut(text, options).map((draft) => draft.content);
+const contents = (text: string, options: Partial<ChunkOptions> = {}) =>
+  cut(text, options).map((draft) => draft.content);
 
-const words = (count: number, word = 'word') => Array.from({ length: count }, (_, index) => `${word}${index}`).join(' ');
+const words = (count: number, word = 'word') =>
+  Array.from({ length: count }, (_, index) => `${word}${index}`).join(' ');
 const sentences = (count: number, start = 0) =>
   Array.from({ length: count }, (_, index) => `Sentence number ${start + index} says something new.`).join(' ');
 
@@ -60,6 +62,15 @@ describe('contexts', () => {
     expect(drafts.at(-1)!.context).toBe('Short');
   });
 
+  it('are shortened by whole characters until they fit', () => {
+    const [, ...later] = cut(`# ${'😀'.repeat(30)}\n\n${sentences(12)}`, {
+      countTokens: (text) => text.length,
+      maxTokens: 80,
+    });
+    for (const { context } of later) expect(context).toMatch(/^(?:😀){7}$/u);
+    expect(later.length).toBeGreaterThan(2);
+  });
+
   it('come from headings with lines under them too', () => {
     const text = `Guide\n=====\n\nPart\n----\n\n${sentences(20)}`;
     expect(cut(text).at(-1)!.context).toBe('Guide > Part');
@@ -91,14 +102,19 @@ describe('blocks', () => {
     expect(contents(`${sentences(6)}\n\n${code}\n\n${sentences(6)}`).filter((each) => each.includes('const'))).toEqual([
       expect.stringContaining(code),
     ]);
-    const groups = Array.from({ length: 8 }, (_, index) => `def f${index}():\n    x = ${index}\n    return x + ${index}`);
+    const groups = Array.from(
+      { length: 8 },
+      (_, index) => `def f${index}():\n    x = ${index}\n    return x + ${index}`,
+    );
     for (const content of contents(`\`\`\`py\n${groups.join('\n\n')}\n\`\`\``)) {
       expect(content.replace(/^```py\n|\n```$/g, '')).toMatch(/^def[^]*\d$/);
     }
   });
 
   it('of code do not end at headings in them, and reach to the end when nothing closes them', () => {
-    const drafts = cut(`\`\`\`sh\n${Array.from({ length: 20 }, (_, index) => `# comment ${index}\nrun it`).join('\n')}`);
+    const drafts = cut(
+      `\`\`\`sh\n${Array.from({ length: 20 }, (_, index) => `# comment ${index}\nrun it`).join('\n')}`,
+    );
     expect(drafts.length).toBeGreaterThan(1);
     expect(drafts.every(({ context }) => context === null)).toBe(true);
   });
@@ -115,7 +131,10 @@ describe('blocks', () => {
   });
 
   it('that are lists are cut between their items', () => {
-    const items = Array.from({ length: 12 }, (_, index) => `- Item ${index} has a text\n  and a second line\n\n  - with a part`);
+    const items = Array.from(
+      { length: 12 },
+      (_, index) => `- Item ${index} has a text\n  and a second line\n\n  - with a part`,
+    );
     for (const content of contents(items.join('\n'))) {
       expect(content).toMatch(/^- Item/);
       expect(content).toMatch(/- with a part$/);
@@ -142,8 +161,12 @@ describe('blocks', () => {
   });
 
   it('of prose are not cut after abbreviations and in numbers', () => {
-    const text = Array.from({ length: 12 }, () => 'Dr. J. Weber paid approx. 3.5 million to the U.S. firm on 3. Mai 2024.').join(' ');
-    for (const content of contents(text, { format: 'text', maxTokens: 40 })) expect(content).toMatch(/^Dr\.[^]*2024\.$/);
+    const text = Array.from(
+      { length: 12 },
+      () => 'Dr. J. Weber paid approx. 3.5 million to the U.S. firm on 3. Mai 2024.',
+    ).join(' ');
+    for (const content of contents(text, { format: 'text', maxTokens: 40 }))
+      expect(content).toMatch(/^Dr\.[^]*2024\.$/);
   });
 
   it('of Chinese and Japanese prose are cut after its full stops', () => {
@@ -155,12 +178,19 @@ describe('blocks', () => {
 
 describe('other formats', () => {
   it('source code is cut before definitions', () => {
-    const code = Array.from({ length: 10 }, (_, index) => `export function f${index}() {\n  const x = ${index};\n\n  return x;\n}`).join('\n\n');
+    const code = Array.from(
+      { length: 10 },
+      (_, index) => `export function f${index}() {\n  const x = ${index};\n\n  return x;\n}`,
+    ).join('\n\n');
     for (const content of contents(code, { format: 'code' })) expect(content).toMatch(/^export function[^]*\}$/);
   });
 
   it('JSON is cut between its values', () => {
-    const json = JSON.stringify(Array.from({ length: 12 }, (_, id) => ({ id, tags: ['a', 'b'], name: `n${id}` })), null, 2);
+    const json = JSON.stringify(
+      Array.from({ length: 12 }, (_, id) => ({ id, tags: ['a', 'b'], name: `n${id}` })),
+      null,
+      2,
+    );
     const found = contents(json, { format: 'json' });
     expect(found.length).toBeGreaterThan(2);
     for (const content of found.slice(1)) expect(content).toMatch(/^ {2}\{\n/);
@@ -174,7 +204,10 @@ describe('other formats', () => {
   });
 
   it('conversations are cut between turns', () => {
-    const turns = Array.from({ length: 12 }, (_, index) => `${index % 2 ? 'assistant' : 'user'}: ${sentences(1, index)}\nAnd a second line.`);
+    const turns = Array.from(
+      { length: 12 },
+      (_, index) => `${index % 2 ? 'assistant' : 'user'}: ${sentences(1, index)}\nAnd a second line.`,
+    );
     for (const content of contents(turns.join('\n'), { format: 'conversation' })) {
       expect(content).toMatch(/^(?:user|assistant): [^]*second line\.$/);
     }
@@ -197,9 +230,11 @@ describe('overlap', () => {
   it('does not cross headings, nor reach into code', () => {
     const section = (name: string) => `## ${name}\n\n${sentences(5)}`;
     const drafts = cut(`${section('A')}\n\n${section('B')}`, { overlapTokens: 16 });
-    for (const [index, draft] of drafts.entries()) expect(draft.start).toBeGreaterThanOrEqual(drafts[index - 1]?.end ?? 0);
+    for (const [index, draft] of drafts.entries())
+      expect(draft.start).toBeGreaterThanOrEqual(drafts[index - 1]?.end ?? 0);
     const code = Array.from({ length: 40 }, (_, index) => `Call me. Now ${index}.`).join('\n');
     const pieces = cut(code, { format: 'code', overlapTokens: 16 });
-    for (const [index, draft] of pieces.entries()) expect(draft.start).toBeGreaterThanOrEqual(pieces[index - 1]?.end ?? 0);
+    for (const [index, draft] of pieces.entries())
+      expect(draft.start).toBeGreaterThanOrEqual(pieces[index - 1]?.end ?? 0);
   });
 });

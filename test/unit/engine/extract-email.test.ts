@@ -14,7 +14,9 @@ function nested(depth: number): string {
 
 describe('mail', { timeout: 60_000 }, () => {
   it('takes the text of HTML when there is no other', async () => {
-    const { text, title } = await read('Subject: Hi\nContent-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n<p>Gr=FC=DFe</p><img src="cid:1">');
+    const { text, title } = await read(
+      'Subject: Hi\nContent-Type: text/html; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n<p>Gr=FC=DFe</p><img src="cid:1">',
+    );
     expect(text).toBe('# Hi\n\nGrüße');
     expect(title).toBe('Hi');
   });
@@ -37,9 +39,18 @@ describe('mail', { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ['a missing last boundary', 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\n--b--'],
-    ['a wrong closing boundary', 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\nSubject: y\n\nz\n--c--'],
-    ['a cut attachment', 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: text/plain; name=a.txt\nContent-Transfer-Encoding: base64\n\nAAA'],
+    [
+      'a missing last boundary',
+      'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\n--b--',
+    ],
+    [
+      'a wrong closing boundary',
+      'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: message/rfc822\n\nSubject: y\n\nz\n--c--',
+    ],
+    [
+      'a cut attachment',
+      'Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nfirst\n--b\nContent-Type: text/plain; name=a.txt\nContent-Transfer-Encoding: base64\n\nAAA',
+    ],
   ])('ends in spite of %s', async (_, mail) => {
     expect((await read(`Subject: x\nMIME-Version: 1.0\n${mail}`)).text).toContain('first');
   });
@@ -49,7 +60,11 @@ describe('mail', { timeout: 60_000 }, () => {
       `--b\nContent-Type: ${type}\nContent-Disposition: attachment; filename="${name}"\nContent-Transfer-Encoding: base64\n\n${Buffer.from(content).toString('base64')}\n`;
     const mail = `Subject: x\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"\n\n--b\n\nbody\n${part('application/octet-stream', 'a.md', '# Top\n\n```\n# code\n```')}${part('text/plain', 'b.py', 'print(1)')}${part('application/zip', 'c.zip', 'PK\x05\x06')}--b--`;
     const { text, degraded } = await read(mail);
-    expect(text).toBe('# x\n\nbody\n\n## Attachment: a.md\n\n### Top\n\n```\n# code\n```\n\n## Attachment: b.py\n\n```python\nprint(1)\n```');
-    expect(degraded).toEqual(['Attachment c.zip: This is a ZIP archive: archives are not unpacked; add the files that are in it.']);
+    expect(text).toBe(
+      '# x\n\nbody\n\n## Attachment: a.md\n\n### Top\n\n```\n# code\n```\n\n## Attachment: b.py\n\n```python\nprint(1)\n```',
+    );
+    expect(degraded).toEqual([
+      'Attachment c.zip: This is a ZIP archive: archives are not unpacked; add the files that are in it.',
+    ]);
   });
 });

@@ -13,7 +13,10 @@ const failure = (reason: string, code = 'extract_failed') => ({
 
 describe('Word documents', { timeout: 60_000 }, () => {
   it('are read packed or not', async () => {
-    const paragraphs = [['Heading1', 'Scope'], ['', 'Twenty-six stations.']] as const;
+    const paragraphs = [
+      ['Heading1', 'Scope'],
+      ['', 'Twenty-six stations.'],
+    ] as const;
     for (const packed of [true, false]) {
       expect((await read('docx', makeDocx(paragraphs, packed))).text).toBe('# Scope\n\nTwenty-six stations.');
     }
@@ -58,7 +61,10 @@ describe('PDF files', { timeout: 60_000 }, () => {
   });
 
   it('are given up as soon as they are over the limit', async () => {
-    const bytes = makePdf('', Array.from({ length: 20 }, () => ['twenty characters ok']));
+    const bytes = makePdf(
+      '',
+      Array.from({ length: 20 }, () => ['twenty characters ok']),
+    );
     await expect(read('pdf', bytes, 100)).rejects.toMatchObject(failure('at most 1 KiB', 'too_large'));
   });
 
@@ -103,7 +109,11 @@ describe('text on a page', () => {
       height: 10,
       transform: [1, 0, 0, 1, x, y],
     });
-    const row = (y: number, left: string, right: string) => [cell(y, 50, left), cell(y, 110, ' ', false, 90), cell(y, 200, right, true)];
+    const row = (y: number, left: string, right: string) => [
+      cell(y, 50, left),
+      cell(y, 110, ' ', false, 90),
+      cell(y, 200, right, true),
+    ];
     const rows = Array.from({ length: 6 }, (_, index) => row(700 - index * 12, `item ${index}`, `${index} EUR`));
     expect(pageText(rows.flat())).toBe(rows.map((_, index) => `item ${index}  ${index} EUR`).join('\n'));
   });

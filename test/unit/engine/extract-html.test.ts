@@ -5,22 +5,27 @@ const text = async (html: string, options = {}) => (await htmlText(html, options
 
 describe('HTML fragments', () => {
   it('become Markdown without escapes', async () => {
-    const html = '<h2>Set <code>snake_case_name</code></h2><p>Use [brackets] &amp; *stars*<br>here.</p><ul><li>one<ul><li>two</li></ul></li></ul>';
+    const html =
+      '<h2>Set <code>snake_case_name</code></h2><p>Use [brackets] &amp; *stars*<br>here.</p><ul><li>one<ul><li>two</li></ul></li></ul>';
     expect(await text(html)).toBe('## Set `snake_case_name`\n\nUse [brackets] & *stars*\nhere.\n\n- one\n  - two');
   });
 
   it('number their lists', async () => {
-    expect(await text('<ol start="3"><li>three</li><li><p>four</p><p>more</p></li></ol>')).toBe('3. three\n4. four\n\n   more');
+    expect(await text('<ol start="3"><li>three</li><li><p>four</p><p>more</p></li></ol>')).toBe(
+      '3. three\n4. four\n\n   more',
+    );
   });
 
   it('fence code with its language, longer than fences in it', async () => {
-    const html = '<div class="highlight-source-ts"><pre>const a = 1;\n\n\n```</pre></div><pre><code class="language-sh">ls</code></pre>';
+    const html =
+      '<div class="highlight-source-ts"><pre>const a = 1;\n\n\n```</pre></div><pre><code class="language-sh">ls</code></pre>';
     expect(await text(html)).toContain('````ts\nconst a = 1;');
     expect(await text(html)).toContain('```sh\nls\n```');
   });
 
   it('hide what readers do not see', async () => {
-    const html = '<p>seen</p><p hidden>a</p><p style="color:red; display: none">b</p><script>c</script><noscript>d</noscript><svg><text>e</text></svg>';
+    const html =
+      '<p>seen</p><p hidden>a</p><p style="color:red; display: none">b</p><script>c</script><noscript>d</noscript><svg><text>e</text></svg>';
     expect(await text(html)).toBe('seen');
   });
 
@@ -32,7 +37,9 @@ describe('HTML fragments', () => {
   });
 
   it('show images by their descriptions', async () => {
-    expect(await text('<p>See <img src="data:image/png;base64,AAAA" alt="the  mast"> and <img src="x.png"></p>')).toBe('See the mast and');
+    expect(await text('<p>See <img src="data:image/png;base64,AAAA" alt="the  mast"> and <img src="x.png"></p>')).toBe(
+      'See the mast and',
+    );
   });
 
   it('drop invisible hyphens and spaces', async () => {
@@ -42,14 +49,18 @@ describe('HTML fragments', () => {
 
 describe('HTML tables', () => {
   it('get their first row as the header', async () => {
-    const html = '<table><caption>Prices</caption><tr><td>A|B</td><td><ul><li>x</li><li>y</li></ul></td></tr><tr><td></td></tr><tr><td>1<p>2</p></td><td>3</td></tr></table>';
+    const html =
+      '<table><caption>Prices</caption><tr><td>A|B</td><td><ul><li>x</li><li>y</li></ul></td></tr><tr><td></td></tr><tr><td>1<p>2</p></td><td>3</td></tr></table>';
     expect(await text(html)).toBe('Prices\n\n| A\\|B | x, y |\n| --- | --- |\n| 1 2 | 3 |');
   });
 
   it('that only place things are dissolved', async () => {
-    const html = '<table><tr><td><table><tr><td><p>Hello</p></td></tr></table></td></tr><tr><td>World</td></tr></table>';
+    const html =
+      '<table><tr><td><table><tr><td><p>Hello</p></td></tr></table></td></tr><tr><td>World</td></tr></table>';
     expect(await text(html)).toBe('Hello\n\nWorld');
-    expect(await text('<table role="presentation"><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>')).not.toContain('|');
+    expect(
+      await text('<table role="presentation"><tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr></table>'),
+    ).not.toContain('|');
   });
 
   it('and lists of thousands of rows are read in linear time', async () => {
@@ -63,7 +74,8 @@ describe('HTML tables', () => {
 });
 
 const story = 'The wind sensor at Kirkwall froze in February, and nobody noticed it for two days, which is too long. ';
-const page = (body: string, head = '') => `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
+const page = (body: string, head = '') =>
+  `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
 
 describe('HTML pages', () => {
   it('are reduced to their article, under its title', async () => {
@@ -78,13 +90,20 @@ describe('HTML pages', () => {
   });
 
   it('are taken whole when there is no article', async () => {
-    const html = page('<nav>Menu</nav><ul><li>Tea</li><li>Cake</li></ul><aside>Advertisement</aside>', '<title>Today</title>');
+    const html = page(
+      '<nav>Menu</nav><ul><li>Tea</li><li>Cake</li></ul><aside>Advertisement</aside>',
+      '<title>Today</title>',
+    );
     expect(await text(html, { page: true })).toBe('# Today\n\n- Tea\n- Cake');
   });
 
   it('need no body element', async () => {
     const html = '<!doctype html><html lang=de><title>Kurz</title><p>eins<p>zwei';
-    expect(await htmlText(html, { page: true })).toMatchObject({ title: 'Kurz', text: '# Kurz\n\neins\n\nzwei', metadata: { language: 'de' } });
+    expect(await htmlText(html, { page: true })).toMatchObject({
+      title: 'Kurz',
+      text: '# Kurz\n\neins\n\nzwei',
+      metadata: { language: 'de' },
+    });
   });
 
   it('that are nested too deeply give their bare text', async () => {

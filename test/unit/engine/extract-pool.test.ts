@@ -12,10 +12,17 @@ const open = (options: Partial<ExtractorOptions>) => {
 };
 afterEach(() => Promise.all(opened.splice(0).map((extractor) => extractor.close())));
 
-const pdf = { kind: 'file', bytes: makePdf('Plan', [['Rotate the signing key every 90 days.']]), name: 'a.pdf' } as const;
+const pdf = {
+  kind: 'file',
+  bytes: makePdf('Plan', [['Rotate the signing key every 90 days.']]),
+  name: 'a.pdf',
+} as const;
 /** Each `<` becomes an element of its own in the parser: takes many seconds. */
 const slow = { kind: 'html', text: `<html><body>${'<'.repeat(4_000_000)}` } as const;
-const failure = (reason: string, code = 'extract_failed') => ({ code, message: expect.stringContaining(reason) as string });
+const failure = (reason: string, code = 'extract_failed') => ({
+  code,
+  message: expect.stringContaining(reason) as string,
+});
 
 /** A page whose packed content unpacks to 300 MiB of spaces. */
 function bomb(): Uint8Array {
@@ -96,7 +103,11 @@ describe('bodies', { timeout: 60_000 }, () => {
       return { format, type, canonical };
     };
     expect(await read('text', 'plain')).toEqual({ format: 'text', type: 'text', canonical: 'plain' });
-    expect(await read('text', '<!doctype html><p>page')).toEqual({ format: 'markdown', type: 'webpage', canonical: 'page' });
+    expect(await read('text', '<!doctype html><p>page')).toEqual({
+      format: 'markdown',
+      type: 'webpage',
+      canonical: 'page',
+    });
     expect(await read('markdown', 'plain')).toEqual({ format: 'markdown', type: 'text', canonical: 'plain' });
     expect(await read('html', '<b>bold</b>')).toEqual({ format: 'markdown', type: 'webpage', canonical: '**bold**' });
     const turns = 'user: hello\nassistant: {"not": "json"}';

@@ -14,7 +14,10 @@ describe('clean text', () => {
   });
 
   it('cleans titles and metadata too', async () => {
-    const { title, metadata } = await read('markdown', '---\ntitle: "A\0  B\ud800"\nauthor: \0\ntags: [x\0, \0]\n---\n');
+    const { title, metadata } = await read(
+      'markdown',
+      '---\ntitle: "A\0  B\ud800"\nauthor: \0\ntags: [x\0, \0]\n---\n',
+    );
     expect(title).toBe('A B');
     expect(metadata).toEqual({ tags: ['x'] });
   });
@@ -43,9 +46,14 @@ describe('titles', () => {
   });
 
   it('reads simple front matter and leaves it in the text', async () => {
-    const text = '---\ndate: 2026-03-01\nauthor: Aiko\nkeywords:\n  - rain\n  - "snow, ice"\nnested:\n  deep: 1\n---\nBody';
+    const text =
+      '---\ndate: 2026-03-01\nauthor: Aiko\nkeywords:\n  - rain\n  - "snow, ice"\nnested:\n  deep: 1\n---\nBody';
     const extracted = await read('markdown', text);
-    expect(extracted.metadata).toEqual({ date: '2026-03-01T00:00:00.000Z', author: 'Aiko', tags: ['rain', 'snow, ice'] });
+    expect(extracted.metadata).toEqual({
+      date: '2026-03-01T00:00:00.000Z',
+      author: 'Aiko',
+      tags: ['rain', 'snow, ice'],
+    });
     expect(extracted.text).toBe(text);
   });
 });
@@ -79,7 +87,10 @@ describe('JSON', () => {
 
   it('is taken as text when it is damaged, or nested too deeply', async () => {
     const broken = `{"a": "${'x'.repeat(2000)}`;
-    expect(await read('json', broken)).toMatchObject({ text: broken, degraded: [expect.stringContaining('not valid')] });
+    expect(await read('json', broken)).toMatchObject({
+      text: broken,
+      degraded: [expect.stringContaining('not valid')],
+    });
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     expect((await read('json', deep)).text).toBe(deep);
   });
@@ -126,7 +137,11 @@ describe('tables', () => {
 describe('other XML', () => {
   it('gets line breaks when it has none', async () => {
     const extracted = await readBytes('xml', '<a><b>1</b><c/></a>');
-    expect(extracted).toMatchObject({ text: '<a>\n<b>1</b>\n<c/>\n</a>', format: 'code', metadata: { language: 'xml' } });
+    expect(extracted).toMatchObject({
+      text: '<a>\n<b>1</b>\n<c/>\n</a>',
+      format: 'code',
+      metadata: { language: 'xml' },
+    });
   });
 
   it('is what a feed without a channel is taken for', async () => {
