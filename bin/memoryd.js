@@ -22,10 +22,13 @@ function ownNode() {
 }
 
 function runWith(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const children = [];
   // Ctrl-C reaches the child from the terminal by itself; here it must only not end the parent first.
   process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // Before the child exists, so that no signal finds it running and this process without a handler.
+  process.on('SIGTERM', () => children.forEach((started) => started.kill('SIGTERM')));
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  children.push(child);
   child.on('error', (error) => explain(error.message));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);

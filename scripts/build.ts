@@ -2,7 +2,7 @@
  * Makes `dist/`, the package that is published: JavaScript and declarations in the layout of the
  * sources, the files that the code reads, and a package.json whose exports point to JavaScript.
  */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,14 @@ const keptFields = [
 
 function compile(): void {
   const tsc = fileURLToPath(import.meta.resolve('typescript/package.json').replace('package.json', 'bin/tsc'));
-  execFileSync(process.execPath, [tsc, '--project', 'tsconfig.build.json'], { cwd: project, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [tsc, '--project', 'tsconfig.build.json'], {
+    cwd: project,
+    stdio: 'inherit',
+  });
+  // The compiler has said what is wrong.
+  if (status === 0) return;
+  rmSync(dist, { recursive: true, force: true });
+  process.exit(1);
 }
 
 /** Everything beside the sources that they read or that belongs to them: SQL, templates, READMEs. */

@@ -34,7 +34,7 @@ import { migrate } from './store/migrate.ts';
 import { releaseAllLeases } from './store/processing.ts';
 import { rawSql } from './store/sql.ts';
 import { releaseAllItems } from './store/sync-items.ts';
-import { createVectorIndex, type VectorIndex } from './store/vector-index.ts';
+import { createVectorIndex } from './store/vector-index.ts';
 
 export interface AppOptions {
   config: Config;
@@ -74,8 +74,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     await migrate(database, { log });
     if (database.engine === 'pglite') await recoverAlone(database, clock);
     const embedder = opened.add(await embedding);
-    const queue = opened.add(await openQueue(options));
     const extractor = opened.add(createExtractor({ log, ...extraction }));
+    // Closed before what its handlers use.
+    const queue = opened.add(await openQueue(options));
     return await assemble(options, { database, embedder, queue, extractor, opened });
   } catch (error) {
     await opened.close();
@@ -145,29 +146,28 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     log,
     version: packageJson.version,
   });
-  const vectorIndex = createVectorIndex({ database, embedder, clock, log });
   const stop = new AbortController();
   const background: Promise<unknown>[] = [];
   const holder = randomUUID();
   let url = '';
 
   async function start(): Promise<void> {
-    if (does('worker')) await startWorker(options, { ...parts, waking, registry, vectorIndex });
+    if (does('worker')) await startWorker(options, { ...parts, waking, registry });
     if (does('api')) url = await listen(api, config);
     background.push(model.open());
     if (does('worker')) {
       opened.add(watching);
       await watching.refresh();
       background.push(
-        reembed({ database, embedder, clock, log, holder }, stop.signal)
-          .then(() => vectorIndex.ensure(stop.signal))
-          .catch((error: unknown) =>
-            log.error({ err: error }, 'background work on vectors failed, the next start tries again'),
-          ),
+        reembed({ database, embedder, clock, log, holder }, stop.signal).catch((error: unknown) =>
+          log.error({ err: error }, 'background work on vectors failed, the next start tries again'),
+        ),
       );
     }
     if (does('scheduler')) {
-      opened.add(createScheduler({ database, waking, clock, log, holder, alone: queue.kind === 'in-process' }));
+      const vectorIndex = createVectorIndex({ database, embedder, clock, log });
+      const alone = queue.kind === 'in-process';
+      opened.add(createScheduler({ database, waking, clock, log, holder, alone, vectorIndex }));
     }
   }
 
@@ -255,20 +255,14 @@ async function recoverAlone(database: Database, clock: Clock): Promise<void> {
 interface Worker extends Parts {
   waking: Waking;
   registry: Registry;
-  vectorIndex: VectorIndex;
 }
 
 async function startWorker({ config, clock, log }: AppOptions, worker: Worker): Promise<void> {
   const { database, embedder, extractor, queue, waking, registry } = worker;
   const processor = createProcessor({ database, embedder, extractor, clock, log, batchSize });
-  await queue.work(
-    'process-documents',
-    async (_, signal) => {
-      const processed = await processor.drain(signal);
-      if (processed > 0) await worker.vectorIndex.ensure(signal);
-    },
-    { concurrency: config.worker.concurrency },
-  );
+  await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
+    concurrency: config.worker.concurrency,
+  });
   await queue.work(
     'sync-connection',
     ({ connectionId }, signal) =>

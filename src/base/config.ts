@@ -143,6 +143,8 @@ function contradictions(config: Config, sources: Record<string, ConfigSource>): 
     issues.push({ message: `${field} (${describeSource(sources[field]!)}): ${message}`, path: field.split('.') });
   if (config.role !== 'all' && config.databaseUrl === undefined) {
     add('role', `"${config.role}" needs databaseUrl: the embedded database serves one process with role all`);
+  } else if (config.role !== 'all' && config.redisUrl === undefined) {
+    add('role', `"${config.role}" needs redisUrl: without it processes cannot wake each other`);
   }
   const { kind } = config.embedder;
   const needed = { minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;

@@ -22,8 +22,8 @@ export const silentLogger: Logger = pino({ level: 'silent' });
  * An error as the log may have it. Messages of the database and of parsers quote values, so of
  * these only codes and names are kept; of others the message's beginning.
  */
-function loggedError(thrown: unknown): Record<string, unknown> {
-  if (!(thrown instanceof Error)) return { thrown: typeof thrown };
+function loggedError(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return thrown;
   const { name, message, stack, cause } = thrown;
   const { code, routine, constraint, table } = thrown as Error & {
     code?: string;

@@ -16,6 +16,8 @@ export interface SchedulerOptions {
   holder: string;
   /** With an in-process queue every process must wake its own workers. */
   alone: boolean;
+  /** Builds and removes the vector index as the number of vectors asks for; cheap when nothing is to be done. */
+  vectorIndex: { ensure(signal: AbortSignal): Promise<unknown> };
   /** Default 5,000. */
   everyMs?: number;
 }
@@ -26,6 +28,7 @@ export interface Scheduler {
   close(): Promise<void>;
 }
 
+const vectorsEveryMs = 15_000;
 const lostRunMs = 10 * 60_000;
 const documentsPerTick = 10_000;
 const connectionsPerTick = 100;
@@ -53,18 +56,26 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     for (const id of await dueConnections(database, now, connectionsPerTick)) await waking.connection(id);
   }
 
-  const loop = (async () => {
+  async function repeat(everyThisMs: number, what: string, run: () => Promise<unknown>): Promise<void> {
     while (!stop.signal.aborted) {
-      await tick().catch((error: unknown) => log.error({ err: error }, 'sweep failed, the next one tries again'));
-      await clock.sleep(everyMs, stop.signal);
+      await run().catch((error: unknown) => {
+        if (!stop.signal.aborted) log.error({ err: error, what }, 'scheduled work failed, the next time tries again');
+      });
+      await clock.sleep(everyThisMs, stop.signal);
     }
-  })();
+  }
+
+  // An index build can take minutes, and the sweep must not wait for it.
+  const loops = [
+    repeat(everyMs, 'sweep', tick),
+    repeat(vectorsEveryMs, 'vector index', () => options.vectorIndex.ensure(stop.signal)),
+  ];
 
   return {
     tick,
     async close() {
       stop.abort();
-      await loop;
+      await Promise.all(loops);
     },
   };
 }

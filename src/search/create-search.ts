@@ -33,7 +33,6 @@ export function createSearch(options: SearchOptions): Search {
     async search(request) {
       if (request.scope.containerTags?.length === 0) return [];
       const plan = await planSearch(request, context);
-      request.signal?.throwIfAborted();
       const rows = await run(plan, context);
       return rows.flatMap((row) => (row.id === null ? [] : [resultOf(row, row.id)]));
     },
@@ -45,10 +44,10 @@ async function planSearch(request: SearchRequest, context: Context): Promise<Sea
   const query = request.q.replaceAll('\0', ' ').toWellFormed();
   const terms = searchedTerms(query);
   const narrowing = narrowingOf(request);
-  const [vector, chunks] = await Promise.all([
-    embedQuery(query, terms, request.signal, context),
-    request.mode === 'memories' ? null : context.access.choose(narrowing, terms),
-  ]);
+  const vector = await embedQuery(query, terms, request.signal, context);
+  request.signal?.throwIfAborted();
+  const chunks = request.mode === 'memories' ? null : await context.access.choose(narrowing, terms);
+  request.signal?.throwIfAborted();
   return {
     ...narrowing,
     chunks,
@@ -96,10 +95,7 @@ async function embedQuery(
     throw new MemorydError('embed_failed', `The model ${embedder.id} gave no usable vector for a query.`);
   } catch (error) {
     if (signal?.aborted || terms.length === 0) throw error;
-    log.warn(
-      { err: MemorydError.is(error) ? error.code : 'unexpected', model: embedder.id },
-      'searching by words only, the embedder failed',
-    );
+    log.warn({ err: error, model: embedder.id }, 'searching by words only, the embedder failed');
     return null;
   }
 }

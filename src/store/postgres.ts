@@ -32,6 +32,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     max: options.poolSize ?? 10,
     application_name: options.applicationName ?? 'memoryd',
     connectionTimeoutMillis: connectTimeoutMs,
+    // Searches are many and short, so compiling them costs more than it saves; index builds want memory.
+    options: '-c jit=off -c maintenance_work_mem=256MB -c random_page_cost=1.1',
     keepAlive: true,
     types: valueTypes,
   });

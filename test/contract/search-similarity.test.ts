@@ -20,6 +20,7 @@ import {
   createTableEmbedder,
   emptyWorld,
   storeWorld,
+  worldModel,
   type WorldChunk,
   type WorldMemory,
 } from '../support/search-world.ts';
@@ -145,7 +146,7 @@ describe.each(engines)('similarity on %s', (engine) => {
       expect(found[0]!.similarity).toBe(1);
       expect(found[1]!.similarity).toBeLessThan(0.6);
       expect(lines.length).toBe(1);
-      expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, err: 'embed_failed' });
+      expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, model: worldModel, err: { code: 'embed_failed' } });
       expect(lines[0]).not.toContain('schooner');
     });
 

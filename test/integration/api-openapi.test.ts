@@ -74,6 +74,8 @@ describe('the description of the API', () => {
         'POST /v3/connections/{connectionId}/sync',
         'GET /v3/connections/{connectionId}/sync-runs',
         'GET /v3/connections/{connectionId}/progress',
+        'POST /v3/connections/{connectionId}/pending-deletes/confirm',
+        'POST /v3/connections/{connectionId}/pending-deletes/reject',
         'GET /v3/connectors',
         'POST /v3/auth/scoped-key',
         'POST /v3/auth/agent-key',

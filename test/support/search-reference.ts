@@ -42,11 +42,15 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
     .map((item, index) => ({
       id: item.id,
       score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
-      similarity: item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt),
+      similarity: rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt)),
     }))
     .filter(({ similarity }) => similarity >= request.threshold)
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
     .slice(0, request.limit);
+}
+
+function rounded(similarity: number): number {
+  return Math.round(similarity * 1e6) / 1e6;
 }
 
 function best<T extends { id: string }>(items: readonly T[], score: (item: T) => number): T[] {

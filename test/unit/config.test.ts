@@ -301,6 +301,10 @@ describe('problems', () => {
 
   test.each([
     [{ role: 'worker' }, 'role (memoryd.config.json line 2): "worker" needs databaseUrl'],
+    [
+      { role: 'api', databaseUrl: 'postgresql://db/memory' },
+      'role (memoryd.config.json line 2): "api" needs redisUrl',
+    ],
     [{ embedder: { kind: 'onnx' } }, 'embedder.kind (memoryd.config.json line 3): "onnx" needs embedder.folder'],
     [
       { embedder: { kind: 'http', model: 'm' } },
@@ -311,7 +315,7 @@ describe('problems', () => {
   });
 
   test('what belongs together is accepted', () => {
-    const env = { DATABASE_URL: 'postgresql://db/memory' };
+    const env = { DATABASE_URL: 'postgresql://db/memory', REDIS_URL: 'redis://cache' };
     expect(load({ env, flags: { role: 'worker' } }).config.role).toBe('worker');
     const embedder = { kind: 'http', baseUrl: 'http://127.0.0.1:11434/v1', model: 'm' };
     expect(load({ file: { embedder } }).config.embedder).toEqual(embedder);

@@ -26,14 +26,17 @@ function pool(plan: SearchPlan): Sql {
   )`;
 }
 
-/** What has no vector of the model is judged by its words alone. */
+/**
+ * What has no vector of the model is judged by its words alone. Similarities have 6 decimals, as
+ * stored vectors have, so that one at the threshold does not fall below it by rounding.
+ */
 function fused(plan: SearchPlan): Sql {
   const { denseWeight, lexicalWeight } = plan.scoring;
   const lexical = minMax('p.bm25');
   return sql`fused as materialized (
     select p.*,
       p.weight * coalesce(${denseWeight}::float8 * ${minMax('p.cosine')} + ${lexicalWeight}::float8 * ${lexical}, ${lexical}) as score,
-      coalesce(${calibrated(plan)}, ${coverage(plan, 'p')}) as own_similarity
+      round(coalesce(${calibrated(plan)}, ${coverage(plan, 'p')})::numeric, 6)::float8 as own_similarity
     from pool p, corpus
   )`;
 }
