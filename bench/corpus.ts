@@ -40,11 +40,16 @@ export function makeText(random: () => number, bytes: number): string {
 /** Writes `count` files of about `bytes` bytes, 100 to a folder. */
 export async function writeFiles(root: string, count: number, bytes: number): Promise<void> {
   const random = createRandom(7);
+  await writeTexts(root, count, () => makeText(random, bytes));
+}
+
+/** Writes `count` files, 100 to a folder. */
+export async function writeTexts(root: string, count: number, textOf: (index: number) => string): Promise<void> {
   for (let start = 0; start < count; start += 100) {
     const folder = join(root, `group-${String(start / 100).padStart(5, '0')}`);
     await mkdir(folder, { recursive: true });
     const batch = Array.from({ length: Math.min(100, count - start) }, (_, index) =>
-      writeFile(join(folder, `note-${String(index).padStart(3, '0')}.md`), makeText(random, bytes)),
+      writeFile(join(folder, `note-${String(index).padStart(3, '0')}.md`), textOf(start + index)),
     );
     await Promise.all(batch);
   }

@@ -15,7 +15,6 @@ import { migrate } from '../src/store/migrate.ts';
 import { openPglite } from '../src/store/pglite/open-pglite.ts';
 import { sql } from '../src/store/sql.ts';
 
-const rows = Number(process.argv[2] ?? 2_000);
 const batchRows = 50;
 const dimensions = 384;
 const roundTrips = 2_000;
@@ -70,8 +69,8 @@ interface Row {
 }
 
 /** Made before the clock runs: only what the database costs is measured. */
-function makeRows(): Row[] {
-  return Array.from({ length: rows }, (_, position) => ({
+function makeRows(count: number): Row[] {
+  return Array.from({ length: count }, (_, position) => ({
     id: newId(new Date()),
     content: `chunk ${position} ${'lorem ipsum dolor sit amet '.repeat(28)}`,
     terms: `{term${position % 97},term${position % 89},term${position % 83}}`,
@@ -100,22 +99,34 @@ async function prepare(database: Database): Promise<void> {
     values ('document', 'bench', 'done', 'text', 'hash', ${new Date(0)}::timestamptz, ${new Date(0)}::timestamptz)`);
 }
 
-async function main(): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'memoryd-bench-'));
-  const database = await openPglite({ dataDir, log: silentLogger });
-  await prepare(database);
-  const all = makeRows();
-  console.log(`PGlite in its worker, ${rows} rows of ${dimensions} dimensions, batches of ${batchRows}`);
-  console.log('idle, 1 s           ', await measureStall(() => new Promise((resolve) => setTimeout(resolve, 1_000))));
-  console.log('select 1            ', await measureRoundTrips(database));
-  console.log('insert              ', await measureStall(() => insert(database, all)));
-  const build = sql`create index bench_hnsw on chunks using hnsw ((embedding::vector(384)) vector_cosine_ops)`;
-  console.log('HNSW build          ', await measureStall(async () => void (await database.execute(build))));
-  const read = sql`select id, content, embedding from chunks`;
-  console.log('read all with vector', await measureStall(async () => void (await database.query(read))));
-  console.log('RSS MB              ', Math.round(process.memoryUsage().rss / 1e6));
-  await database.close();
-  await rm(dataDir, { recursive: true });
+interface EventLoopFigures {
+  idle: Stall;
+  insert: Stall;
+  build: Stall;
+  read: Stall;
+  roundTrips: { p50Ms: number; p99Ms: number; perSecond: number };
+  residentMb: number;
 }
 
-await main();
+export async function benchEventLoop(rows: number): Promise<EventLoopFigures> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'memoryd-bench-'));
+  const database = await openPglite({ dataDir, log: silentLogger });
+  try {
+    await prepare(database);
+    const all = makeRows(rows);
+    const hnsw = sql`create index bench_hnsw on chunks using hnsw ((embedding::vector(384)) vector_cosine_ops)`;
+    return {
+      idle: await measureStall(() => new Promise((resolve) => setTimeout(resolve, 1_000))),
+      roundTrips: await measureRoundTrips(database),
+      insert: await measureStall(() => insert(database, all)),
+      build: await measureStall(async () => void (await database.execute(hnsw))),
+      read: await measureStall(async () => void (await database.query(sql`select id, content, embedding from chunks`))),
+      residentMb: Math.round(process.memoryUsage().rss / 1e6),
+    };
+  } finally {
+    await database.close();
+    await rm(dataDir, { recursive: true });
+  }
+}
+
+if (import.meta.main) console.log(await benchEventLoop(Number(process.argv[2] ?? 2_000)));

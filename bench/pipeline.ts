@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import folder from '../connectors/folder/index.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { newId } from '../src/base/ids.ts';
@@ -8,6 +9,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { defaultRunSettings } from '../src/connect/run.ts';
 import { runSync } from '../src/connect/runner.ts';
 import { createExtractor } from '../src/engine/extract/extractor.ts';
+import { createHandOver } from '../src/engine/hand-over.ts';
 import { createProcessor } from '../src/engine/process.ts';
 import type { Embedder } from '../src/models/embedder.ts';
 import { insertConnection, requestSync } from '../src/store/connections.ts';
@@ -46,6 +48,7 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
   );
   const extractor = createExtractor({ log });
   const processor = createProcessor({ database, embedder, extractor, clock, log });
+  const handOver = createHandOver({ processor, clock, log, concurrency: slots, batchSize: 32 });
   const stop = new AbortController();
   const draining = new Map<number, Promise<unknown>>();
 
@@ -62,15 +65,15 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
   async function sync(): Promise<void> {
     await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
     const connector = async () => folder;
-    await runSync({ database, clock, log, settings: defaultRunSettings, connector, wake }, id, stop.signal);
+    await runSync({ database, clock, log, settings: defaultRunSettings, connector, wake, handOver }, id, stop.signal);
   }
 
-  /** Processes until nothing is queued. */
+  /** Resolves when nothing is left to process. */
   async function finish(): Promise<void> {
-    do {
-      await Promise.all(draining.values());
+    while ((await waiting()) > 0) {
       await Promise.all(Array.from({ length: slots }, () => processor.drain(stop.signal)));
-    } while ((await waiting()) > 0);
+      await setTimeout(5);
+    }
   }
 
   async function waiting(): Promise<number> {
@@ -80,5 +83,12 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
     return row!.count;
   }
 
-  return { sync, finish, close: () => extractor.close() };
+  return {
+    sync,
+    finish,
+    async close() {
+      await handOver.close();
+      await extractor.close();
+    },
+  };
 }

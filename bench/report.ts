@@ -2,28 +2,56 @@ export interface Figure {
   name: string;
   /** What was measured. */
   value: string;
-  /** What it is compared with, measured in the same run. */
-  limit: string;
-  ratio: string;
-  target: string;
+  /** What it is compared with, measured in the same run. Null: there is nothing to compare with. */
+  limit: string | null;
+  /** Value and limit as one number. */
+  ratio: number | null;
+  /** Which ratios are good ones; without a ratio, which values. */
+  better: 'larger' | 'smaller';
+  /** The worst ratio that is good enough. Null: only reported. */
+  target: number | null;
 }
 
 export function seconds(ms: number): string {
   return ms < 1_000 ? `${ms.toFixed(1)} ms` : `${(ms / 1_000).toFixed(2)} s`;
 }
 
-export function ratio(part: number, whole: number): string {
-  return (part / whole).toFixed(2);
-}
-
-export function printFigure(figure: Figure): void {
-  console.log(
-    `${figure.name}\n  ${figure.value}\n  ${figure.limit}\n  ratio ${figure.ratio} (target ${figure.target})`,
-  );
-}
-
 /** The middle one of some measurements. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/** Null when there is no target. */
+export function meetsTarget({ ratio, better, target }: Figure): boolean | null {
+  if (ratio === null || target === null) return null;
+  return better === 'larger' ? ratio >= target : ratio <= target;
+}
+
+export function printFigure(figure: Figure): void {
+  const [name, ...cells] = cellsOf(figure);
+  console.log([name!, ...cells.map((cell, column) => `  ${headings[column + 1]!}: ${cell}`)].join('\n'));
+}
+
+const headings = ['name', 'value', 'limit', 'ratio', 'better', 'target'];
+
+/** One line for each figure, in aligned columns. */
+export function printTable(figures: readonly Figure[]): void {
+  const rows = [headings, ...figures.map(cellsOf)];
+  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
+  console.log(line(headings));
+  console.log(widths.map((width) => '─'.repeat(width)).join('  '));
+  for (const row of rows.slice(1)) console.log(line(row).trimEnd());
+}
+
+function cellsOf(figure: Figure): string[] {
+  const { name, value, limit, ratio, better } = figure;
+  return [name, value, limit ?? '–', ratio?.toFixed(2) ?? '–', better, targetCell(figure)];
+}
+
+function targetCell(figure: Figure): string {
+  const met = meetsTarget(figure);
+  if (met === null) return '–';
+  return `${figure.better === 'larger' ? '≥' : '≤'} ${figure.target!.toFixed(2)} ${met ? 'met' : 'MISSED'}`;
 }

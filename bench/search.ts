@@ -3,7 +3,7 @@ import { silentLogger } from '../src/base/log.ts';
 import type { Embedder } from '../src/models/embedder.ts';
 import { createSearch } from '../src/search/create-search.ts';
 import type { Database } from '../src/store/database.ts';
-import { vectorText } from '../src/store/row-set.ts';
+import { vectorText } from '../src/store/vector-text.ts';
 import { sql, type Sql } from '../src/store/sql.ts';
 import { createVectorIndex, type VectorIndexState } from '../src/store/vector-index.ts';
 import { engines, openBenchDatabase, type Engine } from './databases.ts';
@@ -105,7 +105,7 @@ function tableEmbedder(vectors: Map<string, Float32Array>): Embedder {
   };
 }
 
-async function percentiles<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<Percentiles> {
+export async function percentiles<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<Percentiles> {
   const times: number[] = [];
   for (const item of items) times.push(await time(() => work(item)));
   times.sort((a, b) => a - b);

@@ -18,8 +18,9 @@ import { defaultRunSettings } from './connect/run.ts';
 import { runSync } from './connect/runner.ts';
 import { createWatching } from './connect/watching.ts';
 import { createDocuments } from './engine/document-service.ts';
-import { createExtractor, type Extractor } from './engine/extract/extractor.ts';
-import { createProcessor } from './engine/process.ts';
+import { createExtractor } from './engine/extract/extractor.ts';
+import { createHandOver, type HandOver } from './engine/hand-over.ts';
+import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
 import { createWaking, type Waking } from './engine/waking.ts';
 import type { Embedder } from './models/embedder.ts';
@@ -75,9 +76,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (database.engine === 'pglite') await recoverAlone(database, clock);
     const embedder = opened.add(await embedding);
     const extractor = opened.add(createExtractor({ log, ...extraction }));
+    const processor = createProcessor({ database, embedder, extractor, clock, log, batchSize });
+    const { concurrency } = options.config.worker;
+    const handOver = opened.add(createHandOver({ processor, clock, log, concurrency, batchSize }));
     // Closed before what its handlers use.
     const queue = opened.add(await openQueue(options));
-    return await assemble(options, { database, embedder, queue, extractor, opened });
+    return await assemble(options, { database, embedder, processor, handOver, queue, opened });
   } catch (error) {
     await opened.close();
     throw error;
@@ -87,8 +91,9 @@ export async function createApp(options: AppOptions): Promise<App> {
 interface Parts {
   database: Database;
   embedder: Embedder;
+  processor: Processor;
+  handOver: HandOver;
   queue: TaskQueue;
-  extractor: Extractor;
   opened: Opened;
 }
 
@@ -258,8 +263,7 @@ interface Worker extends Parts {
 }
 
 async function startWorker({ config, clock, log }: AppOptions, worker: Worker): Promise<void> {
-  const { database, embedder, extractor, queue, waking, registry } = worker;
-  const processor = createProcessor({ database, embedder, extractor, clock, log, batchSize });
+  const { database, processor, handOver, queue, waking, registry } = worker;
   await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
     concurrency: config.worker.concurrency,
   });
@@ -274,6 +278,7 @@ async function startWorker({ config, clock, log }: AppOptions, worker: Worker): 
           settings: defaultRunSettings,
           connector: (name) => registry.load(name),
           wake: (count) => waking.documents(count),
+          handOver,
         },
         connectionId,
         signal,

@@ -141,6 +141,7 @@ async function fetchOne(
 
 /** Writes the outcomes of items that this lease still holds, all in one transaction. */
 async function commit(run: Run, key: PartitionKey, outcomes: readonly Outcome[], leaseToken: string): Promise<void> {
+  const lease = run.handOver?.reserve() ?? null;
   const results = await run.database.transaction(async (tx) => {
     const held = await lockLeased(
       tx,
@@ -154,6 +155,7 @@ async function commit(run: Run, key: PartitionKey, outcomes: readonly Outcome[],
       tx,
       documents.map((one) => documentInput(run, one)),
       run.clock,
+      lease,
     );
     const gone = mine.filter((one) => one.kind === 'gone').map(({ item }) => item.ext_id);
     const deleted = await removeItems(tx, run, key, gone);
@@ -165,7 +167,9 @@ async function commit(run: Run, key: PartitionKey, outcomes: readonly Outcome[],
     return { ingested, deleted, mine };
   });
   count(run, results.ingested, results.deleted, results.mine);
-  const queued = results.ingested.filter((one) => one.status === 'queued').length;
+  const claimed = results.ingested.flatMap((one) => one.claimed ?? []);
+  if (lease) run.handOver?.accept(lease, claimed);
+  const queued = results.ingested.filter((one) => one.status === 'queued').length - claimed.length;
   if (queued > 0) await run.wake(queued);
 }
 

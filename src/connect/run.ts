@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ConnectionRow } from '../store/connections.ts';
+import type { HandOver } from '../engine/hand-over.ts';
 import type { Database } from '../store/database.ts';
 import type { RunCounters, SyncRunRow } from '../store/sync-runs.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
@@ -21,6 +22,8 @@ export interface Run {
   settings: RunSettings;
   /** Wakes the workers that process documents. */
   wake(count: number): Promise<void>;
+  /** Takes new documents straight on, where this process also processes documents. */
+  handOver: HandOver | null;
 }
 
 export interface RunSettings {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import type { HandOver } from '../engine/hand-over.ts';
 import {
   leaseConnection,
   releaseConnection,
@@ -32,6 +33,8 @@ export interface RunnerOptions {
   connector(name: string): Promise<Connector<any, any>>;
   /** Wakes the workers that process documents. */
   wake(count: number): Promise<void>;
+  /** Takes new documents straight on, where this process also processes documents. */
+  handOver?: HandOver;
 }
 
 const reportEveryMs = 500;
@@ -134,7 +137,7 @@ interface Performance {
 
 async function perform(options: RunnerOptions, performance: Performance): Promise<void> {
   const { connection, signal } = performance;
-  const { database, clock, log, settings, wake } = options;
+  const { database, clock, log, settings, wake, handOver = null } = options;
   const connector = await options.connector(connection.provider);
   const { context, dispose } = createContext({
     connector,
@@ -144,7 +147,7 @@ async function perform(options: RunnerOptions, performance: Performance): Promis
     log,
     signal,
   });
-  const run: Run = { ...performance, connector, context, database, clock, log, settings, wake };
+  const run: Run = { ...performance, connector, context, database, clock, log, settings, wake, handOver };
   try {
     const partitions = await connector.partitions(context);
     const rows = await upsertPartitions(

@@ -1,3 +1,4 @@
+import type { ClaimedDocument } from '../store/processing.ts';
 import type { MetadataValue } from '../connect/contract.ts';
 
 /** Section 7.1 of the API: what a document's processing has come to. */
@@ -51,6 +52,8 @@ export interface IngestResult {
   status: DocumentStatus;
   /** `metadata`: fields changed, nothing to process again. */
   outcome: 'created' | 'updated' | 'metadata' | 'unchanged';
+  /** Of a new document stored under a lease: what its worker needs. */
+  claimed?: ClaimedDocument;
 }
 
 /** A stored document. */

@@ -11,8 +11,10 @@ import {
   writeContents,
   type ContentWrite,
   type DocumentWrite,
+  type NewLease,
   type StoredDocument,
 } from '../store/documents.ts';
+import type { ClaimedDocument } from '../store/processing.ts';
 import type { DocumentBody, DocumentInput, DocumentStatus, IngestResult } from './document.ts';
 
 interface Pending {
@@ -26,7 +28,8 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
 /**
  * The one entrance of documents, for API calls and connectors alike: stores what is new or changed
  * and marks it `queued`, inside the caller's transaction. A constant number of statements however
- * many inputs there are.
+ * many inputs there are. With a lease, new
+ * documents are stored as taken by its holder, who goes on with them (`claimed`) after the commit.
  *
  * - a customId that does not exist in the container: a new document;
  * - the same content and fields: nothing is written;
@@ -34,7 +37,12 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
  * - other content: a new revision. One that arrives while the last is processed takes the
  *   document from the worker, whose result is then thrown away.
  */
-export async function ingest(tx: Transaction, inputs: readonly DocumentInput[], clock: Clock): Promise<IngestResult[]> {
+export async function ingest(
+  tx: Transaction,
+  inputs: readonly DocumentInput[],
+  clock: Clock,
+  lease: NewLease | null = null,
+): Promise<IngestResult[]> {
   const results: IngestResult[] = new Array(inputs.length);
   const now = clock.now();
   const tags = [...new Set(inputs.map((input) => input.containerTag))];
@@ -47,7 +55,7 @@ export async function ingest(tx: Transaction, inputs: readonly DocumentInput[], 
   let left: Pending[] = inputs.map((input, index) => ({ input, index }));
   while (left.length > 0) {
     const { round, later } = nextRound(left);
-    left = [...(await ingestRound(tx, round, results, now)), ...later];
+    left = [...(await ingestRound(tx, round, results, { now, lease })), ...later];
   }
   return results;
 }
@@ -72,7 +80,7 @@ async function ingestRound(
   tx: Transaction,
   round: readonly Pending[],
   results: IngestResult[],
-  now: Date,
+  { now, lease }: { now: Date; lease: NewLease | null },
 ): Promise<Pending[]> {
   const stored = await storedDocuments(tx, round);
   const appended = await appendedTexts(tx, round, stored);
@@ -102,15 +110,25 @@ async function ingestRound(
       ? await insertDocuments(
           tx,
           inserts.map((one) => one.row),
-          now,
+          { now, lease },
         )
       : new Set<string>();
   const created = inserts.filter((one) => inserted.has(one.row.id));
-  for (const one of created) results[one.index] = { id: one.row.id, status: 'queued', outcome: 'created' };
+  for (const { index, row, content } of created) {
+    const claimed = lease ? { claimed: claimedDocument(row, content) } : {};
+    results[index] = { id: row.id, status: 'queued', outcome: 'created', ...claimed };
+  }
   if (updates.length > 0) await updateDocuments(tx, updates, now);
   contents.push(...created.map((one) => one.content));
   if (contents.length > 0) await writeContents(tx, contents);
   return inserts.filter((one) => !inserted.has(one.row.id)).map(({ input, index }) => ({ input, index }));
+}
+
+function claimedDocument(row: DocumentWrite, content: ContentWrite): ClaimedDocument {
+  const { kind, raw, bytes, mime_type, file_name } = content;
+  const { id, type, given_title } = row;
+  const fresh = { revision: 1, attempts: 1, redrives: 0, text_hash: null, content: null };
+  return { id, type, given_title, kind, raw, bytes, mime_type, file_name, ...fresh };
 }
 
 function storedKey(input: DocumentInput): string {

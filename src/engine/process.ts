@@ -44,6 +44,8 @@ export interface ProcessorOptions {
 }
 
 export interface Processor {
+  /** Processes documents that are held under a lease, keeping it alive from this call on; `start` delays the work. */
+  process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>): Promise<void>;
   /** Claims and processes batches until nothing is due or the signal aborts. Returns how many were claimed. */
   drain(signal: AbortSignal): Promise<number>;
 }
@@ -90,6 +92,14 @@ export function createProcessor(options: ProcessorOptions): Processor {
     return claimed;
   }
 
+  function process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>) {
+    const batch: Batch = { leaseToken, stage: 'extracting', documents };
+    return withRenewal(batch, async () => {
+      await start;
+      await processBatch(options, batch, signal);
+    });
+  }
+
   async function claim(): Promise<Batch> {
     const leaseToken = randomUUID();
     const documents = await claimDocuments(database, {
@@ -122,7 +132,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     }
   }
 
-  return { drain };
+  return { drain, process };
 }
 
 async function processBatch(options: ProcessorOptions, batch: Batch, signal: AbortSignal): Promise<void> {

@@ -27,7 +27,7 @@ const chunkColumns: Columns<ChunkWrite> = {
   context: 'text',
   token_count: 'integer',
   content_hash: 'text',
-  terms: 'text[]',
+  terms: 'words',
   term_counts: 'smallint[]',
   term_total: 'integer',
   embedding: 'vector',

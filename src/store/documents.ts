@@ -121,16 +121,28 @@ export async function lockByCustomId(
     for update of d`);
 }
 
-/** Inserts documents as `queued`; answers the ids that were inserted (another writer may have been first). */
+/** A lease under which new documents are stored, for the process that goes on with them at once. */
+export interface NewLease {
+  token: string;
+  until: Date;
+}
+
+/**
+ * Inserts documents as `queued`, or as taken under a lease; answers the ids that were inserted
+ * (another writer may have been first).
+ */
 export async function insertDocuments(
   tx: Transaction,
   rows: readonly DocumentWrite[],
-  now: Date,
+  { now, lease }: { now: Date; lease: NewLease | null },
 ): Promise<Set<string>> {
   const set = rowSet('r', writeColumns, rows);
+  const state = lease
+    ? sql`'extracting', ${lease.until}::timestamptz, ${lease.token}, 1`
+    : sql`'queued', ${now}::timestamptz, null, 0`;
   const inserted = await tx.query<{ id: string }>(sql`
-    insert into documents (${set.names}, status, next_attempt_at)
-    select ${set.select}, 'queued', ${now}::timestamptz from ${set.from}
+    insert into documents (${set.names}, status, next_attempt_at, lease_token, attempts)
+    select ${set.select}, ${state} from ${set.from}
     on conflict do nothing
     returning id`);
   return new Set(inserted.map((row) => row.id));

@@ -1,4 +1,5 @@
 import { rawSql, sql, type Sql } from './sql.ts';
+import { vectorText } from './vector-text.ts';
 
 /** How a column travels: as an array parameter of a simple type, cast where it is read. */
 const transport = {
@@ -10,7 +11,8 @@ const transport = {
   bytea: 'bytea',
   jsonb: 'text',
   vector: 'text',
-  'text[]': 'text',
+  /** Texts without spaces, joined by one: cheaper on both sides than an array within an array. */
+  words: 'text',
   'smallint[]': 'text',
 } as const;
 
@@ -39,12 +41,17 @@ export function rowSet<Row extends object>(alias: string, columns: Columns<Row>,
     return sql`${values}${rawSql(`::${transport[type]}[]`)}`;
   });
   const names = entries.map(([name]) => name).join(', ');
-  const casts = entries.map(([name, type]) => `${alias}.${name}${transport[type] === type ? '' : `::${type}`}`);
+  const casts = entries.map(([name, type]) => readColumn(`${alias}.${name}`, type));
   return {
     from: sql`unnest(${commaList(arrays)}) as ${rawSql(`${alias}(${names})`)}`,
     select: rawSql(casts.join(', ')),
     names: rawSql(names),
   };
+}
+
+function readColumn(column: string, type: ColumnType): string {
+  if (transport[type] === type) return column;
+  return type === 'words' ? `string_to_array(${column}, ' ')` : `${column}::${type}`;
 }
 
 function commaList(parts: readonly Sql[]): Sql {
@@ -58,25 +65,11 @@ function encode(value: unknown, type: ColumnType): unknown {
       return JSON.stringify(value);
     case 'vector':
       return vectorText(value as ArrayLike<number>);
-    case 'text[]':
-      return textArray(value as readonly string[]);
+    case 'words':
+      return (value as readonly string[]).join(' ');
     case 'smallint[]':
       return `{${(value as readonly number[]).join(',')}}`;
     default:
       return value;
   }
-}
-
-/** A vector as pgvector reads it, with 6 decimals: more than a cosine can tell apart, and half the bytes. */
-export function vectorText(vector: ArrayLike<number>): string {
-  let text = '[';
-  for (let index = 0; index < vector.length; index++) {
-    if (index > 0) text += ',';
-    text += Math.round(vector[index]! * 1e6) / 1e6;
-  }
-  return `${text}]`;
-}
-
-function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`;
 }

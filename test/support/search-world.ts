@@ -100,7 +100,7 @@ const chunkColumns = {
   context: 'text',
   embedding: 'vector',
   embedding_model: 'text',
-  terms: 'text[]',
+  terms: 'words',
   term_counts: 'smallint[]',
   term_total: 'integer',
 } as const;
@@ -144,7 +144,7 @@ async function storeMemories(tx: Pick<Database, 'execute'>, memories: readonly W
       root_memory_id: 'text',
       embedding: 'vector',
       embedding_model: 'text',
-      terms: 'text[]',
+      terms: 'words',
       term_counts: 'smallint[]',
       term_total: 'integer',
     },

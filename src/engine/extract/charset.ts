@@ -61,6 +61,7 @@ function charsetOfMark(bytes: Uint8Array): string | null {
 function charsetOfWideText(bytes: Uint8Array): string | null {
   const sample = bytes.subarray(0, 4096);
   if (sample.length < 4 || bytes.length % 2 !== 0) return null;
+  if (!sample.includes(0)) return null;
   const nulls = [0, 0];
   for (const [index, byte] of sample.entries()) if (byte === 0) nulls[index % 2]!++;
   const least = sample.length / 5;

@@ -1,4 +1,4 @@
-import { vectorText } from '../row-set.ts';
+import { vectorText } from '../vector-text.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import { chunkCandidates } from './candidates.ts';
 import { wantedDocuments } from './conditions.ts';

@@ -1,0 +1,109 @@
+import { engines, type Engine } from './databases.ts';
+import { seconds, type Figure } from './report.ts';
+
+export interface Benchmark {
+  engines: readonly Engine[];
+  /** Quick: with fewer items, to see that it works. */
+  run(engine: Engine, quick: boolean): Promise<Figure[]>;
+}
+
+const embedded: readonly Engine[] = ['pglite'];
+const server = engines.filter((engine) => engine === 'postgres');
+
+/** Each is loaded in the process that runs it. */
+export const benchmarks: Readonly<Record<string, Benchmark>> = {
+  'ingest-with-model': {
+    engines,
+    async run(engine, quick) {
+      const { ingestWithModel } = await import('./ingest.ts');
+      return [await ingestWithModel(engine, quick ? 200 : 2_000)];
+    },
+  },
+  'ingest-without-model': {
+    engines,
+    async run(engine, quick) {
+      const { ingestWithoutModel } = await import('./ingest.ts');
+      return [await ingestWithoutModel(engine, quick ? 500 : 2_000)];
+    },
+  },
+  'first-load': {
+    engines: server,
+    async run(_, quick) {
+      const { firstLoad } = await import('./ingest.ts');
+      return [await firstLoad(quick ? 6_000 : 20_000)];
+    },
+  },
+  unchanged: {
+    engines,
+    async run(engine, quick) {
+      const { benchUnchanged } = await import('./unchanged.ts');
+      return [await benchUnchanged(engine, quick ? 10_000 : 100_000)];
+    },
+  },
+  search: { engines, run: searchFigures },
+  'search-http': {
+    engines,
+    async run(engine, quick) {
+      const { benchSearchOverHttp } = await import('./search-http.ts');
+      return [await benchSearchOverHttp(engine, quick ? 2_000 : 10_000)];
+    },
+  },
+  'start-up': {
+    engines: embedded,
+    async run(_, quick) {
+      const { benchStartUp } = await import('./start-up.ts');
+      return benchStartUp(quick ? 1 : 3);
+    },
+  },
+  embed: { engines: embedded, run: embedFigures },
+  'event-loop': { engines: embedded, run: eventLoopFigures },
+};
+
+async function searchFigures(engine: Engine, quick: boolean): Promise<Figure[]> {
+  const { benchSearch } = await import('./search.ts');
+  const { chunks, warm, statement, overhead } = await benchSearch(engine, quick ? 2_000 : 10_000);
+  return [
+    {
+      name: `search without HTTP and model, ${chunks} chunks, ${engine}`,
+      value: `p50 ${seconds(warm.p50Ms)}`,
+      limit: `bare statement p50 ${seconds(statement.p50Ms)}`,
+      ratio: overhead,
+      better: 'smaller',
+      target: null,
+    },
+  ];
+}
+
+async function embedFigures(_: Engine, quick: boolean): Promise<Figure[]> {
+  const { benchEmbed } = await import('./embed.ts');
+  const measured = await benchEmbed(quick ? { durationMs: 500 } : {});
+  const alone = { limit: null, ratio: null, target: null };
+  const rate = (perSecond: number) => `${perSecond.toFixed(0)} per second`;
+  return [
+    { name: 'model, first vector', value: seconds(measured.firstVectorMs), better: 'smaller', ...alone },
+    { name: 'model, sentences of 12 tokens', value: rate(measured.sentencesPerSecond), better: 'larger', ...alone },
+    { name: 'model, chunks of 200 tokens', value: rate(measured.chunksPerSecond), better: 'larger', ...alone },
+    {
+      name: 'model, query while documents are embedded',
+      value: `p50 ${seconds(measured.busyQueryP50Ms)}`,
+      limit: `query alone p50 ${seconds(measured.queryP50Ms)}`,
+      ratio: measured.busyQueryP50Ms / measured.queryP50Ms,
+      better: 'smaller',
+      target: null,
+    },
+  ];
+}
+
+async function eventLoopFigures(_: Engine, quick: boolean): Promise<Figure[]> {
+  const { benchEventLoop } = await import('./event-loop.ts');
+  const { idle, insert, build } = await benchEventLoop(quick ? 500 : 2_000);
+  const figure = (work: string, p99Ms: number): Figure => ({
+    name: `delay of the main thread, pglite ${work}`,
+    value: `p99 ${seconds(p99Ms)}`,
+    limit: `idle p99 ${seconds(idle.p99Ms)}`,
+    ratio: p99Ms / idle.p99Ms,
+    better: 'smaller',
+    target: null,
+  });
+  return [figure('inserts chunks', insert.p99Ms), figure('builds HNSW', build.p99Ms)];
+}
