@@ -29,10 +29,11 @@ export function meetsTarget({ ratio, better, target }: Figure): boolean | null {
 }
 
 export function printFigure(figure: Figure): void {
-  const [name, ...cells] = cellsOf(figure);
-  console.log([name!, ...cells.map((cell, column) => `  ${headings[column + 1]!}: ${cell}`)].join('\n'));
+  const cells = cellsOf(figure).map((cell, column) => (column === 0 ? cell : `  ${headings[column]!}: ${cell}`));
+  console.log(cells.filter((cell) => !cell.endsWith(`: ${nothing}`)).join('\n'));
 }
 
+const nothing = '–';
 const headings = ['name', 'value', 'limit', 'ratio', 'better', 'target'];
 
 /** One line for each figure, in aligned columns. */
@@ -47,11 +48,11 @@ export function printTable(figures: readonly Figure[]): void {
 
 function cellsOf(figure: Figure): string[] {
   const { name, value, limit, ratio, better } = figure;
-  return [name, value, limit ?? '–', ratio?.toFixed(2) ?? '–', better, targetCell(figure)];
+  return [name, value, limit ?? nothing, ratio?.toFixed(2) ?? nothing, better, targetCell(figure)];
 }
 
 function targetCell(figure: Figure): string {
   const met = meetsTarget(figure);
-  if (met === null) return '–';
+  if (met === null) return nothing;
   return `${figure.better === 'larger' ? '≥' : '≤'} ${figure.target!.toFixed(2)} ${met ? 'met' : 'MISSED'}`;
 }

@@ -111,12 +111,15 @@ async function readExpected(file: FileHandle, expected: FileFacts): Promise<Uint
 
 /**
  * Whether what was read stands unchanged at the path that the rules allow. A folder on the way may have been
- * swapped for a link out of the root and back meanwhile; Linux knows where an open file really is.
+ * swapped for a link out of the root and back meanwhile. Linux knows where an open file really is, which holds no
+ * link; elsewhere the path is followed once more.
  */
 async function standsAt(file: FileHandle, listed: string, expected: FileFacts, reading: Reading): Promise<boolean> {
-  if ((await resolveListed(reading.root, reading.path, reading.followLinks)) !== listed) return false;
-  if (!isSame(await readFacts(listed), expected)) return false;
-  return process.platform !== 'linux' || (await openedPath(file)) === listed;
+  const isListed =
+    process.platform === 'linux'
+      ? (await openedPath(file)) === listed
+      : (await resolveListed(reading.root, reading.path, reading.followLinks)) === listed;
+  return isListed && isSame(await readFacts(listed), expected);
 }
 
 async function openedPath(file: FileHandle): Promise<string> {

@@ -51,7 +51,8 @@ const letterForms: Record<string, string> = {
 export function terms(text: string): Terms {
   const counted = count(text);
   const sorted = [...counted.keys()].sort();
-  if (sorted.some(isAstral)) sorted.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  if (!asciiOnly.test(text) && sorted.some(isAstral))
+    sorted.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   const counts = sorted.map((term) => Math.min(counted.get(term)!, maxCount));
   return { terms: sorted, counts, total: counts.reduce((sum, value) => sum + value, 0) };
 }

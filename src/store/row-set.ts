@@ -38,7 +38,8 @@ export function rowSet<Row extends object>(alias: string, columns: Columns<Row>,
   const entries = Object.entries(columns) as [keyof Row & string, ColumnType][];
   const arrays = entries.map(([name, type]) => {
     const values = rows.map((row) => encode(row[name], type));
-    return sql`${values}${rawSql(`::${transport[type]}[]`)}`;
+    const parameter = transport[type] === 'text' ? textArray(values as (string | null)[]) : values;
+    return sql`${parameter}${rawSql(`::${transport[type]}[]`)}`;
   });
   const names = entries.map(([name]) => name).join(', ');
   const casts = entries.map(([name, type]) => readColumn(`${alias}.${name}`, type));
@@ -56,6 +57,19 @@ function readColumn(column: string, type: ColumnType): string {
 
 function commaList(parts: readonly Sql[]): Sql {
   return parts.reduce((joined, part) => sql`${joined}, ${part}`);
+}
+
+/**
+ * An array of texts as PostgreSQL reads it. The driver would make the same, but searches every text
+ * for what must be escaped by regular expressions, and vectors are long and hold nothing of the kind.
+ */
+function textArray(values: readonly (string | null)[]): string {
+  const elements = values.map((value) => {
+    if (value === null) return 'NULL';
+    const plain = !value.includes('"') && !value.includes('\\');
+    return plain ? `"${value}"` : `"${value.replace(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${elements.join(',')}}`;
 }
 
 function encode(value: unknown, type: ColumnType): unknown {
