@@ -68,6 +68,7 @@ export interface InstalledConnector {
 }
 
 export type ProgressAnswer = Wire<ConnectionProgress>;
+export type SyncRunFailures = Wire<Pick<SyncRun, 'id' | 'status' | 'startedAt' | 'error' | 'errorCode' | 'failures'>>;
 export type SyncRunAnswer = Wire<Pick<SyncRun, 'id' | 'connectionId' | 'status' | 'startedAt'>>;
 
 export interface ServiceStatus {
@@ -92,6 +93,20 @@ export interface AddBody {
 export interface AddAnswer {
   id: string;
   status: DocumentStatus;
+}
+
+export interface FailedDocument {
+  id: string;
+  connectionId: string | null;
+  customId: string | null;
+  title: string | null;
+  filepath: string | null;
+  error: { code: string; message: string; attempts: number; nextRetryAt: string | null } | null;
+}
+
+interface DocumentPage {
+  memories: { id: string }[];
+  pagination: { totalItems: number };
 }
 
 export interface KeyAnswer {
@@ -148,6 +163,21 @@ export function createClient(endpoint: Endpoint) {
     sync: (id: string, mode: SyncMode) =>
       call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/sync`, { body: { mode } }),
     progress: (id: string) => call<ProgressAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/progress`),
+    /** Newest first. */
+    syncRuns: (id: string) =>
+      call<SyncRunFailures[]>(endpoint, 'GET', `/v3/connections/${segment(id)}/sync-runs`, { query: { limit: '20' } }),
+    decideHeldDeletes: (id: string, decision: 'confirm' | 'reject') =>
+      call<ProgressAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/pending-deletes/${decision}`),
+    /** The first 100, of one connection or of everything. */
+    failedDocuments: (connectionId?: string) =>
+      call<DocumentPage>(endpoint, 'POST', '/v3/documents/list', {
+        body: { status: 'failed', limit: 100, ...(connectionId === undefined ? {} : { connectionId }) },
+      }),
+    failedDocument: async (id: string): Promise<FailedDocument> => {
+      const found = await call<FailedDocument>(endpoint, 'GET', `/v3/documents/${segment(id)}`);
+      const { connectionId, customId, title, filepath, error } = found;
+      return { id, connectionId, customId, title, filepath, error };
+    },
     addText: (body: AddBody) => call<AddAnswer>(endpoint, 'POST', '/v3/documents', { body }),
     addFile: (form: FormData) => call<AddAnswer>(endpoint, 'POST', '/v3/documents/file', { form }),
     document: (id: string) =>

@@ -29,6 +29,12 @@ function usage(message: string): CommandFailure {
   return new CommandFailure(exitCodes.usage, message, { remedy: '`memoryd connections` lists them.' });
 }
 
+/** `folder /srv/notes`, or with its id where nothing says what it mirrors. */
+export function nameOf(connection: ConnectionAnswer): string {
+  const target = targetOf(connection);
+  return `${connection.provider} ${target === '-' ? connection.id : target}`;
+}
+
 /** What is mirrored, in a few words: the folder, the account. */
 export function targetOf(connection: ConnectionAnswer): string {
   const { path, repositories, host } = connection.metadata ?? {};

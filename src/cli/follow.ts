@@ -1,8 +1,8 @@
-import type { Client } from './client.ts';
+import type { Client, ProgressAnswer } from './client.ts';
 import type { CommandContext } from './context.ts';
 import { printLine } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { followProgress, progressSummary, type ProgressView } from './progress.ts';
+import { followProgress, progressSummary } from './progress.ts';
 import { createStatusLine } from './status-line.ts';
 
 export interface Followed {
@@ -21,7 +21,7 @@ export async function followConnection(
   client: Client,
   followed: Followed,
   context: CommandContext,
-): Promise<ProgressView> {
+): Promise<ProgressAnswer> {
   const { clock, signal, stderr } = context;
   const outcome = await followProgress({
     read: () => client.progress(followed.id),
@@ -36,7 +36,7 @@ export async function followConnection(
       remedy: '`memoryd status` shows how far it is.',
     });
   }
-  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs);
+  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, followed.id);
   for (const line of [`${followed.label}: ${first}`, ...rest]) printLine(stderr, line);
   if (outcome.view.run?.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The sync failed.');
   return outcome.view;

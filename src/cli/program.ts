@@ -7,6 +7,7 @@ import { paint, printJson, printLine, type CommandContext, type Screen } from '.
 import { addDisconnectCommand } from './disconnect.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { exitCodes, reportFailure } from './exit.ts';
+import { addFailuresCommand } from './failures.ts';
 import { addKeysCommand } from './keys.ts';
 import { addModelsCommand } from './models.ts';
 import { addExamples } from './options.ts';
@@ -46,6 +47,7 @@ export function buildProgram(context: CommandContext): Command {
   program.commandsGroup('Sources:');
   addConnectCommand(program, context);
   addConnectionsCommand(program, context);
+  addFailuresCommand(program, context);
   addSyncCommand(program, context);
   addPauseCommand(program, context);
   addResumeCommand(program, context);

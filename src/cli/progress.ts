@@ -12,7 +12,7 @@ export interface ProgressView {
     itemsTotal: number | null;
     error: string | null;
   } | null;
-  items: { pending: number; failed: number };
+  items: { pending: number; failed: number; skipped: number };
   documents: { waiting: number; done: number; failed: number };
   heldDeletes: number;
 }
@@ -28,15 +28,23 @@ export function progressLine(view: ProgressView, perSecond: number | null): stri
   ].join(', ');
 }
 
-/** What came of it, in one or more lines. */
-export function progressSummary(view: ProgressView, elapsedMs: number): string[] {
+/** What came of it, in one or more lines that name the commands for what is left. */
+export function progressSummary(view: ProgressView, elapsedMs: number, connectionId: string): string[] {
   const lines = [`${totals(view).join(', ')} in ${duration(elapsedMs)}`];
   if (view.run?.error) lines.push(`The sync ended early: ${view.run.error}`);
   if (view.items.pending > 0) lines.push(`${counted(view.items.pending, 'item')} will be tried again by itself.`);
-  if (view.heldDeletes > 0) {
-    lines.push(`${counted(view.heldDeletes, 'deletion')} held back: the source shows far fewer items than before.`);
-  }
+  if (view.items.failed + view.documents.failed > 0) lines.push(`\`memoryd failures ${connectionId}\` says why.`);
+  if (view.heldDeletes > 0) lines.push(heldNote(view.heldDeletes, connectionId));
   return lines;
+}
+
+/** How many deletions the brake holds, and what may be done about it. */
+export function heldNote(heldDeletes: number, connectionId: string): string {
+  const sync = `memoryd sync ${connectionId}`;
+  return (
+    `${counted(heldDeletes, 'deletion')} held back: the source shows far fewer items than before. ` +
+    `\`${sync} --confirm-deletes\` deletes them, \`${sync} --keep-deletes\` keeps them.`
+  );
 }
 
 function totals(view: ProgressView): string[] {
@@ -45,6 +53,7 @@ function totals(view: ProgressView): string[] {
     `${number(view.run?.itemsSeen ?? 0)} seen`,
     `${number(view.documents.done)} done`,
     `${number(view.items.failed + view.documents.failed)} failed`,
+    ...(view.items.skipped > 0 ? [`${number(view.items.skipped)} skipped`] : []),
   ];
 }
 

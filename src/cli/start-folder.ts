@@ -52,7 +52,7 @@ export async function mirrorFolder(
     ...(sinceRun === null ? {} : { sinceRun }),
   });
   if (!outcome) return;
-  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs);
+  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, connection.id);
   const lines = [`${folder.label}: ${first}. From now on changes are mirrored as they happen.`, ...rest];
   for (const text of lines) line.above(`${text}\n`);
 }

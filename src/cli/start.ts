@@ -26,7 +26,7 @@ export function addStartCommand(program: Command, context: CommandContext): void
     { command: 'memoryd start', purpose: 'all in one process, data in ./.memoryd' },
     { command: 'memoryd start ./notes', purpose: 'and mirror a folder' },
     { command: 'memoryd start --port 8080 --data-dir ~/memory', purpose: 'another port and place' },
-    { command: 'memoryd start --role worker', purpose: 'one of several processes (needs databaseUrl)' },
+    { command: 'memoryd start --role worker', purpose: 'one of several processes (needs databaseUrl and redisUrl)' },
   ]);
   command.action((folder: string | undefined, options: StartOptions) => start(folder, options, context));
 }

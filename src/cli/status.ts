@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Client, ConnectionAnswer, ServiceStatus } from './client.ts';
-import { connectionTable } from './connections.ts';
+import type { Client, ServiceStatus } from './client.ts';
+import { connectionStates, connectionTable, type ConnectionState } from './connection-table.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
@@ -22,13 +22,13 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
 }
 
 async function printStatus(client: Client, status: ServiceStatus, screen: Screen): Promise<void> {
-  const connections = await client.connections();
+  const connections = await connectionStates(client, await client.connections());
   for (const line of formatStatus(status, connections, client.url, screen)) printLine(screen, line);
 }
 
 export function formatStatus(
   status: ServiceStatus,
-  connections: readonly ConnectionAnswer[],
+  connections: readonly ConnectionState[],
   url: string,
   screen: Screen,
 ): string[] {

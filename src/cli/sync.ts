@@ -1,11 +1,12 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { SyncMode } from '../connect/connections.ts';
 import type { Client, ConnectionAnswer, SyncRunAnswer } from './client.ts';
-import { chooseConnections, targetOf } from './connection-choice.ts';
+import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followConnection } from './follow.ts';
+import { decideHeld } from './held-deletes.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
 import { counted } from './text.ts';
 
@@ -13,6 +14,8 @@ interface SyncOptions extends DaemonOptions, JsonOption {
   all?: boolean;
   full?: boolean;
   wait?: boolean;
+  confirmDeletes?: boolean;
+  keepDeletes?: boolean;
 }
 
 export function addSyncCommand(program: Command, context: CommandContext): void {
@@ -22,12 +25,17 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: the only connection)')
     .option('--all', 'every connection')
     .option('--full', 'list everything again, not only what changed')
-    .option('--wait', 'wait until it is done');
+    .option('--wait', 'wait until it is done')
+    .addOption(
+      new Option('--confirm-deletes', 'let the deletions happen that are held back').conflicts(['keepDeletes', 'full']),
+    )
+    .addOption(new Option('--keep-deletes', 'keep the documents whose deletion is held back').conflicts('full'));
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
     { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
     { command: 'memoryd sync --all', purpose: 'everything' },
+    { command: 'memoryd sync nTPk --confirm-deletes', purpose: 'delete what `memoryd status` shows as held back' },
   ]);
   command.action((word: string | undefined, options: SyncOptions) => sync(word, options, context));
 }
@@ -35,6 +43,21 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
 async function sync(word: string | undefined, options: SyncOptions, context: CommandContext): Promise<void> {
   const client = await openClient(options, context);
   const chosen = choose(await client.connections(), word, options);
+  if (options.confirmDeletes || options.keepDeletes) {
+    const decision = options.confirmDeletes ? 'confirm' : 'reject';
+    const decided = await decideHeld(client, chosen, { decision, wait: options.wait === true }, context);
+    if (options.json) printJson(context.stdout, decided);
+    return;
+  }
+  await startSyncs(client, chosen, options, context);
+}
+
+async function startSyncs(
+  client: Client,
+  chosen: readonly ConnectionAnswer[],
+  options: SyncOptions,
+  context: CommandContext,
+): Promise<void> {
   const started: StartedSync[] = [];
   for (const connection of chosen) {
     const run = await startSync(client, connection, options.full ? 'full' : 'incremental', context);
@@ -90,9 +113,4 @@ async function waitForAll(client: Client, started: readonly StartedSync[], conte
     results.push({ connectionId: connection.id, progress: await followConnection(client, followed, context) });
   }
   return results;
-}
-
-function nameOf(connection: ConnectionAnswer): string {
-  const target = targetOf(connection);
-  return target === '-' ? `${connection.provider} ${connection.id}` : `${connection.provider} ${target}`;
 }

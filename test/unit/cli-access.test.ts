@@ -32,7 +32,8 @@ describe('finding the daemon', () => {
 
   test('a slash at the end of the address does no harm', async () => {
     await writeDaemonFile(join(cli.folder, '.memoryd'), file());
-    expect(await cli.run(['connections', '--url', `${cli.api.url}/`], { env: {} })).toMatchObject({ exitCode: 0 });
+    const command = ['connections', '--json', '--url', `${cli.api.url}/`];
+    expect(await cli.run(command, { env: {} })).toMatchObject({ exitCode: 0 });
     expect(cli.api.seen()).toEqual(['POST /v3/connections/list']);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionAnswer, SearchHit } from '../../src/cli/client.ts';
-import { connectionTable } from '../../src/cli/connections.ts';
+import { connectionTable, type ConnectionState } from '../../src/cli/connection-table.ts';
 import { readableLogLine } from '../../src/cli/log-line.ts';
 import {
   createRateMeter,
@@ -180,7 +180,7 @@ describe('progress', () => {
     run,
     ...fields
   }: Partial<Omit<ProgressView, 'run'>> & { run?: Partial<Run> } = {}): ProgressView => ({
-    items: { pending: 30, failed: 1 },
+    items: { pending: 30, failed: 1, skipped: 0 },
     documents: { waiting: 2, done: 280, failed: 1 },
     heldDeletes: 0,
     ...fields,
@@ -212,14 +212,15 @@ describe('progress', () => {
   });
 
   test('ends in a summary that names what is left', () => {
-    expect(progressSummary(view({ items: { pending: 0, failed: 0 } }), 38_000)).toEqual([
-      '1,312 seen, 280 done, 1 failed in 38 s',
-    ]);
-    expect(progressSummary(view({ run: { error: 'folder is gone' }, heldDeletes: 3 }), 1000)).toEqual([
+    const clean = { items: { pending: 0, failed: 0, skipped: 4 }, documents: { waiting: 0, done: 280, failed: 0 } };
+    expect(progressSummary(view(clean), 38_000, 'C1')).toEqual(['1,312 seen, 280 done, 0 failed, 4 skipped in 38 s']);
+    expect(progressSummary(view({ run: { error: 'folder is gone' }, heldDeletes: 3 }), 1000, 'C1')).toEqual([
       '1,312 seen, 280 done, 2 failed in 1 s',
       'The sync ended early: folder is gone',
       '30 items will be tried again by itself.',
-      '3 deletions held back: the source shows far fewer items than before.',
+      '`memoryd failures C1` says why.',
+      '3 deletions held back: the source shows far fewer items than before. ' +
+        '`memoryd sync C1 --confirm-deletes` deletes them, `memoryd sync C1 --keep-deletes` keeps them.',
     ]);
   });
 
@@ -332,16 +333,43 @@ describe('status', () => {
     ]);
   });
 
+  const progress: NonNullable<ConnectionState['progress']> = {
+    items: { pending: 0, done: 118, failed: 0, skipped: 0 },
+    documents: { waiting: 0, done: 118, failed: 0 },
+    heldDeletes: 0,
+  };
+
   test('shows each connection, and why one needs a person', () => {
     const paused = { ...connection, status: 'needs_reauth', statusReason: 'The token was revoked.' } as const;
     const running = { ...connection, lastSyncRun: { status: 'running' } } as const;
-    const failed = { ...connection, lastSyncRun: { status: 'failed' } } as const;
-    const lines = connectionTable([connection, paused, running, failed], 120);
-    expect(lines[0]).toMatch(/^ID +PROVIDER +TAG +STATE +DOCUMENTS +LAST SYNC +TARGET$/);
-    const states = ['active', 'needs_reauth', 'syncing', 'sync failed'];
-    for (const [index, state] of states.entries()) {
-      expect(lines[index + 1]).toMatch(new RegExp(`folder +handbook +${state} +118 +- +/srv/notes$`));
+    const failed = { ...connection, lastSyncRun: { status: 'failed', error: 'The disk is away.' } } as const;
+    const states = [connection, paused, running, failed].map((one) => ({ connection: one, progress }));
+    const lines = connectionTable(states, 120);
+    expect(lines[0]).toMatch(/^ID +PROVIDER +TAG +STATE +DOCUMENTS +FAILED +LAST SYNC +TARGET$/);
+    for (const [index, state] of ['active', 'needs_reauth', 'syncing', 'sync failed'].entries()) {
+      expect(lines[index + 1]).toMatch(new RegExp(`folder +handbook +${state} +118 +0 +- +/srv/notes$`));
     }
-    expect(lines.slice(5)).toEqual(['', 'ID                      REASON', `${connection.id}  The token was revoked.`]);
+    expect(lines.slice(5)).toEqual([
+      '',
+      'ID                      NOTE',
+      `${connection.id}  The token was revoked.`,
+      `${connection.id}  The disk is away. Its documents stay searchable.`,
+    ]);
+  });
+
+  test('names the commands for held deletions and failures, whole in the narrowest terminal', () => {
+    const troubled = {
+      items: { ...progress.items, failed: 1, skipped: 4 },
+      documents: { ...progress.documents, failed: 2 },
+      heldDeletes: 12,
+    };
+    const lines = connectionTable([{ connection, progress: troubled }], 40);
+    expect(lines[1]).toMatch(/active +118 +3 +-/);
+    expect(lines[4]).toContain('12 deletions held back');
+    expect(lines[4]).toContain(`\`memoryd sync ${connection.id} --confirm-deletes\``);
+    expect(lines[4]).toContain(`\`memoryd sync ${connection.id} --keep-deletes\``);
+    expect(lines[5]).toBe(
+      `${connection.id}  3 items failed, 4 items skipped: see \`memoryd failures ${connection.id}\`.`,
+    );
   });
 });

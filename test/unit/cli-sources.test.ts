@@ -6,10 +6,14 @@ const cli = useCliFixture();
 describe('connections', () => {
   test('lists them as a table or as JSON', async () => {
     cli.api.on('POST /v3/connections/list', () => connections);
+    cli.api.on(`GET /v3/connections/${imapId}/progress`, () => ({ ...progress('completed', 0), heldDeletes: 2 }));
     const { stdout } = await cli.run(['connections']);
     expect(stdout.split('\n')[3]).toMatch(
-      new RegExp(`^${imapId} +imap +handbook +active +3 +- +mail\\.example\\.com$`),
+      new RegExp(`^${imapId} +imap +handbook +active +3 +0 +- +mail\\.example\\.com$`),
     );
+    // The others were disconnected meanwhile.
+    expect(stdout.split('\n')[1]).toMatch(/active +3 +- +- +\/srv\/notes$/);
+    expect(stdout).toContain(`memoryd sync ${imapId} --confirm-deletes`);
     expect(JSON.parse((await cli.run(['connections', '--json'])).stdout)).toEqual(connections);
   });
 

@@ -235,7 +235,7 @@ describe('start', () => {
   test('a process without the API is not announced', async () => {
     const app = standInApp({});
     const { signal } = app.context;
-    const env = { DATABASE_URL: 'postgresql://db/memory' };
+    const env = { DATABASE_URL: 'postgresql://db/memory', REDIS_URL: 'redis://queue' };
     const stop = new AbortController();
     const write = (text: string) => {
       expect(text).toContain('runs as worker. Data: PostgreSQL, as the environment variable DATABASE_URL says');
@@ -355,7 +355,9 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add config connect connections disconnect doctor keys models pause resume search start status sync'.split(' '),
+      'add config connect connections disconnect doctor failures keys models pause resume search start status sync'.split(
+        ' ',
+      ),
     );
     for (const name of names) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'));
   });

@@ -1,0 +1,79 @@
+import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
+import { targetOf } from './connection-choice.ts';
+import { CommandFailure } from './exit.ts';
+import { heldNote } from './progress.ts';
+import { counted, localTime, table } from './text.ts';
+
+export interface ConnectionState {
+  connection: ConnectionAnswer;
+  /** Null when it was disconnected meanwhile. */
+  progress: Pick<ProgressAnswer, 'items' | 'documents' | 'heldDeletes'> | null;
+}
+
+/** The connections with the progress of each: one request per connection. */
+export function connectionStates(client: Client, all: readonly ConnectionAnswer[]): Promise<ConnectionState[]> {
+  return Promise.all(
+    all.map(async (connection) => ({ connection, progress: await progressIfThere(client, connection.id) })),
+  );
+}
+
+async function progressIfThere(client: Client, id: string): Promise<ProgressAnswer | null> {
+  try {
+    return await client.progress(id);
+  } catch (error) {
+    if (error instanceof CommandFailure && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** One row per connection, and below what needs a person, with what to do about it. */
+export function connectionTable(states: readonly ConnectionState[], columns: number): string[] {
+  const rows = states.map(({ connection, progress }) => [
+    connection.id,
+    connection.provider,
+    connection.containerTag,
+    stateOf(connection),
+    String(connection.documentCount),
+    progress ? String(failedOf(progress)) : '-',
+    localTime(connection.lastSyncRun?.completedAt),
+    targetOf(connection),
+  ]);
+  const notes = states.flatMap((state) => notesOf(state).map((note) => [state.connection.id, note]));
+  return [
+    ...table(['ID', 'PROVIDER', 'TAG', 'STATE', 'DOCUMENTS', 'FAILED', 'LAST SYNC', 'TARGET'], rows, columns),
+    // Half a command or reason would be of no use, so these lines may be longer than the terminal.
+    ...(notes.length > 0 ? ['', ...table(['ID', 'NOTE'], notes, Infinity)] : []),
+  ];
+}
+
+function notesOf({ connection, progress }: ConnectionState): string[] {
+  const notes: string[] = [];
+  const reason = whyNot(connection);
+  if (reason) notes.push(reason);
+  if (!progress) return notes;
+  if (progress.heldDeletes > 0) notes.push(heldNote(progress.heldDeletes, connection.id));
+  const counts = [
+    ...(failedOf(progress) > 0 ? [`${counted(failedOf(progress), 'item')} failed`] : []),
+    ...(progress.items.skipped > 0 ? [`${counted(progress.items.skipped, 'item')} skipped`] : []),
+  ];
+  if (counts.length > 0) notes.push(`${counts.join(', ')}: see \`memoryd failures ${connection.id}\`.`);
+  return notes;
+}
+
+/** Why it does not sync, or its last sync ended early. */
+function whyNot({ status, statusReason, lastSyncRun }: ConnectionAnswer): string | null | undefined {
+  if (status !== 'active') return statusReason;
+  return lastSyncRun?.status === 'failed'
+    ? `${lastSyncRun.error ?? 'The sync failed.'} Its documents stay searchable.`
+    : null;
+}
+
+function failedOf({ items, documents }: NonNullable<ConnectionState['progress']>): number {
+  return items.failed + documents.failed;
+}
+
+function stateOf(connection: ConnectionAnswer): string {
+  const run = connection.lastSyncRun?.status;
+  if (connection.status !== 'active') return connection.status;
+  return run === 'running' ? 'syncing' : run === 'failed' ? 'sync failed' : 'active';
+}
