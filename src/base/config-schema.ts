@@ -35,7 +35,7 @@ const configSchema = Type.Object(
       flag: '--port <number>',
     }),
     role: Type.Enum(['all', 'api', 'worker', 'scheduler'], {
-      description: 'What this process does. Everything but `all` needs databaseUrl.',
+      description: 'What this process does. Everything but `all` needs databaseUrl and redisUrl.',
       default: 'all',
       flag: '--role <role>',
     }),

@@ -112,7 +112,7 @@ export const errorTable = {
   data_dir_damaged: {
     status: 500,
     meaning: 'The data directory cannot be opened.',
-    remedy: 'Restore it from a backup, or move it aside and let memoryd mirror the sources again.',
+    remedy: 'Keep a copy of the folder before you change anything in it.',
   },
   port_in_use: {
     status: 500,

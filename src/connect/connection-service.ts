@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
@@ -45,6 +46,7 @@ export function createConnections(options: ConnectionServiceOptions): Connection
     const { spec } = await registry.load(input.provider);
     const { config, metadata } = splitFields(spec, input.metadata);
     const valid = await registry.validateConfig(input.provider, config);
+    await refuseTwin(input, valid);
     await probeAccess(options, input.provider, valid);
     const now = clock.now();
     const id = newId(now);
@@ -69,6 +71,17 @@ export function createConnections(options: ConnectionServiceOptions): Connection
     await options.changed();
     await options.wake(id);
     return (await toConnections([await required(id)]))[0]!;
+  }
+
+  /** Two mirrors of one source into one container would only contend for the same documents. */
+  async function refuseTwin({ provider, containerTag }: NewConnection, config: JsonObject): Promise<void> {
+    const others = await listConnections(database, [containerTag], provider);
+    const twin = others.find((other) => isDeepStrictEqual(other.config, config));
+    if (!twin) return;
+    throw new MemorydError('conflict', `This is connected to ${containerTag} already, as ${twin.id}.`, {
+      details: 'Sync that connection, or delete it first',
+      shouldRetry: false,
+    });
   }
 
   async function required(id: string): Promise<ConnectionRow> {
@@ -215,7 +228,7 @@ async function probeAccess(options: ConnectionServiceOptions, provider: string, 
   try {
     const failed = (await connector.check(context)).find((result) => result.status === 'failed');
     if (!failed) return;
-    throw new MemorydError('connector_invalid', `${failed.title}: ${failed.detail ?? 'failed'}`, {
+    throw new MemorydError('connector_invalid', failed.detail ?? `Not true of the source: ${failed.title}`, {
       ...(failed.remedy ? { details: failed.remedy } : {}),
     });
   } finally {

@@ -6,7 +6,7 @@ import {
   type HeldSweep,
   type PartitionRow,
 } from '../store/partitions.ts';
-import type { Json, Partition } from './contract.ts';
+import type { Json, Page, Partition } from './contract.ts';
 import { recordListed, sweep } from './ledger.ts';
 import { keyOf, type Run } from './run.ts';
 
@@ -26,12 +26,15 @@ export async function listPartition(
   const epoch = resuming ? row.epoch : await begin(run, partition, row);
   let cursor = (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined;
   let incomplete = resuming ? row.listingIncomplete : null;
+  let listed = list(run, partition, cursor);
   for (let done = false; !done;) {
+    const page = await listed;
     run.signal.throwIfAborted();
-    const page = await run.connector.list(run.context, partition, cursor);
     cursor = page.next ?? undefined;
     done = page.done === true || cursor === undefined;
     incomplete ??= page.incomplete ?? null;
+    // The next page is read while this one is recorded.
+    if (!done) listed = list(run, partition, cursor);
     const checkpoint = listingCheckpoint(key, { cursor: cursor ?? null, incomplete, now: run.clock.now() });
     await recordListed(run, key, page, { epoch, checkpoint });
     onPage();
@@ -39,6 +42,13 @@ export async function listPartition(
   run.counters.itemsTotal ??= run.counters.itemsSeen;
   await end(run, key, row, { epoch, incomplete });
   onPage();
+}
+
+/** One page. Its failure is seen when it is awaited, which may be after that of the page before. */
+function list(run: Run, partition: Partition, cursor: Json | undefined): Promise<Page<any>> {
+  const page = run.connector.list(run.context, partition, cursor);
+  page.catch(() => {});
+  return page;
 }
 
 async function begin(run: Run, partition: Partition, row: PartitionRow): Promise<number> {

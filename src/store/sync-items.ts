@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
+import { sql, type Sql } from './sql.ts';
 
 /** The part of the ledger that a statement is about. */
 export interface PartitionKey {
@@ -38,40 +38,82 @@ export interface PageCounts {
   unchanged: number;
 }
 
+export interface PageOptions {
+  epoch: number;
+  now: Date;
+  /** An update of the partition, stored with the rows of the page. It ends in a `where` condition. */
+  checkpoint: Sql;
+}
+
 /**
- * One page of a listing in one statement, together with its checkpoint: known items move to this
- * epoch (rows whose rev is unchanged change nothing else, so the update stays inside its heap page),
- * changed ones become pending, new ones are added. An item whose fingerprint another id already has
- * is held until the listing shows whether that id is gone (a rename) or still there (a copy).
+ * One page of a listing with its checkpoint. What is unchanged costs one statement that moves it to
+ * this epoch and touches nothing else of it; only the rest, if there is any, is sent whole.
  */
 export async function recordPage(
   database: Queryable,
   key: PartitionKey,
   items: readonly ItemWrite[],
-  options: { epoch: number; now: Date; checkpoint: Sql },
+  options: PageOptions,
 ): Promise<PageCounts> {
-  const { epoch, now } = options;
-  const same = rawSql(`i.want_rev = p.want_rev and i.state <> 'gone'`);
+  const rest = await markSeen(database, key, items, options);
+  const unchanged = items.length - rest.length;
+  if (rest.length === 0) return { added: 0, changed: 0, unchanged };
+  const added = await writeItems(database, key, rest, options);
+  return { added, changed: rest.length - added, unchanged };
+}
+
+/** Moves unchanged items to this epoch; answers the others. Stores the checkpoint when there are none. */
+async function markSeen(
+  database: Queryable,
+  key: PartitionKey,
+  items: readonly ItemWrite[],
+  { epoch, checkpoint }: PageOptions,
+): Promise<ItemWrite[]> {
+  const page = rowSet(
+    'p',
+    { ext_id: 'text', want_rev: 'text' },
+    items.map(({ ext_id, want_rev }) => ({ ext_id, want_rev })),
+  );
+  const ids = items.map((item) => item.ext_id);
+  const rows = await database.query<{ ext_id: string }>(sql`
+    with page as materialized (select ${page.select} from ${page.from}),
+    seen as (
+      update sync_items i set seen_epoch = ${epoch}
+      from page p
+      where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
+        and i.want_rev = p.want_rev and i.state <> 'gone'
+      returning i.ext_id
+    ),
+    rest as materialized (select p.ext_id from page p where not exists (select 1 from seen where seen.ext_id = p.ext_id)),
+    checkpoint as (${checkpoint} and not exists (select 1 from rest) returning 1)
+    select ext_id from rest`);
+  const rest = new Set(rows.map((row) => row.ext_id));
+  return items.filter((item) => rest.has(item.ext_id));
+}
+
+/**
+ * Writes changed items as pending and adds new ones, with the checkpoint; answers how many are new.
+ * A new item whose fingerprint another id already has is held until the listing shows whether that
+ * id is gone (a rename) or still there (a copy).
+ */
+async function writeItems(
+  database: Queryable,
+  key: PartitionKey,
+  items: readonly ItemWrite[],
+  { epoch, now, checkpoint }: PageOptions,
+): Promise<number> {
   const page = rowSet('p', itemColumns, items);
   const ids = items.map((item) => item.ext_id);
-  const [counts] = await database.query<PageCounts>(sql`
+  const [counts] = await database.query<{ added: number }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
     known as (
       update sync_items i set
-        seen_epoch = ${epoch},
-        want_rev = p.want_rev,
-        custom_id = p.custom_id,
-        fingerprint = p.fingerprint,
-        parent = p.parent,
-        ref = case when i.want_rev = p.want_rev then i.ref else p.ref end,
-        state = case when ${same} then i.state when p.kind = 'container' then 'done' else 'pending' end,
-        next_try = case when ${same} then i.next_try else ${now}::timestamptz end,
-        attempts = case when ${same} then i.attempts else 0 end,
-        lease_token = case when ${same} then i.lease_token end,
-        updated_at = case when ${same} then i.updated_at else ${now}::timestamptz end
+        seen_epoch = ${epoch}, want_rev = p.want_rev, custom_id = p.custom_id, fingerprint = p.fingerprint,
+        parent = p.parent, ref = p.ref, state = case when p.kind = 'container' then 'done' else 'pending' end,
+        next_try = ${now}::timestamptz, attempts = 0, lease_token = null, updated_at = ${now}::timestamptz
       from page p
       where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
-      returning i.ext_id, i.updated_at = ${now}::timestamptz and i.state = 'pending' as changed
+      returning i.ext_id
     ),
     added as (
       insert into sync_items (connection_id, partition_id, ext_id, custom_id, kind, want_rev, fingerprint, parent, ref,
@@ -89,12 +131,9 @@ export async function recordPage(
       on conflict do nothing
       returning 1
     ),
-    checkpoint as (${options.checkpoint} returning 1)
-    select (select count(*) from added) as added,
-      (select count(*) from known where changed) as changed,
-      (select count(*) from known where not changed) as unchanged,
-      (select count(*) from checkpoint) as checkpoints`);
-  return counts ?? { added: 0, changed: 0, unchanged: 0 };
+    checkpoint as (${checkpoint} returning 1)
+    select (select count(*) from added) as added, (select count(*) from checkpoint) as checkpoints`);
+  return counts?.added ?? 0;
 }
 
 /** Which ledger rows count as disappeared: those not seen in a listing, or those the source named. */

@@ -193,7 +193,7 @@ describe('a damaged directory', () => {
     const file = join(dataDir, 'file');
     await writeFile(file, '');
     const opening = openPglite({ dataDir: join(file, 'below'), log: silentLogger });
-    await expect(opening).rejects.toMatchObject({ code: 'data_dir_damaged', message: expect.stringContaining(file) });
+    await expect(opening).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringContaining(file) });
   });
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { MemorydError } from '../../base/errors.ts';
 
 /** What the folder of the embedded cluster is, before the engine touches it. */
@@ -78,5 +78,27 @@ export function damaged(path: string, reason: string, cause?: unknown): MemorydE
 
 /** Makes the data directory, for its owner only. */
 export async function makeDataDir(dataDir: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    await makeFolder(resolve(dataDir));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new MemorydError(
+      'config_invalid',
+      `The data directory ${dataDir} cannot be made (${code}). Choose another with --data-dir.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Not `recursive`: with it, Node tries for ever where nothing can be made, as below /proc. */
+async function makeFolder(path: string): Promise<void> {
+  const exists = await stat(path).catch(() => null);
+  if (exists?.isDirectory()) return;
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const made = await stat(path).catch(() => null);
+    if (!made?.isDirectory()) throw error;
+  }
 }
