@@ -10,6 +10,7 @@ import {
   recordPage,
   type Disappeared,
   type ItemWrite,
+  type ListedPage,
   type PageCounts,
   type PartitionKey,
 } from '../store/sync-items.ts';
@@ -17,22 +18,26 @@ import type { Page, Ref } from './contract.ts';
 import { customIdOf } from './custom-id.ts';
 import type { Run } from './run.ts';
 
-/** A ref as the ledger keeps it. Later refs of one id win, as they do at the source. */
-function itemWrites(provider: string, refs: readonly Ref[]): ItemWrite[] {
-  const byId = new Map<string, ItemWrite>();
-  for (const ref of refs) {
-    const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
-    byId.set(id, {
-      ext_id: id,
-      custom_id: customIdOf(provider, id),
-      kind: kind ?? 'document',
-      want_rev: rev,
-      fingerprint: fingerprint ?? null,
-      parent: parent ?? null,
-      ref: rest,
-    });
-  }
-  return [...byId.values()];
+/** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */
+function listedPage(provider: string, refs: readonly Ref[]): ListedPage {
+  const byId = new Map(refs.map((ref) => [ref.id, ref]));
+  return {
+    items: Array.from(byId.values(), ({ id, rev }) => ({ ext_id: id, want_rev: rev })),
+    write: (ids) => Array.from(ids, (id) => itemWrite(provider, byId.get(id)!)),
+  };
+}
+
+function itemWrite(provider: string, ref: Ref): ItemWrite {
+  const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
+  return {
+    ext_id: id,
+    custom_id: customIdOf(provider, id),
+    kind: kind ?? 'document',
+    want_rev: rev,
+    fingerprint: fingerprint ?? null,
+    parent: parent ?? null,
+    ref: rest,
+  };
 }
 
 /** One page of a listing with its checkpoint, in one statement. */
@@ -42,9 +47,9 @@ export async function recordListed(
   page: Page,
   options: { epoch: number; checkpoint: Sql },
 ): Promise<PageCounts> {
-  const items = itemWrites(run.connection.provider, page.refs);
-  const counts = await recordPage(run.database, key, items, { ...options, now: run.clock.now() });
-  run.counters.itemsSeen += items.length;
+  const listed = listedPage(run.connection.provider, page.refs);
+  const counts = await recordPage(run.database, key, listed, { ...options, now: run.clock.now() });
+  run.counters.itemsSeen += listed.items.length;
   run.counters.itemsSkipped += counts.unchanged;
   if (page.total !== undefined) run.counters.itemsTotal = page.total;
   return counts;
@@ -58,14 +63,14 @@ export async function recordChanges(
   options: { epoch: number; checkpoint: Sql },
 ): Promise<void> {
   const now = run.clock.now();
-  const items = itemWrites(run.connection.provider, page.refs);
-  const present = new Set(items.map((item) => item.ext_id));
+  const listed = listedPage(run.connection.provider, page.refs);
+  const present = new Set(listed.items.map((item) => item.ext_id));
   const gone = [...new Set(page.gone ?? [])].filter((id) => !present.has(id));
   await run.database.transaction(async (tx) => {
-    await recordPage(tx, key, items, { ...options, now });
+    await recordPage(tx, key, listed, { ...options, now });
     if (gone.length > 0) await markGone(tx, key, gone, now);
   });
-  run.counters.itemsSeen += items.length;
+  run.counters.itemsSeen += listed.items.length;
 }
 
 /** After the last page of changes: renames keep their documents, what is still gone is removed. */

@@ -38,6 +38,13 @@ export interface PageCounts {
   unchanged: number;
 }
 
+/** What a listing showed: enough to see what changed, and the whole of what did. */
+export interface ListedPage {
+  /** One per id. */
+  items: readonly { ext_id: string; want_rev: string }[];
+  write(ids: ReadonlySet<string>): ItemWrite[];
+}
+
 export interface PageOptions {
   epoch: number;
   now: Date;
@@ -52,28 +59,24 @@ export interface PageOptions {
 export async function recordPage(
   database: Queryable,
   key: PartitionKey,
-  items: readonly ItemWrite[],
+  page: ListedPage,
   options: PageOptions,
 ): Promise<PageCounts> {
-  const rest = await markSeen(database, key, items, options);
-  const unchanged = items.length - rest.length;
-  if (rest.length === 0) return { added: 0, changed: 0, unchanged };
-  const added = await writeItems(database, key, rest, options);
-  return { added, changed: rest.length - added, unchanged };
+  const rest = await markSeen(database, key, page.items, options);
+  const unchanged = page.items.length - rest.size;
+  if (rest.size === 0) return { added: 0, changed: 0, unchanged };
+  const added = await writeItems(database, key, page.write(rest), options);
+  return { added, changed: rest.size - added, unchanged };
 }
 
-/** Moves unchanged items to this epoch; answers the others. Stores the checkpoint when there are none. */
+/** Moves unchanged items to this epoch; answers the ids of the others. Stores the checkpoint when there are none. */
 async function markSeen(
   database: Queryable,
   key: PartitionKey,
-  items: readonly ItemWrite[],
+  items: ListedPage['items'],
   { epoch, checkpoint }: PageOptions,
-): Promise<ItemWrite[]> {
-  const page = rowSet(
-    'p',
-    { ext_id: 'text', want_rev: 'text' },
-    items.map(({ ext_id, want_rev }) => ({ ext_id, want_rev })),
-  );
+): Promise<Set<string>> {
+  const page = rowSet('p', { ext_id: 'text', want_rev: 'text' }, items);
   const ids = items.map((item) => item.ext_id);
   const rows = await database.query<{ ext_id: string }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
@@ -87,8 +90,7 @@ async function markSeen(
     rest as materialized (select p.ext_id from page p where not exists (select 1 from seen where seen.ext_id = p.ext_id)),
     checkpoint as (${checkpoint} and not exists (select 1 from rest) returning 1)
     select ext_id from rest`);
-  const rest = new Set(rows.map((row) => row.ext_id));
-  return items.filter((item) => rest.has(item.ext_id));
+  return new Set(rows.map((row) => row.ext_id));
 }
 
 /**
