@@ -46,7 +46,8 @@ export function createConnections(options: ConnectionServiceOptions): Connection
     const { spec } = await registry.load(input.provider);
     const { config, metadata } = splitFields(spec, input.metadata);
     const valid = await registry.validateConfig(input.provider, config);
-    await refuseTwin(input, valid);
+    // With an account, the same configuration may well be another source.
+    if (spec.auth.length === 0 && Object.keys(valid).length > 0) await refuseTwin(input, valid);
     await probeAccess(options, input.provider, valid);
     const now = clock.now();
     const id = newId(now);

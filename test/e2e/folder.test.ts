@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../support/daemon.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { found, storedFiles, storedTexts } from '../support/memory-of.ts';
+import { call, found, storedFiles, storedTexts } from '../support/memory-of.ts';
 
 /** The same daemon on the embedded store, on PostgreSQL with Redis, and on PostgreSQL alone. */
 import { stores } from '../support/stores.ts';
@@ -40,6 +40,11 @@ describe.each(stores)('a mirrored folder on $name', (store) => {
     await expect.poll(async () => (await texts()).size, within).toBe(3);
     await expect.poll(() => finds('how often do we change the key for signatures?', 'keys.md'), within).toBe(true);
     await expect.poll(() => finds('relocation of the depot', 'deep/er/plan.md'), within).toBe(true);
+  });
+
+  it('is not connected to the same container twice', async () => {
+    const twin = call(daemon, 'POST', '/v3/connections/folder', { metadata: { path: folder } });
+    await expect(twin).rejects.toThrow(/answered 409: .*connected to sm_project_default already/);
   });
 
   it('shows an edited file within seconds', async () => {

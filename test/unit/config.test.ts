@@ -301,10 +301,7 @@ describe('problems', () => {
 
   test.each([
     [{ role: 'worker' }, 'role (memoryd.config.json line 2): "worker" needs databaseUrl'],
-    [
-      { role: 'api', databaseUrl: 'postgresql://db/memory' },
-      'role (memoryd.config.json line 2): "api" needs redisUrl',
-    ],
+    [{ role: 'api', databaseUrl: 'postgresql://db/memory' }, 'role (memoryd.config.json line 2): "api" needs redisUrl'],
     [{ embedder: { kind: 'onnx' } }, 'embedder.kind (memoryd.config.json line 3): "onnx" needs embedder.folder'],
     [
       { embedder: { kind: 'http', model: 'm' } },
