@@ -1,4 +1,5 @@
 import type { Scope } from '../base/scope.ts';
+import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { ConnectorSpec, JsonObject } from './contract.ts';
 
 export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_configuration' | 'deleting';
@@ -27,29 +28,10 @@ export interface Connection {
   updatedAt: Date;
 }
 
-export interface SyncRun {
-  id: string;
-  connectionId: string;
+export interface SyncRun extends Omit<SyncRunRow, 'status' | 'mode' | 'triggerType'> {
   status: 'running' | 'completed' | 'failed';
   mode: SyncMode;
   triggerType: SyncTrigger;
-  /** Items listed so far. */
-  itemsSeen: number;
-  /** Items handled: added, updated, deleted, skipped, failed. */
-  itemsProcessed: number;
-  itemsAdded: number;
-  itemsUpdated: number;
-  itemsDeleted: number;
-  itemsSkipped: number;
-  itemsFailed: number;
-  /** Known once the listing is complete, or when the source tells. */
-  itemsTotal: number | null;
-  error: string | null;
-  errorCode: string | null;
-  /** At most 50. */
-  failures: { customId: string; documentId: string | null; title: string | null; error: string }[];
-  startedAt: Date;
-  completedAt: Date | null;
 }
 
 export interface NewConnection {

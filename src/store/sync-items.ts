@@ -258,13 +258,12 @@ export interface ClaimedItem {
 export async function claimItems(
   database: Queryable,
   key: PartitionKey,
-  options: { limit: number; leaseToken: string; now: Date; leaseUntil: Date; ids?: readonly string[] },
+  options: { limit: number; leaseToken: string; now: Date; leaseUntil: Date },
 ): Promise<ClaimedItem[]> {
-  const only = options.ids ? sql`and i.ext_id = any(${options.ids}::text[])` : sql``;
   return database.query<ClaimedItem>(sql`
     with due as (
       select i.connection_id, i.partition_id, i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${options.now} ${only}
+      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${options.now}
       order by i.next_try
       limit ${options.limit}
       for update skip locked

@@ -7,16 +7,20 @@ export interface SyncRunRow {
   status: string;
   mode: string;
   triggerType: string;
+  /** Items listed so far. */
   itemsSeen: number;
+  /** Items handled: added, updated, deleted, skipped, failed. */
   itemsProcessed: number;
   itemsAdded: number;
   itemsUpdated: number;
   itemsDeleted: number;
   itemsSkipped: number;
   itemsFailed: number;
+  /** Known once the listing is complete, or when the source tells. */
   itemsTotal: number | null;
   error: string | null;
   errorCode: string | null;
+  /** At most 50. */
   failures: { customId: string; documentId: string | null; title: string | null; error: string }[];
   startedAt: Date;
   completedAt: Date | null;
