@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+
+const style =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}h1{font-size:1.4rem}';
+
+const styleHash = createHash('sha256').update(style).digest('base64');
+
+/** Headers of the page: it loads nothing, is shown in no frame, and tells nobody the address with the code in it. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** What somebody sees at the end of an authorization. */
+export function authorizationPage({ title, text }: { title: string; text: string }): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width">',
+    `<title>${escaped(title)}</title>`,
+    `<style>${style}</style>`,
+    `<h1>${escaped(title)}</h1>`,
+    `<p>${escaped(text)}</p>`,
+    '</html>',
+    '',
+  ].join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
