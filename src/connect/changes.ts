@@ -1,7 +1,10 @@
 import { noCheckpoint, positionCheckpoint, type PartitionRow } from '../store/partitions.ts';
 import type { Json, Partition } from './contract.ts';
+import { keepContents } from './kept-contents.ts';
 import { recordChanges, settleChanges } from './ledger.ts';
-import { keyOf, type Run } from './run.ts';
+import { checkPage, createPageGuard } from './page.ts';
+import { remark } from './remarks.ts';
+import { inTurn, keyOf, type Run } from './run.ts';
 
 /** Reads changes from the stored position to now, storing the position with the items of each page. */
 export async function followChanges(
@@ -11,17 +14,25 @@ export async function followChanges(
   onPage: () => void,
 ): Promise<void> {
   const key = keyOf(run, partition);
+  const guard = createPageGuard('changes');
   let position = row.position as Json;
-  for (let done = false; !done;) {
-    run.signal.throwIfAborted();
-    const page = await run.connector.changes!(run.context, partition, position);
+  let done = false;
+  const step = async () => {
+    const answer = await run.verbs.call('changes', () => run.connector.changes!(run.context, partition, position));
+    const page = checkPage(answer, 'changes');
+    guard.pass(position, page);
+    remark(run, partition.id, page.remarks);
     position = page.next ?? position;
-    done = page.done === true || page.next === undefined;
+    done = page.done || page.next === undefined;
+    await keepContents(run, key, page.refs);
     const checkpoint = positionCheckpoint(key, { position, now: run.clock.now() });
     await recordChanges(run, key, page, { epoch: row.epoch, checkpoint });
+  };
+  while (!done) {
+    await inTurn(run, step);
     onPage();
   }
-  await settleChanges(run, key);
+  await inTurn(run, () => settleChanges(run, key));
   onPage();
 }
 
@@ -37,15 +48,21 @@ export async function lookUpHints(
   row: PartitionRow,
   ids: readonly string[],
 ): Promise<boolean> {
-  if (!run.connector.lookup) return false;
+  const { connector } = run;
+  if (!connector.lookup) return false;
   const key = keyOf(run, partition);
   let complete = true;
   for (let start = 0; start < ids.length; start += lookupSize) {
-    run.signal.throwIfAborted();
-    const page = await run.connector.lookup(run.context, partition, ids.slice(start, start + lookupSize));
-    complete &&= page.incomplete === undefined;
-    await recordChanges(run, key, page, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
+    await inTurn(run, async () => {
+      const asked = ids.slice(start, start + lookupSize);
+      const answer = await run.verbs.call('lookup', () => connector.lookup!(run.context, partition, asked));
+      const page = checkPage(answer, 'lookup');
+      remark(run, partition.id, page.remarks);
+      complete &&= page.incomplete === undefined;
+      await keepContents(run, key, page.refs);
+      await recordChanges(run, key, page, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
+    });
   }
-  await settleChanges(run, key);
+  await inTurn(run, () => settleChanges(run, key));
   return complete;
 }

@@ -1,94 +1,186 @@
-import { countDisappeared, matchRenames, type PartitionKey } from '../store/sync-items.ts';
+import { matchRenames, type PartitionKey } from '../store/sync-items.ts';
 import {
+  countListed,
   finishListing,
   listingCheckpoint,
+  noCheckpoint,
+  restartListing,
   startListing,
   type HeldSweep,
   type PartitionRow,
 } from '../store/partitions.ts';
-import type { Json, Page, Partition } from './contract.ts';
+import { brake } from './brake.ts';
+import { checkCursor, checkPage, createPageGuard, type CheckedPage, type PageGuard } from './page.ts';
+import { ConnectorError, type Json, type Partition } from './contract.ts';
+import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { recordListed, sweep } from './ledger.ts';
-import { keyOf, type Run } from './run.ts';
+import { remark } from './remarks.ts';
+import { inTurn, keyOf, type Run } from './run.ts';
+import { settleScope } from './scope.ts';
+
+/** A source that forgets where its listing was, again and again, is listed from the start this often. */
+const maxRestarts = 3;
+
+interface Listing {
+  key: PartitionKey;
+  partition: Partition;
+  epoch: number;
+  cursor: Json | undefined;
+  incomplete: string | null;
+  guard: PageGuard;
+  /** Items of this run, to tell how many there are in all. */
+  seen: number;
+  /** Pages recorded in this run. */
+  pages: number;
+  restarts: number;
+}
 
 /**
  * Lists a partition from where it stopped to its end, then sweeps what the listing no longer shows.
  * The position is taken before the first page, so that changes during the listing are replayed
- * after it. `onPage` is called after each page, when its items can be fetched.
+ * after it. `onPage` is called after each page, when its items can be fetched, and told whether any is new or changed.
  */
 export async function listPartition(
   run: Run,
   partition: Partition,
   row: PartitionRow,
-  onPage: () => void,
+  onPage: (isNew?: boolean) => void,
 ): Promise<void> {
-  const key = keyOf(run, partition);
   const resuming = row.listingStartedAt !== null;
-  const epoch = resuming ? row.epoch : await begin(run, partition, row);
-  let cursor = (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined;
-  let incomplete = resuming ? row.listingIncomplete : null;
-  let listed = list(run, partition, cursor);
-  for (let done = false; !done;) {
-    const page = await listed;
-    run.signal.throwIfAborted();
-    cursor = page.next ?? undefined;
-    done = page.done === true || cursor === undefined;
-    incomplete ??= page.incomplete ?? null;
-    // The next page is read while this one is recorded.
-    if (!done) listed = list(run, partition, cursor);
-    const checkpoint = listingCheckpoint(key, { cursor: cursor ?? null, incomplete, now: run.clock.now() });
-    await recordListed(run, key, page, { epoch, checkpoint });
-    onPage();
-  }
-  run.counters.itemsTotal ??= run.counters.itemsSeen;
-  await end(run, key, row, { epoch, incomplete });
+  const listing: Listing = {
+    key: keyOf(run, partition),
+    partition,
+    epoch: resuming ? row.epoch : await inTurn(run, () => begin(run, partition, row)),
+    cursor: (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined,
+    incomplete: resuming ? row.listingIncomplete : null,
+    guard: createPageGuard('list'),
+    seen: 0,
+    pages: 0,
+    restarts: 0,
+  };
+  // A run that was stopped at the very end has nothing more to read.
+  if (!resuming || !row.listingShown) await readPages(run, listing, onPage);
+  if (!resuming) run.report.total(partition.id, listing.seen);
+  await inTurn(run, () => end(run, row, listing, resuming));
   onPage();
 }
 
+async function readPages(run: Run, listing: Listing, onPage: (isNew?: boolean) => void): Promise<void> {
+  let page = list(run, listing, listing.cursor);
+  for (let done = false; !done;) {
+    // The first page of a first sync brings the items that are read before all others.
+    const lane = listing.pages === 0 && run.lane === 'bulk' ? 'first' : run.lane;
+    let isNew = false;
+    const step = async () => {
+      const current = await page;
+      run.signal.throwIfAborted();
+      listing.guard.pass(listing.cursor, current);
+      done = current.done || current.next === undefined;
+      listing.cursor = done ? undefined : current.next;
+      // The next page is read while this one is recorded.
+      if (!done) page = list(run, listing, listing.cursor);
+      isNew = await record(run, listing, current, done);
+    };
+    try {
+      await inTurn(run, step, lane);
+      onPage(isNew);
+    } catch (error) {
+      await restart(run, listing, error);
+      page = list(run, listing, undefined);
+    }
+  }
+}
+
 /** One page. Its failure is seen when it is awaited, which may be after that of the page before. */
-function list(run: Run, partition: Partition, cursor: Json | undefined): Promise<Page<any>> {
-  const page = run.connector.list(run.context, partition, cursor);
+function list(run: Run, { partition }: Listing, cursor: Json | undefined): Promise<CheckedPage> {
+  const page = run.verbs
+    .call('list', () => run.connector.list(run.context, partition, cursor))
+    .then((answer) => checkPage(answer, 'list'));
   page.catch(() => {});
   return page;
 }
 
-async function begin(run: Run, partition: Partition, row: PartitionRow): Promise<number> {
-  const head = run.connector.head ? await run.connector.head(run.context, partition) : null;
-  const now = run.clock.now();
-  return startListing(run.database, keyOf(run, partition), { head, relist: row.state !== 'new', now });
+/** A listing whose cursor the source has forgotten begins again in the same epoch: nothing is lost by that. */
+async function restart(run: Run, listing: Listing, error: unknown): Promise<void> {
+  const isForgotten = ConnectorError.is(error) && error.kind === 'cursor_expired' && listing.cursor !== undefined;
+  if (!isForgotten || listing.restarts >= maxRestarts) throw error;
+  run.log.info({ connectionId: run.connection.id }, 'cursor of the listing expired, listing from the start');
+  listing.restarts += 1;
+  listing.seen = 0;
+  listing.cursor = undefined;
+  listing.guard = createPageGuard('list');
+  await restartListing(run.database, listing.key, run.clock.now());
 }
 
-async function end(
-  run: Run,
-  key: PartitionKey,
-  row: PartitionRow,
-  listing: { epoch: number; incomplete: string | null },
-): Promise<void> {
-  const { epoch, incomplete } = listing;
+/** Answers whether anything is new or changed. */
+async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boolean): Promise<boolean> {
+  const { key, epoch } = listing;
+  remark(run, key.partitionId, page.remarks);
+  if (page.incomplete !== undefined) {
+    listing.incomplete ??= page.incomplete;
+    run.report.warn(
+      key.partitionId,
+      'incomplete_listing',
+      `Nothing is removed, because the listing is not complete: ${page.incomplete}`,
+    );
+  }
+  const now = run.clock.now();
+  const place = { cursor: listing.cursor ?? null, incomplete: listing.incomplete, shown: isLast, now };
+  const checkpoint = listingCheckpoint(key, place);
+  await keepContents(run, key, page.refs);
+  const rows = run.settings.pageRows;
+  const last = Math.max(0, Math.ceil(page.refs.length / rows) - 1);
+  let news = 0;
+  for (let slice = 0; slice <= last; slice++) {
+    const refs = page.refs.length <= rows ? page.refs : page.refs.slice(slice * rows, (slice + 1) * rows);
+    const counts = await recordListed(
+      run,
+      key,
+      { ...page, refs },
+      { epoch, checkpoint: slice === last ? checkpoint : noCheckpoint(key, now) },
+    );
+    news += counts.added + counts.changed;
+  }
+  listing.seen += page.refs.length;
+  listing.pages += 1;
+  if (page.total !== undefined) run.report.total(key.partitionId, page.total);
+  return news > 0;
+}
+
+async function begin(run: Run, partition: Partition, row: PartitionRow): Promise<number> {
+  const { connector, context } = run;
+  const position = connector.head ? await run.verbs.call('head', () => connector.head!(context, partition)) : null;
+  const head = checkCursor(position, 'head') ?? null;
+  const now = run.clock.now();
+  return startListing(run.database, keyOf(run, partition), { head, relist: row.lastListedAt !== null, now });
+}
+
+async function end(run: Run, row: PartitionRow, listing: Listing, resumed: boolean): Promise<void> {
+  const { key, epoch, incomplete } = listing;
+  const listed = await countListed(run.database, key, { epoch, runId: run.id });
+  if (!resumed && listing.restarts === 0) findRepeated(run, listing, listed);
   const missing = { notSeenIn: incomplete === null ? epoch : 0 };
   await run.database.transaction((tx) => matchRenames(tx, key, missing, run.clock.now()));
   let held: HeldSweep | null = row.heldSweep;
-  if (incomplete === null) {
+  if (incomplete === null && listed.missing === 0) held = null;
+  else if (incomplete === null) {
     held = await brake(run, key, row.heldSweep, epoch);
     if (held === null) await sweep(run, key, { notSeenIn: epoch });
-  } else {
-    run.log.info({ connectionId: key.connectionId, reason: incomplete }, 'listing is not complete, nothing is removed');
+    else if (!held.rejected) run.report.warn(key.partitionId, 'sweep_held', heldMessage(held));
   }
-  await finishListing(run.database, key, { heldSweep: held, now: run.clock.now() });
+  await settleScope(run, key);
+  await dropStrayContents(run, key);
+  await finishListing(run.database, key, { heldSweep: held, runId: run.id, now: run.clock.now() });
 }
 
-/**
- * Holds a sweep that would remove everything, or more than `brakeItems` and `brakeShare` of the
- * partition, until somebody confirms it or a second listing, some time later, misses the same items.
- */
-async function brake(run: Run, key: PartitionKey, held: HeldSweep | null, epoch: number): Promise<HeldSweep | null> {
-  const { gone, total, digest } = await countDisappeared(run.database, key, epoch);
-  if (gone === 0 || held?.confirmed) return null;
-  const { brakeItems, brakeShare, brakeReleaseMs } = run.settings;
-  if (gone < total && gone <= Math.max(brakeItems, total * brakeShare)) return null;
-  const now = run.clock.now();
-  const same = held !== null && held.digest === digest;
-  if (same && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs) return null;
-  if (same) return held;
-  run.log.warn({ connectionId: key.connectionId, gone, total }, 'sweep held: too much would be removed');
-  return { count: gone, of: total, digest, heldAt: now.toISOString() };
+/** Items that came again on a later page left no row of their own. */
+function findRepeated(run: Run, { key, seen }: Listing, { rows, removed }: { rows: number; removed: number }): void {
+  const repeated = seen - rows - removed;
+  if (repeated <= 0) return;
+  const message = `The listing showed ${seen} items, and ${repeated} of them more than once. Each is mirrored once; which rev is right is left to chance. This is to be mended in the connector.`;
+  run.report.warn(key.partitionId, 'repeated_items', message);
+}
+
+function heldMessage({ count, of }: HeldSweep): string {
+  return `${count} of ${of} items are no longer there. They are kept until that is confirmed, or a later sync misses them again.`;
 }

@@ -1,11 +1,17 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ConnectionRow } from '../store/connections.ts';
+import type { Extractor } from '../engine/extract/extractor.ts';
 import type { HandOver } from '../engine/hand-over.ts';
 import type { Database } from '../store/database.ts';
-import type { RunCounters, SyncRunRow } from '../store/sync-runs.ts';
+import type { RunCounters } from '../store/sync-runs.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
-import type { Connector, Context, Partition } from './contract.ts';
+import type { Connector, Context } from './contract.ts';
+import { standardSchedule } from './schedule-text.ts';
+import type { Lane, Lanes } from './lanes.ts';
+import type { RunReport } from './run-report.ts';
+import type { RunScope } from './scope.ts';
+import type { Verbs } from './verbs.ts';
 
 /** What every step of one sync run works with. */
 export interface Run {
@@ -17,42 +23,85 @@ export interface Run {
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
+  /** What was counted and is not written yet; the same object for the whole run. */
   counters: RunCounters;
-  failures: SyncRunRow['failures'];
+  report: RunReport;
   settings: RunSettings;
+  /** The lane of the partition's units, except for the first slice of a first sync. */
+  lane: Lane;
+  lanes: Lanes;
+  /** Other workers that fetch for the same run. */
+  company: Company;
+  verbs: Verbs;
+  /** What of the source is mirrored. */
+  scope: RunScope;
+  /** Reads files and pages that are parts of a document. */
+  extractor: Extractor;
   /** Wakes the workers that process documents. */
   wake(count: number): Promise<void>;
   /** Takes new documents straight on, where this process also processes documents. */
   handOver: HandOver | null;
 }
 
+export interface Company {
+  /** Others were asked to join in, so some items may be in their hands. */
+  readonly invited: boolean;
+  invite(): Promise<void>;
+}
+
 export interface RunSettings {
-  /** Items fetched at once. */
+  /** Partitions that are synced at once. */
+  partitionConcurrency: number;
+  /** Items fetched at once in one batch. */
   fetchConcurrency: number;
-  /** Items claimed at once. */
+  /** Items claimed at once, at most. */
   claimSize: number;
+  /** A batch that takes longer is followed by a smaller one, so that others do not wait long for their turn. */
+  batchTargetMs: number;
+  /** The newest items of a first sync that come before all others. */
+  firstSlice: number;
   /** Bytes held in memory at once, as far as the source told the sizes. */
   groupBytes: number;
+  /** Items of one page that are written in one statement. */
+  pageRows: number;
   itemLeaseMs: number;
   connectionLeaseMs: number;
+  /** A call of the connector that takes longer has failed. */
+  verbTimeoutMs: number;
+  /** Items that wait before other workers are asked to join in. */
+  joinBacklog: number;
   /** A sweep of more items than this, and than this share, waits for a confirmation… */
   brakeItems: number;
   brakeShare: number;
   /** …or for a second identical listing at least this much later. */
   brakeReleaseMs: number;
+  /** What connections follow that have no schedule of their own. */
+  standardSchedule: string;
 }
 
 export const defaultRunSettings: RunSettings = {
+  partitionConcurrency: 4,
   fetchConcurrency: 16,
   claimSize: 128,
+  batchTargetMs: 2_000,
+  firstSlice: 200,
   groupBytes: 32 * 1024 * 1024,
+  pageRows: 2_000,
   itemLeaseMs: 60_000,
   connectionLeaseMs: 30_000,
+  verbTimeoutMs: 10 * 60_000,
+  joinBacklog: 1_000,
   brakeItems: 20,
   brakeShare: 0.25,
   brakeReleaseMs: 10 * 60_000,
+  standardSchedule,
 };
 
-export function keyOf(run: Run, partition: Partition): PartitionKey {
+export function keyOf(run: Run, partition: { id: string }): PartitionKey {
   return { connectionId: run.connection.id, partitionId: partition.id };
+}
+
+/** One unit of the run's work, when it is its turn. */
+export function inTurn<T>(run: Run, work: () => Promise<T>, lane: Lane = run.lane): Promise<T> {
+  return run.lanes.use({ lane, connectionId: run.connection.id }, work, run.signal);
 }

@@ -1,6 +1,11 @@
-import type { Supply } from './fetching.ts';
+/** Tells the fetching side of a run that there may be more to claim, and that nothing will be added any more. */
+export interface Supply {
+  /** Resolves when pages were added since the last call, or the supply ended. */
+  changed(): Promise<void>;
+  ended(): boolean;
+}
 
-/** Joins the listing side and the fetching side of a run: one tells, the other waits. */
+/** Joins the listing side and the fetching side: one tells, the other waits. */
 export function createSupply(): Supply & { added: () => void; end: () => void } {
   let fresh = false;
   let over = false;
@@ -25,3 +30,6 @@ export function createSupply(): Supply & { added: () => void; end: () => void } 
     },
   };
 }
+
+/** What is there and will not grow. */
+export const endedSupply: Supply = { changed: async () => {}, ended: () => true };

@@ -1,0 +1,35 @@
+import {
+  dropStrayDocuments,
+  knownRevisions,
+  writeItemDocuments,
+  type ItemDocumentWrite,
+} from '../store/sync-item-documents.ts';
+import type { PartitionKey } from '../store/sync-items.ts';
+import { writeInline } from './fetched.ts';
+import type { ListedRef } from './ref.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Stores the content that a page brings along for items that are new or changed, before the page
+ * itself: whatever happens then, an item that is in the ledger without being read has its content.
+ * Marks their refs as `inline`; content that is too large is left to `fetch`.
+ */
+export async function keepContents(run: Run, key: PartitionKey, refs: readonly ListedRef[]): Promise<void> {
+  const carrying = refs.filter((ref) => ref.document !== undefined && ref.kind !== 'container');
+  if (carrying.length === 0) return;
+  const ids = carrying.map((ref) => ref.id);
+  const known = await knownRevisions(run.database, key, ids);
+  const writes = new Map<string, ItemDocumentWrite>();
+  for (const ref of carrying) {
+    const document = known.get(ref.id) === ref.rev ? null : writeInline(ref.document!);
+    if (document === null) continue;
+    ref.inline = true;
+    writes.set(ref.id, { ext_id: ref.id, rev: ref.rev, document });
+  }
+  if (writes.size > 0) await writeItemDocuments(run.database, key, [...writes.values()]);
+}
+
+/** Removes content that no item waits for, e.g. of a page that was never recorded. */
+export async function dropStrayContents(run: Run, key: PartitionKey): Promise<void> {
+  await dropStrayDocuments(run.database, key);
+}

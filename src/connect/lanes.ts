@@ -1,0 +1,150 @@
+import type { Clock } from '../base/clock.ts';
+
+/**
+ * What kind of work waits, the most urgent first: a person asked for it, the source said that
+ * something changed, the schedule came round, the newest items of a first sync (so that search is of
+ * use within seconds), and the rest of it.
+ */
+export const laneNames = ['manual', 'hook', 'delta', 'first', 'bulk'] as const;
+export type Lane = (typeof laneNames)[number];
+
+/**
+ * Share of the units that a lane gets at least while it waits, however busy those above it are. What
+ * the shares leave goes to the most urgent lane that waits.
+ */
+export const floorShares: Record<Lane, number> = { manual: 0, hook: 0.2, delta: 0.15, first: 0.15, bulk: 0.1 };
+
+export interface Place {
+  lane: Lane;
+  connectionId: string;
+}
+
+/** Decides which unit of work (one page, one batch of items) is next in this process. */
+export interface Lanes {
+  /**
+   * Runs a unit when it is its turn. Urgent lanes come first, within their floor shares the others;
+   * within a lane the connection that has used the least time. Rejects with the signal's reason when
+   * it aborts while the unit waits. A unit must not wait for another unit.
+   */
+  use<T>(place: Place, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+interface Waiter {
+  begin(): void;
+}
+
+/** The waiting units of a lane. */
+interface Queue {
+  /** By connection, in order of arrival. */
+  waiting: Map<string, Waiter[]>;
+  /** Time that each connection has used, in milliseconds; only those that used more than `floor` are kept. */
+  used: Map<string, number>;
+  /** What the connection served last had used: one that comes anew starts from here, with nothing saved up. */
+  floor: number;
+  /** Units that the lane is owed. */
+  credit: number;
+}
+
+export function createLanes({ slots, clock }: { slots: number; clock: Clock }): Lanes {
+  const queues = new Map<Lane, Queue>(
+    laneNames.map((lane) => [lane, { waiting: new Map(), used: new Map(), floor: 0, credit: 0 }]),
+  );
+  let running = 0;
+
+  function dispatch(): void {
+    while (running < slots) {
+      const queue = nextQueue(queues);
+      if (!queue) return;
+      running += 1;
+      nextWaiter(queue).begin();
+    }
+  }
+
+  function turn({ lane, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
+    const queue = queues.get(lane)!;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        removeWaiter(queue, connectionId, waiter);
+        reject(signal!.reason as Error);
+      };
+      const waiter: Waiter = {
+        begin() {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      const others = queue.waiting.get(connectionId);
+      if (others) others.push(waiter);
+      else queue.waiting.set(connectionId, [waiter]);
+      dispatch();
+    });
+  }
+
+  return {
+    async use(place, work, signal) {
+      signal?.throwIfAborted();
+      await turn(place, signal);
+      const start = clock.now().getTime();
+      try {
+        return await work();
+      } finally {
+        // A unit costs at least a millisecond, so that connections take turns even when all are fast.
+        charge(queues.get(place.lane)!, place.connectionId, Math.max(1, clock.now().getTime() - start));
+        running -= 1;
+        dispatch();
+      }
+    },
+  };
+}
+
+/** The lane whose turn it is: one that is owed a unit, else the most urgent. */
+function nextQueue(queues: ReadonlyMap<Lane, Queue>): Queue | undefined {
+  let first: Queue | undefined;
+  let owed: Queue | undefined;
+  for (const [lane, queue] of queues) {
+    if (queue.waiting.size === 0) {
+      queue.credit = 0;
+      continue;
+    }
+    first ??= queue;
+    queue.credit += floorShares[lane];
+    if (queue.credit >= 1 && queue.credit > (owed?.credit ?? 0)) owed = queue;
+  }
+  const chosen = owed ?? first;
+  if (chosen) chosen.credit = Math.max(0, chosen.credit - 1);
+  return chosen;
+}
+
+function usedBy(queue: Queue, connectionId: string): number {
+  return Math.max(queue.used.get(connectionId) ?? 0, queue.floor);
+}
+
+/** The oldest unit of the connection that has used the least. It pays a millisecond at once, the rest when it ends. */
+function nextWaiter(queue: Queue): Waiter {
+  let chosen: string | undefined;
+  let least = Infinity;
+  for (const connectionId of queue.waiting.keys()) {
+    const used = usedBy(queue, connectionId);
+    if (used >= least) continue;
+    least = used;
+    chosen = connectionId;
+  }
+  const waiters = queue.waiting.get(chosen!)!;
+  const waiter = waiters.shift()!;
+  if (waiters.length === 0) queue.waiting.delete(chosen!);
+  queue.floor = least;
+  queue.used.set(chosen!, least + 1);
+  for (const [connectionId, used] of queue.used) if (used <= queue.floor) queue.used.delete(connectionId);
+  return waiter;
+}
+
+function charge(queue: Queue, connectionId: string, costMs: number): void {
+  queue.used.set(connectionId, usedBy(queue, connectionId) + costMs - 1);
+}
+
+function removeWaiter(queue: Queue, connectionId: string, waiter: Waiter): void {
+  const left = (queue.waiting.get(connectionId) ?? []).filter((one) => one !== waiter);
+  if (left.length > 0) queue.waiting.set(connectionId, left);
+  else queue.waiting.delete(connectionId);
+}

@@ -1,0 +1,123 @@
+import type { RequestedSync } from '../store/connections.ts';
+import { listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { redriveItems } from '../store/sync-items.ts';
+import type { Trip } from './breaker.ts';
+import { followChanges, lookUpHints } from './changes.ts';
+import { ConnectorError, type Partition } from './contract.ts';
+import { fetchItems } from './fetching.ts';
+import type { Lane } from './lanes.ts';
+import { listPartition } from './listing.ts';
+import { keyOf, type Run } from './run.ts';
+import { applyScope } from './scope.ts';
+import { createSupply } from './supply.ts';
+
+/**
+ * Lists or follows one partition while its items are fetched beside it. Answers why it had better
+ * wait, when too much of it fails. `onPage` is called when the source has answered.
+ */
+export async function syncPartition(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  request: RequestedSync,
+  onPage: () => void,
+): Promise<Trip | null> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  const backfill = row.lastListedAt === null;
+  const part: Run = { ...run, signal, lane: laneOf(run, row, request) };
+  await applyScope(part, keyOf(part, partition), row.scopeKey);
+  if (request.mode === 'full' && row.listingStartedAt === null) {
+    await redriveItems(part.database, keyOf(part, partition), ['failed', 'skipped'], part.clock.now());
+  }
+  const supply = createSupply();
+  const added = (isNew = true) => {
+    onPage();
+    if (isNew) supply.added();
+  };
+  const discover = async () => {
+    try {
+      await discoverItems(part, partition, row, request, added);
+    } catch (error) {
+      if (endsFetching(error)) stop.abort(error);
+      throw error;
+    } finally {
+      supply.end();
+    }
+  };
+  const fetch = async () => {
+    try {
+      const trip = await fetchItems(part, partition, { supply, backfill });
+      if (trip) stop.abort();
+      return trip;
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  };
+  // Both are awaited to their ends even when one fails, so that nothing of a run goes on after it.
+  const [discovered, fetched] = await Promise.allSettled([discover(), fetch()]);
+  if (fetched.status === 'fulfilled' && fetched.value) return fetched.value;
+  // The one that ended the other says why; the other only says that it was ended.
+  const failures = [discovered, fetched].flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  if (stop.signal.aborted && failures.includes(stop.signal.reason)) throw stop.signal.reason;
+  if (failures.length > 0) throw failures[0];
+  return null;
+}
+
+/** What is said about the whole source when it is listed holds for fetching as well. */
+function endsFetching(error: unknown): boolean {
+  return (
+    ConnectorError.is(error) && ['auth_expired', 'rate_limited', 'bad_config', 'source_missing'].includes(error.kind)
+  );
+}
+
+function laneOf(run: Run, row: PartitionRow, request: RequestedSync): Lane {
+  if (row.lastListedAt === null) return 'bulk';
+  if (request.trigger === 'manual') return 'manual';
+  if (request.trigger === 'event') return 'hook';
+  return request.mode === 'full' || reconcileDue(run, row) ? 'bulk' : 'delta';
+}
+
+async function discoverItems(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  request: RequestedSync,
+  onPage: (isNew?: boolean) => void,
+): Promise<void> {
+  if (request.hints && mayServeHints(row, request)) {
+    const hinted = request.hints[partition.id];
+    const answered = hinted === undefined || (await lookUpHints(run, partition, row, hinted));
+    if (answered) return onPage();
+  }
+  const confirmed = row.heldSweep?.confirmed === true;
+  if (isListed(row) && request.mode === 'incremental' && !confirmed && run.connector.changes && row.position !== null) {
+    try {
+      if (!reconcileDue(run, row)) return await followChanges(run, partition, row, onPage);
+    } catch (error) {
+      if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
+      run.log.info({ connectionId: run.connection.id }, 'position expired, listing again');
+    }
+  }
+  await listPartition(run, partition, row, onPage);
+  if (!run.connector.changes || !run.connector.head) return;
+  const rows = await listPartitions(run.database, run.connection.id);
+  const relisted = rows.find((one) => one.id === partition.id);
+  if (relisted && relisted.position !== null) await followChanges(run, partition, relisted, onPage);
+}
+
+function isListed(row: PartitionRow): boolean {
+  return row.listingStartedAt === null && row.lastListedAt !== null;
+}
+
+/** Only a partition that was well can be brought up to date by looking at some items. */
+function mayServeHints(row: PartitionRow, request: RequestedSync): boolean {
+  return request.mode === 'incremental' && isListed(row) && row.problem === null && !row.heldSweep?.confirmed;
+}
+
+function reconcileDue(run: Run, row: PartitionRow): boolean {
+  const everyMs = run.connector.spec.schedule?.reconcileEveryMs;
+  if (everyMs === undefined || row.lastListedAt === null) return false;
+  return run.clock.now().getTime() - row.lastListedAt.getTime() >= everyMs;
+}

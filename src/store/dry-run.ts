@@ -1,0 +1,38 @@
+import type { Queryable } from './database.ts';
+import { rowSet } from './row-set.ts';
+import { sql } from './sql.ts';
+import type { PartitionKey } from './sync-items.ts';
+
+/** What a listed item would become. `same`: nothing. */
+export type Prospect = 'added' | 'updated' | 'same';
+
+/** Compares listed items with the ledger; reads only. */
+export async function compareItems(
+  database: Queryable,
+  key: PartitionKey,
+  items: readonly { ext_id: string; rev: string }[],
+): Promise<Map<string, Prospect>> {
+  const set = rowSet('p', { ext_id: 'text', rev: 'text' }, items);
+  const rows = await database.query<{ ext_id: string; prospect: Prospect }>(sql`
+    select p.ext_id, case
+      when i.ext_id is null or (i.document_id is null and i.state in ('pending', 'held', 'fetching', 'failed')) then 'added'
+      when i.want_rev = p.rev and (i.state in ('done', 'skipped', 'suppressed') or i.rev = p.rev) then 'same'
+      when i.document_id is null then 'added' else 'updated' end as prospect
+    from ${set.from} left join sync_items i on i.connection_id = ${key.connectionId}
+      and i.partition_id = ${key.partitionId} and i.ext_id = p.ext_id`);
+  return new Map(rows.map((row) => [row.ext_id, row.prospect]));
+}
+
+/** Mirrored items by id, some at a time. */
+export async function mirroredItems(
+  database: Queryable,
+  key: PartitionKey,
+  page: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await database.query<{ ext_id: string }>(sql`
+    select i.ext_id from sync_items i
+    where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId} and i.ext_id > ${page.after}
+      and i.document_id is not null
+    order by i.ext_id limit ${page.limit}`);
+  return rows.map((row) => row.ext_id);
+}

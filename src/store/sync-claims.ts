@@ -1,0 +1,175 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { sql, type Sql } from './sql.ts';
+import type { PartitionKey } from './sync-items.ts';
+
+/** Statements by which workers take items of the ledger, keep them, and give them back. */
+
+const ofPartition = (key: PartitionKey) =>
+  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
+
+export interface ClaimedItem {
+  ext_id: string;
+  custom_id: string;
+  want_rev: string;
+  fingerprint: string | null;
+  attempts: number;
+  document_id: string | null;
+  ref: Record<string, unknown>;
+}
+
+export interface Claim {
+  limit: number;
+  leaseToken: string;
+  now: Date;
+  leaseUntil: Date;
+  /** Takes those first that the source changed last. */
+  newest: boolean;
+}
+
+/**
+ * Takes due items for one worker, until they are finished or the lease ends. Items that failed before
+ * come last, so that bad ones cannot keep good ones waiting.
+ */
+export async function claimItems(database: Queryable, key: PartitionKey, claim: Claim): Promise<ClaimedItem[]> {
+  return database.query<ClaimedItem>(sql`
+    with fresh as materialized (
+      select i.ext_id from sync_items i
+      where ${ofPartition(key)} and i.state in ('pending', 'fetching') and i.next_try <= ${claim.now}
+      order by ${orderOf(claim)}
+      limit ${claim.limit}
+      for update skip locked
+    ),
+    again as materialized (
+      select i.ext_id from sync_items i
+      where ${ofPartition(key)} and i.state = 'failed' and i.next_try <= ${claim.now}
+      order by i.next_try
+      limit ${claim.limit} - (select count(*) from fresh)
+      for update skip locked
+    ),
+    due as (select ext_id from fresh union all select ext_id from again)
+    update sync_items i
+    set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil}, attempts = i.attempts + 1
+    from due
+    where ${ofPartition(key)} and i.ext_id = due.ext_id
+    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.document_id, i.ref`);
+}
+
+function orderOf({ newest }: Claim): Sql {
+  return newest ? sql`i.ref ->> 'updatedAt' desc nulls last, i.next_try` : sql`i.next_try`;
+}
+
+/** Keeps items that take longer than the lease. */
+export async function renewItems(
+  database: Queryable,
+  key: PartitionKey,
+  lease: { token: string; until: Date },
+): Promise<void> {
+  await database.execute(sql`
+    update sync_items i set next_try = ${lease.until}
+    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${lease.token}`);
+}
+
+/** The items that this lease still holds, locked: a newer rev or a deletion may have taken them away. */
+export async function lockLeased(
+  tx: Transaction,
+  key: PartitionKey,
+  ids: readonly string[],
+  leaseToken: string,
+): Promise<Set<string>> {
+  const rows = await tx.query<{ ext_id: string }>(sql`
+    select i.ext_id from sync_items i
+    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
+    order by i.ext_id for update`);
+  return new Set(rows.map((row) => row.ext_id));
+}
+
+export interface FinishedItem {
+  ext_id: string;
+  state: 'done' | 'skipped' | 'failed' | 'pending';
+  rev: string | null;
+  document_id: string | null;
+  next_try: Date | null;
+  error_class: string | null;
+  error: string | null;
+}
+
+const finishedColumns: Columns<FinishedItem> = {
+  ext_id: 'text',
+  state: 'text',
+  rev: 'text',
+  document_id: 'text',
+  next_try: 'timestamptz',
+  error_class: 'text',
+  error: 'text',
+};
+
+export async function finishItems(
+  tx: Queryable,
+  key: PartitionKey,
+  items: readonly FinishedItem[],
+  options: { leaseToken: string; now: Date },
+): Promise<void> {
+  const set = rowSet('r', finishedColumns, items);
+  await tx.execute(sql`
+    update sync_items i
+    set state = r.state, rev = coalesce(r.rev, i.rev), document_id = r.document_id,
+      next_try = r.next_try,
+      attempts = case when r.state = 'done' then 0 else i.attempts end,
+      error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
+    from ${set.from}
+    where ${ofPartition(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
+}
+
+/** Gives items back unfinished, as they were (a stop, not a failure). */
+export async function releaseItems(
+  database: Queryable,
+  key: PartitionKey,
+  leaseToken: string,
+  now: Date,
+): Promise<void> {
+  await database.execute(sql`
+    update sync_items i set state = 'pending', lease_token = null, next_try = ${now}, attempts = i.attempts - 1
+    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
+}
+
+/** How many items workers hold at the moment. */
+export async function countLeased(database: Queryable, key: PartitionKey, now: Date): Promise<number> {
+  const [row] = await database.query<{ count: number }>(sql`
+    select count(*) as count from sync_items i
+    where ${ofPartition(key)} and i.state = 'fetching' and i.next_try > ${now}`);
+  return row?.count ?? 0;
+}
+
+/**
+ * When something is to be done next: an item is due, or a parked partition is free again. Null
+ * partitions: all that the source shows.
+ */
+export async function nextDue(
+  database: Queryable,
+  connectionId: string,
+  partitionIds: readonly string[] | null,
+): Promise<Date | null> {
+  const chosen = partitionIds === null ? sql`p.missing_since is null` : sql`p.id = any(${partitionIds}::text[])`;
+  const [row] = await database.query<{ due: Date | null }>(sql`
+    select min(greatest(work.due, p.parked_until)) as due
+    from partitions p cross join lateral (
+      select min(i.next_try) as due from sync_items i
+      where i.connection_id = p.connection_id and i.partition_id = p.id and i.state in ('pending', 'fetching', 'failed')
+    ) work
+    where p.connection_id = ${connectionId} and ${chosen}`);
+  return row?.due ?? null;
+}
+
+/** Partitions in which items wait for a worker. */
+export async function partitionsWithWork(database: Queryable, connectionId: string, now: Date): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select p.id from partitions p
+    where p.connection_id = ${connectionId} and p.missing_since is null
+      and (p.parked_until is null or p.parked_until <= ${now}) and exists (
+      select 1 from sync_items i
+      where i.connection_id = p.connection_id and i.partition_id = p.id and i.state in ('pending', 'fetching', 'failed')
+        and i.next_try <= ${now})
+    order by p.id`);
+  return rows.map((row) => row.id);
+}

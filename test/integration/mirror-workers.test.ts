@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Ref } from '../../src/connect/contract.ts';
+import { joinRun } from '../../src/connect/join-run.ts';
+import { runSync } from '../../src/connect/runner.ts';
+import { workOnSyncs } from '../../src/connect/work-syncs.ts';
+import { createWaking } from '../../src/engine/waking.ts';
+import { createInProcessQueue } from '../../src/queue/in-process.ts';
+import { openBullmqQueue } from '../../src/queue/bullmq.ts';
+import { listRuns, waitingRun } from '../../src/store/sync-runs.ts';
+import { createCrashingDatabase } from '../support/crashing-database.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { createMirror } from '../support/mirror.ts';
+import { removeKeys, uniquePrefix } from '../support/redis-keys.ts';
+import { pageOf, scriptedConnector } from '../support/scripted-connector.ts';
+import { describeWithService } from '../support/services.ts';
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `item-${String(index).padStart(4, '0')}`);
+const never = new AbortController().signal;
+
+describe.each(engines)('several workers for one connection on %s', (engine) => {
+  let opened: TestDatabase;
+  afterEach(() => opened.close());
+
+  /** A source whose fetches wait as long as `hold` says. */
+  async function open(count: number, settings: object) {
+    opened = await openTestDatabase(engine);
+    const fetched: string[] = [];
+    let gate: Promise<void> | undefined;
+    const connector = scriptedConnector({
+      list: () => pageOf(...ids(count)),
+      async fetch(_, ref: Ref) {
+        fetched.push(ref.id);
+        await gate;
+        return { text: ref.id };
+      },
+    });
+    const mirror = await createMirror({ database: opened.database, clock: systemClock, connector, settings });
+    return { connector, mirror, fetched, hold: (until: Promise<void> | undefined) => void (gate = until) };
+  }
+
+  it('each item is fetched once, and the counters of the run are right', async () => {
+    const { mirror, fetched, hold } = await open(60, { claimSize: 5, fetchConcurrency: 5, joinBacklog: 5 });
+    let release = () => {};
+    hold(new Promise((resolve) => (release = resolve)));
+    const joined: Promise<void>[] = [];
+    const invite = async () => void joined.push(joinRun(mirror.runner(), mirror.id, never));
+    await mirror.request();
+    const running = runSync({ ...mirror.runner(), invite }, mirror.id, never);
+    await expect.poll(() => fetched.length).toBe(5);
+    // The first batch of the holder is under way; another worker finds the run and takes the next.
+    const other = joinRun(mirror.runner(), mirror.id, never);
+    await expect.poll(() => fetched.length).toBe(10);
+    hold(undefined);
+    release();
+    await Promise.all([running, other]);
+    await Promise.all(joined);
+    expect(joined.length).toBeGreaterThan(0);
+    expect(fetched.toSorted()).toEqual(ids(60));
+    const [run] = await listRuns(opened.database, mirror.id, { limit: 1 });
+    expect(run).toMatchObject({
+      status: 'completed',
+      itemsAdded: 60,
+      itemsProcessed: 60,
+      itemsSeen: 60,
+      itemsFailed: 0,
+    });
+    expect((await mirror.texts()).size).toBe(60);
+  });
+
+  it('a worker that dies loses nothing: the run waits for its lease and does its items', async () => {
+    const settings = { claimSize: 10, fetchConcurrency: 10, joinBacklog: 10, itemLeaseMs: 1_500 };
+    const { mirror, fetched, hold } = await open(30, settings);
+    let release = () => {};
+    hold(new Promise((resolve) => (release = resolve)));
+    const process = createCrashingDatabase(opened.database);
+    await mirror.request();
+    const running = runSync({ ...mirror.runner(), invite: async () => {} }, mirror.id, never);
+    await expect.poll(() => fetched.length).toBe(10);
+    const dead = joinRun(mirror.runner(process), mirror.id, never).catch(() => {});
+    await expect.poll(() => fetched.length).toBe(20);
+    process.crash();
+    hold(undefined);
+    release();
+    await dead;
+    await running;
+    const [run] = await listRuns(opened.database, mirror.id, { limit: 1 });
+    expect(run).toMatchObject({ status: 'completed', itemsAdded: 30 });
+    expect((await mirror.texts()).size).toBe(30);
+  });
+
+  it('who comes when no run is under way has nothing to do', async () => {
+    const { mirror, fetched } = await open(3, {});
+    await joinRun(mirror.runner(), mirror.id, never);
+    expect(fetched).toEqual([]);
+    await mirror.sync();
+    fetched.length = 0;
+    await joinRun(mirror.runner(), mirror.id, never);
+    expect(fetched).toEqual([]);
+  });
+});
+
+describe('a big sync over the in-process queue', () => {
+  it('is shared by the workers that it asks for', async () => {
+    await shareOver(createInProcessQueue({ clock: systemClock, log: silentLogger }));
+  });
+});
+
+describeWithService('REDIS_URL', 'a big sync over BullMQ', (url) => {
+  const prefix = uniquePrefix();
+  afterEach(() => removeKeys(url, prefix));
+
+  it('is shared by the workers that it asks for', async () => {
+    await shareOver(await openBullmqQueue({ url, prefix, clock: systemClock, log: silentLogger }));
+  });
+});
+
+async function shareOver(queue: ReturnType<typeof createInProcessQueue>): Promise<void> {
+  const opened = await openTestDatabase('pglite');
+  try {
+    const count = 300;
+    const contexts = new Set<unknown>();
+    const connector = scriptedConnector({
+      list: () => pageOf(...ids(count)),
+      fetch(_, ref: Ref, context) {
+        contexts.add(context);
+        return { text: ref.id };
+      },
+    });
+    const settings = { claimSize: 4, joinBacklog: 20 };
+    const mirror = await createMirror({ database: opened.database, clock: systemClock, connector, settings });
+    const waking = createWaking({ queue, slots: 1, batchSize: 32, lost: () => {} });
+    await workOnSyncs(queue, { ...mirror.runner(), invite: (id) => waking.fetchers(id) }, 4);
+    await mirror.request();
+    await waking.connection(mirror.id);
+    const latest = async () => (await listRuns(opened.database, mirror.id, { limit: 1 }))[0];
+    await expect.poll(latest, { timeout: 45_000, interval: 100 }).toMatchObject({ status: 'completed' });
+    expect(await latest()).toMatchObject({ itemsAdded: count, itemsProcessed: count, itemsSeen: count });
+    expect(contexts.size).toBeGreaterThan(1);
+    expect((await mirror.texts()).size).toBe(count);
+    expect(await waitingRun(opened.database, mirror.id)).toBeNull();
+  } finally {
+    await queue.close();
+    await opened.close();
+  }
+}
