@@ -1,9 +1,6 @@
-import { removeDocuments } from '../engine/remove.ts';
-import { detachDocuments } from '../store/documents.ts';
-import type { Transaction } from '../store/database.ts';
+import { restoreItems } from '../store/hidden-documents.ts';
 import type { Sql } from '../store/sql.ts';
 import {
-  deleteItems,
   lockDisappeared,
   markGone,
   matchRenames,
@@ -16,18 +13,27 @@ import {
 } from '../store/sync-items.ts';
 import type { Page, Ref } from './contract.ts';
 import { customIdOf } from './custom-id.ts';
+import { batchSize, dropSkipped, inBatches, removeItems } from './item-removal.ts';
+import { fillLimit } from './limits.ts';
 import type { Run } from './run.ts';
+import { expectMoves, judgeRef, settleScope, type RunScope } from './scope.ts';
 
 /** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */
-function listedPage(provider: string, refs: readonly Ref[]): ListedPage {
+function listedPage(run: Run, refs: readonly Ref[]): ListedPage {
+  const { scope, connection, counters } = run;
+  const now = run.clock.now();
   const byId = new Map(refs.map((ref) => [ref.id, ref]));
   return {
     items: Array.from(byId.values(), ({ id, rev }) => ({ ext_id: id, want_rev: rev })),
-    write: (ids) => Array.from(ids, (id) => itemWrite(provider, byId.get(id)!)),
+    write(ids) {
+      const items = Array.from(ids, (id) => itemWrite(connection.provider, scope, byId.get(id)!, now));
+      counters.itemsSkipped += items.filter((item) => item.skip === 'filtered').length;
+      return items;
+    },
   };
 }
 
-function itemWrite(provider: string, ref: Ref): ItemWrite {
+function itemWrite(provider: string, scope: RunScope, ref: Ref, now: Date): ItemWrite {
   const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
   return {
     ext_id: id,
@@ -37,22 +43,32 @@ function itemWrite(provider: string, ref: Ref): ItemWrite {
     fingerprint: fingerprint ?? null,
     parent: parent ?? null,
     ref: rest,
+    ...judgeRef(scope, ref, now),
   };
 }
 
-/** One page of a listing with its checkpoint, in one statement. */
+/** One page of a listing with its checkpoint, in one statement when nothing changed. */
 export async function recordListed(
   run: Run,
   key: PartitionKey,
   page: Page,
   options: { epoch: number; checkpoint: Sql },
 ): Promise<PageCounts> {
-  const listed = listedPage(run.connection.provider, page.refs);
+  await expectMoves(run, key);
+  const listed = listedPage(run, page.refs);
   const counts = await recordPage(run.database, key, listed, { ...options, now: run.clock.now() });
+  if (counts.added + counts.changed > 0) await settlePage(run, key);
   run.counters.itemsSeen += listed.items.length;
   run.counters.itemsSkipped += counts.unchanged;
-  if (page.total !== undefined) run.counters.itemsTotal = page.total;
   return counts;
+}
+
+/** What can be done before the listing has come to its end. */
+async function settlePage(run: Run, key: PartitionKey): Promise<void> {
+  if (run.scope.key === '') return;
+  run.scope.ranked = false;
+  await fillLimit(run);
+  await dropSkipped(run, key);
 }
 
 /** One page of changes: what is there now, what is gone, and the position, in one transaction. */
@@ -63,9 +79,13 @@ export async function recordChanges(
   options: { epoch: number; checkpoint: Sql },
 ): Promise<void> {
   const now = run.clock.now();
-  const listed = listedPage(run.connection.provider, page.refs);
+  const listed = listedPage(run, page.refs);
   const present = new Set(listed.items.map((item) => item.ext_id));
   const gone = [...new Set(page.gone ?? [])].filter((id) => !present.has(id));
+  if (listed.items.length + gone.length > 0) {
+    await expectMoves(run, key);
+    run.scope.ranked = false;
+  }
   await run.database.transaction(async (tx) => {
     await recordPage(tx, key, listed, { ...options, now });
     if (gone.length > 0) await markGone(tx, key, gone, now);
@@ -77,39 +97,34 @@ export async function recordChanges(
 export async function settleChanges(run: Run, key: PartitionKey): Promise<void> {
   await run.database.transaction((tx) => matchRenames(tx, key, 'gone', run.clock.now()));
   await sweep(run, key, 'gone');
+  await settleScope(run, key);
 }
-
-const sweepBatch = 500;
 
 /** Removes disappeared items batch by batch. */
 export async function sweep(run: Run, key: PartitionKey, which: Disappeared): Promise<void> {
-  for (let count = sweepBatch; count === sweepBatch;) {
-    run.signal.throwIfAborted();
-    count = await run.database.transaction(async (tx) => {
-      const items = await lockDisappeared(tx, key, which, sweepBatch);
-      run.counters.itemsDeleted += await removeItems(
-        tx,
-        run,
-        key,
-        items.map((item) => item.ext_id),
-      );
-      return items.length;
-    });
-  }
+  await inBatches(run, async (tx) => {
+    const ids = await lockDisappeared(tx, key, which, batchSize);
+    run.counters.itemsDeleted += await removeItems(tx, run, key, ids);
+    return ids.length;
+  });
 }
 
-/** Removes items and, unless the connection keeps them, the documents that only they stood for. */
-export async function removeItems(
-  tx: Transaction,
+/**
+ * Of claimed items, those whose removed document is just what the source shows get it back without
+ * being read. Answers the ids of these.
+ */
+export async function restoreClaimed(
   run: Run,
   key: PartitionKey,
   ids: readonly string[],
-): Promise<number> {
-  if (ids.length === 0) return 0;
-  const documents = await deleteItems(tx, key, ids);
-  if (run.connection.onSourceDelete === 'keep') {
-    await detachDocuments(tx, documents);
-    return 0;
-  }
-  return removeDocuments(tx, documents);
+  leaseToken: string,
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const { containerTag } = run.connection;
+  const options = { leaseToken, containerTag, now: run.clock.now() };
+  const restored = await restoreItems(run.database, key, ids, options);
+  run.counters.itemsAdded += restored.length;
+  const waiting = restored.filter((one) => !['done', 'failed'].includes(one.status)).length;
+  if (waiting > 0) await run.wake(waiting);
+  return new Set(restored.map((one) => one.ext_id));
 }

@@ -1,0 +1,120 @@
+/**
+ * Globs over paths, matched in time proportional to pattern times path whatever they are: they come
+ * from callers, and a backtracking expression can be made to run for years.
+ *
+ * `*` any characters but `/`, `?` one of them, `[a-z]` and `[!a-z]` one of a set, `{a,b}` either,
+ * `**` any number of folders. A pattern without `/` matches a name at any depth, one with `/` counts
+ * from the root. A pattern that matches a folder takes everything in it; with `/` at its end it
+ * matches folders alone.
+ */
+export type PathMatcher = (path: string) => boolean;
+
+/** Why a pattern is refused. */
+export class GlobProblem extends Error {}
+
+const maxLength = 500;
+/** `{a,b}{c,d}` stands for four patterns. */
+const maxAlternatives = 64;
+
+type Token = { kind: 'unit'; test(unit: string): boolean } | { kind: 'any' };
+/** One name of a path. Text without wildcards is compared as it is; null stands for any number of names. */
+type Segment = string | readonly Token[] | null;
+
+/** Throws `GlobProblem` for what is not a pattern. */
+export function compileGlob(glob: string): PathMatcher {
+  if (glob.length > maxLength) throw new GlobProblem(`is longer than ${maxLength} characters`);
+  const patterns = alternatives(glob).map(compilePattern);
+  return (path) => {
+    const names = path.split('/').filter((name) => name !== '');
+    return patterns.some((pattern) => matchesSequence(pattern, names, isAnyNames, matchesName));
+  };
+}
+
+/** Ends in `**`, because what matches a folder takes what is in it; a folder alone has a name before that. */
+function compilePattern(glob: string): Segment[] {
+  const trimmed = glob.replace(/^\/+|\/+$/g, '');
+  if (trimmed === '') throw new GlobProblem('is empty');
+  const anchored = trimmed.includes('/') || glob.startsWith('/');
+  const parts = anchored ? trimmed.split('/').filter((part) => part !== '') : ['**', trimmed];
+  const inFolder = glob.endsWith('/') || (anchored && parts.at(-1) === '**');
+  const segments = parts.map((part) => (part === '**' ? null : compileName(part)));
+  return [...segments, ...(inFolder ? [anyName] : []), null];
+}
+
+const anyName: Segment = [{ kind: 'any' }];
+const isAnyNames = (segment: Segment) => segment === null;
+
+function matchesName(segment: Segment, name: string): boolean {
+  if (segment === null) return false;
+  return typeof segment === 'string' ? segment === name : matchesSequence(segment, [...name], isAny, fits);
+}
+
+const isAny = (token: Token) => token.kind === 'any';
+const fits = (token: Token, unit: string) => token.kind !== 'any' && token.test(unit);
+
+/** The last wildcard alone is ever extended: what those before it took does not matter any more. */
+function matchesSequence<Part, Unit>(
+  parts: readonly Part[],
+  units: readonly Unit[],
+  isWild: (part: Part) => boolean,
+  matches: (part: Part, unit: Unit) => boolean,
+): boolean {
+  let part = 0;
+  let wild = -1;
+  let wildUnit = 0;
+  for (let unit = 0; unit < units.length;) {
+    if (part < parts.length && isWild(parts[part]!)) {
+      wild = part++;
+      wildUnit = unit;
+    } else if (part < parts.length && matches(parts[part]!, units[unit]!)) {
+      part += 1;
+      unit += 1;
+    } else if (wild >= 0) {
+      part = wild + 1;
+      unit = ++wildUnit;
+    } else return false;
+  }
+  return parts.slice(part).every(isWild);
+}
+
+function compileName(glob: string): Segment {
+  if (!/[*?[]/.test(glob)) return glob;
+  const tokens: Token[] = [];
+  for (let rest = glob; rest !== '';) {
+    const unit = String.fromCodePoint(rest.codePointAt(0)!);
+    const set = unit === '[' ? /^\[([!^]?)(\]?[^\]]*)\]/u.exec(rest) : null;
+    if (set) tokens.push({ kind: 'unit', test: compileSet(set[2]!, set[1] !== '') });
+    else if (unit === '[') throw new GlobProblem('has a [ without ]');
+    else if (unit !== '*') tokens.push({ kind: 'unit', test: unit === '?' ? () => true : (other) => other === unit });
+    else if (tokens.at(-1)?.kind !== 'any') tokens.push({ kind: 'any' });
+    rest = rest.slice(set ? set[0].length : unit.length);
+  }
+  return tokens;
+}
+
+function compileSet(text: string, negated: boolean): (unit: string) => boolean {
+  const units = [...text];
+  const ranges: [string, string][] = [];
+  for (let index = 0; index < units.length; index++) {
+    const isRange = units[index + 1] === '-' && index + 2 < units.length;
+    ranges.push([units[index]!, isRange ? units[index + 2]! : units[index]!]);
+    if (isRange) index += 2;
+  }
+  if (ranges.length === 0) throw new GlobProblem('has an empty [ ]');
+  return (unit) => ranges.some(([from, to]) => unit >= from && unit <= to) !== negated;
+}
+
+/** The patterns that one with `{a,b}` stands for. */
+function alternatives(glob: string): string[] {
+  let texts = [''];
+  for (let rest = glob; rest !== '';) {
+    const group = rest[0] === '{' ? /^\{([^{}]*)\}/.exec(rest) : null;
+    if (!group && (rest[0] === '{' || rest[0] === '}'))
+      throw new GlobProblem('has braces within braces, or one without its other half');
+    const choices = group ? group[1]!.split(',') : [rest[0]!];
+    texts = texts.flatMap((text) => choices.map((choice) => text + choice));
+    if (texts.length > maxAlternatives) throw new GlobProblem(`stands for more than ${maxAlternatives} patterns`);
+    rest = rest.slice(group ? group[0].length : 1);
+  }
+  return texts;
+}

@@ -1,0 +1,219 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { isLeftOut, isMirrored, type ScopeReason } from './scope-reasons.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
+import type { LeftDocument, PartitionKey } from './sync-items.ts';
+
+/**
+ * Statements that move items in and out of what a connection mirrors. An item that leaves is `skipped`
+ * and keeps its document until `takeSkippedDocuments` finds it, so that leaving survives any crash; one
+ * that comes in is `pending`. Items are locked in the order of their ids, as everywhere, so that this waits for
+ * workers that finish some of them instead of deadlocking.
+ */
+
+const ofPartition = (key: PartitionKey) =>
+  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
+
+/** The assignments that let an item in or leave it out. `reason` is null for an item that comes in. */
+const moved = (reason: Sql, detail: Sql, now: Date) => sql`
+  state = case when ${reason} is null then 'pending' else 'skipped' end, error_class = ${reason}, error = ${detail},
+  next_try = case when ${reason} is null then ${now}::timestamptz end, attempts = 0, lease_token = null,
+  updated_at = ${now}::timestamptz`;
+
+export interface JudgedItem {
+  ext_id: string;
+  /** Null when it is mirrored. */
+  reason: ScopeReason | null;
+  ref: Record<string, unknown>;
+  source_updated_at: Date | null;
+}
+
+/** Items that the scope lets in or leaves out, by id. */
+export async function itemsToJudge(
+  database: Queryable,
+  key: PartitionKey,
+  page: { after: string; limit: number },
+): Promise<JudgedItem[]> {
+  return database.query<JudgedItem>(sql`
+    select i.ext_id, case when i.state = 'skipped' then i.error_class end as reason, i.ref, i.source_updated_at
+    from sync_items i
+    where ${ofPartition(key)} and i.kind = 'document' and i.ext_id > ${page.after} and (${isMirrored} or ${isLeftOut})
+    order by i.ext_id limit ${page.limit}`);
+}
+
+export interface Judgement {
+  ext_id: string;
+  reason: ScopeReason | null;
+  detail: string | null;
+}
+
+const judgementColumns: Columns<Judgement> = { ext_id: 'text', reason: 'text', detail: 'text' };
+
+/** Lets items in and leaves others out. */
+export async function moveItems(
+  tx: Queryable,
+  key: PartitionKey,
+  judgements: readonly Judgement[],
+  now: Date,
+): Promise<void> {
+  const set = rowSet('r', judgementColumns, judgements);
+  await tx.execute(sql`
+    with moves as materialized (
+      select i.ext_id, r.reason, r.detail from sync_items i join ${set.from} on r.ext_id = i.ext_id
+      where ${ofPartition(key)} and (${isMirrored} or ${isLeftOut})
+      order by i.ext_id for update of i
+    )
+    update sync_items i set ${moved(rawSql('m.reason'), rawSql('m.detail'), now)}
+    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+}
+
+/** Writes when items changed at their source, where an older version did not keep it. */
+export async function timeItems(
+  tx: Queryable,
+  key: PartitionKey,
+  times: readonly { ext_id: string; source_updated_at: Date }[],
+): Promise<void> {
+  const set = rowSet('r', { ext_id: 'text', source_updated_at: 'timestamptz' }, times);
+  await tx.execute(sql`
+    update sync_items i set source_updated_at = r.source_updated_at
+    from ${set.from} where ${ofPartition(key)} and i.ext_id = r.ext_id`);
+}
+
+/** Leaves out what its source changed last before a time; answers how many items that are. */
+export async function leaveOlder(
+  database: Queryable,
+  key: PartitionKey,
+  options: { before: Date; detail: string; now: Date },
+): Promise<number> {
+  return database.execute(sql`
+    with moves as materialized (
+      select i.ext_id from sync_items i
+      where ${ofPartition(key)} and i.kind = 'document' and i.source_updated_at < ${options.before}
+        and (${isMirrored} or ${isLeftOut} and i.error_class <> 'filtered')
+      order by i.ext_id for update
+    )
+    update sync_items i set ${moved(rawSql(`'filtered'`), sql`${options.detail}`, options.now)}
+    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+}
+
+/**
+ * Lets in what is in the subtrees of some folders, or is itself one of these ids, and leaves out the
+ * rest. A folder counts as soon as the source has named it as selected; one that the source reported
+ * gone no more, with all that is only reached through it. `unseated`: what comes in waits for a free
+ * place under the document limit.
+ */
+export async function placeItems(
+  database: Queryable,
+  key: PartitionKey,
+  options: { roots: readonly string[]; unseated: boolean; detail: string; limitDetail: string; now: Date },
+): Promise<void> {
+  const inReason = options.unseated ? rawSql(`'over_limit'`) : rawSql('null::text');
+  const inDetail = options.unseated ? sql`${options.limitDetail}::text` : rawSql('null::text');
+  const reason = sql`(case when m.is_in then ${inReason} else 'out_of_scope' end)`;
+  const detail = sql`(case when m.is_in then ${inDetail} else ${options.detail}::text end)`;
+  const isIn = rawSql(`(coalesce(i.parent in (select ext_id from inside), false)
+        or i.ext_id in (select ext_id from inside))`);
+  await database.execute(sql`
+    with recursive inside(ext_id) as (
+      select r.id collate "C" from unnest(${options.roots}::text[]) as r(id)
+      where not exists (select 1 from sync_items i
+        where ${ofPartition(key)} and i.ext_id = r.id and i.kind = 'container' and i.state = 'gone')
+      union
+      select i.ext_id from inside join sync_items i on i.parent = inside.ext_id
+      where ${ofPartition(key)} and i.kind = 'container' and i.state <> 'gone'
+    ),
+    moves as materialized (
+      select i.ext_id, ${isIn} as is_in from sync_items i
+      where ${ofPartition(key)} and i.kind = 'document'
+        and (${isMirrored} or ${isLeftOut} and i.error_class <> 'filtered')
+        and ${isIn} = (i.state = 'skipped' and i.error_class = 'out_of_scope')
+      order by i.ext_id for update
+    )
+    update sync_items i set ${moved(reason, detail, options.now)}
+    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+}
+
+/** Newest first; what the source does not date comes after, in the order in which it was found. */
+const newestFirst = rawSql('i.source_updated_at desc nulls last, i.created_at, i.partition_id, i.ext_id');
+const waitsForPlace = rawSql(`(i.state = 'skipped' and i.error_class = 'over_limit')`);
+
+export interface LimitOptions {
+  limit: number;
+  detail: string;
+  now: Date;
+}
+
+/** Lets the newest items of a connection in, up to its limit, and leaves out the others. Answers how many came in. */
+export async function enforceLimit(tx: Transaction, connectionId: string, options: LimitOptions): Promise<number> {
+  const { limit, detail, now } = options;
+  await tx.execute(sql`select 1 from connections where id = ${connectionId} for update`);
+  const reason = sql`(case when m.place > ${limit} then 'over_limit' end)`;
+  const [row] = await tx.query<{ admitted: number }>(sql`
+    with ranked as materialized (
+      select i.partition_id, i.ext_id, row_number() over (order by ${newestFirst}) as place
+      from sync_items i
+      where i.connection_id = ${connectionId} and i.kind = 'document' and (${isMirrored} or ${waitsForPlace})
+    ),
+    moves as materialized (
+      select i.partition_id, i.ext_id, r.place from sync_items i
+        join ranked r on r.partition_id = i.partition_id and r.ext_id = i.ext_id
+      where i.connection_id = ${connectionId} and (r.place <= ${limit}) = (i.state = 'skipped') and i.state <> 'held'
+      order by i.partition_id, i.ext_id for update of i
+    ),
+    changed as (
+      update sync_items i set ${moved(reason, sql`(case when m.place > ${limit} then ${detail}::text end)`, now)}
+      from moves m
+      where i.connection_id = ${connectionId} and i.partition_id = m.partition_id and i.ext_id = m.ext_id
+      returning i.state
+    )
+    select count(*) filter (where state = 'pending') as admitted from changed`);
+  return row?.admitted ?? 0;
+}
+
+/** Lets the newest of those that wait into free places, and leaves nothing out. */
+export async function fillPlaces(
+  tx: Transaction,
+  connectionId: string,
+  options: { limit: number; now: Date },
+): Promise<{ admitted: number; free: number }> {
+  await tx.execute(sql`select 1 from connections where id = ${connectionId} for update`);
+  const nothing = rawSql('null::text');
+  const [row] = await tx.query<{ admitted: number; free: number }>(sql`
+    with places as materialized (
+      select greatest(${options.limit}::bigint - count(*), 0) as free from sync_items i
+      where i.connection_id = ${connectionId} and i.kind = 'document' and ${isMirrored}
+    ),
+    next as materialized (
+      select i.partition_id, i.ext_id from sync_items i
+      where i.connection_id = ${connectionId} and i.kind = 'document' and ${waitsForPlace}
+      order by ${newestFirst} limit (select free from places)
+    ),
+    changed as (
+      update sync_items i set ${moved(nothing, nothing, options.now)}
+      from next
+      where i.connection_id = ${connectionId} and i.partition_id = next.partition_id and i.ext_id = next.ext_id
+      returning 1
+    )
+    select (select count(*) from changed) as admitted, (select free from places) as free`);
+  return row ?? { admitted: 0, free: 0 };
+}
+
+/** Takes documents from items that are not mirrored any more; answers them. Few at a time, none most of the time. */
+export async function takeSkippedDocuments(tx: Transaction, key: PartitionKey, limit: number): Promise<LeftDocument[]> {
+  return tx.query<LeftDocument>(sql`
+    with skipped as materialized (
+      select i.ext_id, i.document_id, i.rev from sync_items i
+      where ${ofPartition(key)} and i.state = 'skipped' and i.document_id is not null
+      order by i.ext_id limit ${limit} for update
+    )
+    update sync_items i set document_id = null
+    from skipped s where ${ofPartition(key)} and i.ext_id = s.ext_id
+    returning s.document_id as id, s.rev`);
+}
+
+/** Some items of a partition that goes, locked. */
+export async function lockSomeItems(tx: Transaction, key: PartitionKey, limit: number): Promise<string[]> {
+  const rows = await tx.query<{ ext_id: string }>(sql`
+    select i.ext_id from sync_items i where ${ofPartition(key)} order by i.ext_id limit ${limit} for update`);
+  return rows.map((row) => row.ext_id);
+}
