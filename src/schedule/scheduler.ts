@@ -3,7 +3,7 @@ import type { Logger } from '../base/log.ts';
 import type { Waking } from '../engine/waking.ts';
 import { dueConnections } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { holdLease } from '../store/leases.ts';
+import { holdLease, releaseLease } from '../store/leases.ts';
 import { countDueDocuments, redriveDocuments } from '../store/processing.ts';
 import { failLostRuns } from '../store/sync-runs.ts';
 
@@ -18,13 +18,24 @@ export interface SchedulerOptions {
   alone: boolean;
   /** Builds and removes the vector index as the number of vectors asks for; cheap when nothing is to be done. */
   vectorIndex: { ensure(signal: AbortSignal): Promise<unknown> };
+  /** What the leader does from time to time. */
+  chores?: readonly Chore[];
   /** Default 5,000. */
   everyMs?: number;
+}
+
+/** Work of the leader: at its first look, then at this interval. Must be safe to repeat. */
+export interface Chore {
+  name: string;
+  everyMs: number;
+  run(signal: AbortSignal): Promise<unknown>;
 }
 
 export interface Scheduler {
   /** One look at everything that may be due. */
   tick(): Promise<void>;
+  /** Resolves when no chore is under way. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -35,18 +46,21 @@ const connectionsPerTick = 100;
 
 /**
  * The sweep that makes the rows the truth: whatever is due (a lost task, a dead worker's lease, a
- * failed document, a connection's next sync) is found again within one interval.
+ * failed document, a connection's next sync) is found again within one interval. One process leads,
+ * by a lease that it renews at each look.
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { database, waking, clock, log } = options;
   const everyMs = options.everyMs ?? 5_000;
   const stop = new AbortController();
+  const chores = createChores(options, stop.signal);
 
   async function tick(): Promise<void> {
     const now = clock.now();
     const until = new Date(now.getTime() + everyMs * 3);
     const leads = await holdLease(database, 'scheduler', { holder: options.holder, until, now });
     if (leads) {
+      chores.start(now);
       await redriveDocuments(database, now);
       await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - lostRunMs), now });
     }
@@ -73,9 +87,45 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     tick,
+    idle: () => chores.idle(),
     async close() {
       stop.abort();
       await Promise.all(loops);
+      await chores.idle();
+      // So that another process leads at once. A lease that cannot be given back ends by itself.
+      await releaseLease(database, 'scheduler', options.holder).catch((error: unknown) =>
+        log.debug({ err: error }, 'the lease of the scheduler could not be given back'),
+      );
+    },
+  };
+}
+
+/** Starts chores whose time has come. The sweep does not wait for them, and none runs twice at once. */
+function createChores({ chores = [], log }: SchedulerOptions, signal: AbortSignal) {
+  const running = new Map<Chore, Promise<void>>();
+  const dueAtMs = new Map<Chore, number>();
+
+  function begin(chore: Chore): Promise<void> {
+    return Promise.resolve()
+      .then(() => chore.run(signal))
+      .then(() => {})
+      .catch((error: unknown) => {
+        if (!signal.aborted)
+          log.error({ err: error, what: chore.name }, 'scheduled work failed, the next time tries again');
+      })
+      .finally(() => running.delete(chore));
+  }
+
+  return {
+    start(now: Date): void {
+      for (const chore of chores) {
+        if (signal.aborted || running.has(chore) || (dueAtMs.get(chore) ?? 0) > now.getTime()) continue;
+        dueAtMs.set(chore, now.getTime() + chore.everyMs);
+        running.set(chore, begin(chore));
+      }
+    },
+    async idle(): Promise<void> {
+      await Promise.all(running.values());
     },
   };
 }

@@ -1,0 +1,95 @@
+import { MemorydError } from '../base/errors.ts';
+import {
+  maxDeletes,
+  maxPushIdBytes,
+  maxUpserts,
+  type PushDelete,
+  type PushEntry,
+  type PushRequest,
+  type PushUpsert,
+} from '../connect/push/push-service.ts';
+import { pushItem, type PushBody, type PushItemBody } from './schemas/push.ts';
+import { createCheck } from './validation.ts';
+import { fieldName } from './validation-issues.ts';
+
+const checkItem = createCheck(pushItem);
+const maxMetadataBytes = 32 * 1024;
+const contentKinds = ['text', 'markdown', 'html'] as const;
+
+/** Reads every entry; a bad one fails alone. Throws `payload_too_large` for too many. */
+export function readPush(body: PushBody, maxTextBytes: number): PushRequest {
+  const { upserts = [], deletes = [], deliveryId, snapshot, completeSnapshot = false } = body;
+  requireFew('upserts', upserts.length, maxUpserts);
+  requireFew('deletes', deletes.length, maxDeletes);
+  return {
+    upserts: upserts.map((entry) => readUpsert(entry, maxTextBytes)),
+    deletes: deletes.map(readDelete),
+    completeSnapshot,
+    ...(deliveryId !== undefined && { deliveryId }),
+    ...(snapshot !== undefined && { snapshot }),
+  };
+}
+
+function requireFew(name: string, count: number, most: number): void {
+  if (count <= most) return;
+  throw new MemorydError('payload_too_large', `${name} has ${count} entries, more than ${most}`, {
+    details: 'Send them in several requests, or as the pages of a snapshot',
+  });
+}
+
+function readUpsert(entry: unknown, maxTextBytes: number): PushEntry {
+  const id = usableId((entry as Partial<PushItemBody> | null)?.id);
+  const [issue] = checkItem(entry);
+  if (issue) return { refused: { id, error: `${fieldName(issue.path ?? [])}: ${issue.message}`.replace(/^: /, '') } };
+  const item = entry as PushItemBody;
+  const problem = id === null ? longId : problemOf(item, maxTextBytes);
+  return problem === null ? { upsert: upsertOf(item) } : { refused: { id, error: problem } };
+}
+
+const longId = `id must be 1 to ${maxPushIdBytes} bytes without control characters`;
+
+/** The id when it can be one, also of an entry that is refused for another reason. */
+function usableId(id: unknown): string | null {
+  const isUsable =
+    typeof id === 'string' && /^[^\u0000-\u001f\u007f]+$/.test(id) && Buffer.byteLength(id) <= maxPushIdBytes;
+  return isUsable ? id : null;
+}
+
+function problemOf(item: PushItemBody, maxTextBytes: number): string | null {
+  const given = contentKinds.filter((kind) => item[kind] !== undefined);
+  if (given.length !== 1) return `exactly one of ${contentKinds.join(', ')} must be given`;
+  if (Buffer.byteLength(item[given[0]!]!) > maxTextBytes) return `${given[0]!} is larger than ${maxTextBytes} bytes`;
+  if (Buffer.byteLength(JSON.stringify(item.metadata ?? {})) > maxMetadataBytes) {
+    return `metadata is larger than ${maxMetadataBytes} bytes`;
+  }
+  return item.updatedAt === undefined || timeOf(item.updatedAt) !== null
+    ? null
+    : 'updatedAt must be a date that exists';
+}
+
+/** Times without a zone are UTC, so that the result does not depend on where the daemon runs. */
+function timeOf(text: string): Date | null {
+  const hasZone = text.length === 10 || /(?:z|[+-]\d{2}:?\d{2})$/i.test(text);
+  const date = new Date(hasZone ? text : `${text}Z`);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+function upsertOf(item: PushItemBody): PushUpsert {
+  const kind = contentKinds.find((one) => item[one] !== undefined)!;
+  const { id, rev, title, url, path, metadata, updatedAt } = item;
+  return {
+    id,
+    content: { kind, text: item[kind]! },
+    ...(rev !== undefined && { rev }),
+    ...(title !== undefined && title !== '' && { title }),
+    ...(url !== undefined && { url }),
+    ...(path !== undefined && { path }),
+    ...(metadata !== undefined && { metadata }),
+    ...(updatedAt !== undefined && { updatedAt: timeOf(updatedAt)!.toISOString() }),
+  };
+}
+
+function readDelete(entry: unknown): PushDelete {
+  const id = usableId(entry);
+  return id === null ? { refused: { id: null, error: longId } } : { id };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Encryption } from '../../base/encryption.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Database } from '../../store/database.ts';
+import { openConnectionContext } from '../connection-context.ts';
+import type { Credentials } from '../credentials/credentials.ts';
+import type { Outbound } from '../http/outbound.ts';
+import type { Registry } from '../registry.ts';
+import { createVault } from '../vault.ts';
+import { createHookReceiver, type HookReceiver } from './receiver.ts';
+import { createHookSubscriptions, type HookSubscriptions } from './subscriptions.ts';
+
+export interface HooksOptions {
+  database: Database;
+  registry: Registry;
+  credentials: Credentials;
+  /** Absent: connectors cannot send requests. */
+  outbound?: Outbound | undefined;
+  encryption: Encryption;
+  clock: Clock;
+  log: Logger;
+  /** Where sources reach this installation; null: they do not. */
+  publicUrl: string | null;
+  /** Secrets of hooks that serve all connections of a provider. */
+  sharedSecrets: Readonly<Record<string, string>>;
+  /** Wakes a worker for a connection. */
+  wake(connectionId: string): Promise<void>;
+}
+
+/** Everything about what sources send by themselves. */
+export function createHooks(options: HooksOptions): { receiver: HookReceiver; subscriptions: HookSubscriptions } {
+  const { sharedSecrets } = options;
+  const subscriptions = createHookSubscriptions({
+    ...options,
+    vault: createVault(options.encryption),
+    publicUrl: options.publicUrl?.replace(/\/+$/, '') ?? null,
+    openContext: (connector, connection, signal) => openConnectionContext(options, { connector, connection, signal }),
+  });
+  const receiver = createHookReceiver({
+    ...options,
+    secretOf: (id) => subscriptions.secretOf(id),
+    sharedSecretOf: (provider) => (Object.hasOwn(sharedSecrets, provider) ? sharedSecrets[provider]! : null),
+  });
+  return { receiver, subscriptions };
+}

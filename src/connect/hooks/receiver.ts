@@ -1,0 +1,194 @@
+import type { Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { findConnection, requestSync } from '../../store/connections.ts';
+import type { Database, Queryable } from '../../store/database.ts';
+import { connectionsOfAccount, recordDelivery } from '../../store/hooks.ts';
+import { ConnectorError, type Connector, type HookResult, type RawHook } from '../contract.ts';
+import type { Registry } from '../registry.ts';
+import { deliveryIdOf } from './delivery.ts';
+import { requestFor } from './hints.ts';
+
+export interface HookReceiverOptions {
+  database: Database;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+  /** The secret of a connection's hooks; null when it has none. */
+  secretOf(connectionId: string): Promise<string | null>;
+  /** The secret of the one hook of a provider that serves all its connections. */
+  sharedSecretOf(provider: string): string | null;
+  /** Wakes a worker for the connection. */
+  wake(connectionId: string): Promise<void>;
+}
+
+export interface IncomingHook {
+  provider: string;
+  /** Null: the hook of the provider, which names the connections by their account. */
+  connectionId: string | null;
+  raw: RawHook;
+}
+
+export interface HookAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface HookReceiver {
+  /**
+   * Takes what a source sent: checks the signature, forgets repetitions, and asks for a sync that
+   * serves the hints of a moment together. Throws `not_found` for a provider or connection that is
+   * not there or has no hooks, `unauthorized` for a wrong signature, `invalid_request` for what the
+   * connector cannot read, `unavailable` when that takes too long; all of it within a second.
+   */
+  receive(hook: IncomingHook): Promise<HookAnswer>;
+  close(): Promise<void>;
+}
+
+/** How long checking a request may take, and how long the answer waits for its hints to be stored. */
+const patienceMs = 450;
+const defaultGatherMs = 3_000;
+const longestGatherMs = 10 * 60_000;
+const maxAnswerLength = 64 * 1024;
+
+export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
+  const { database, registry, clock, log } = options;
+  const stop = new AbortController();
+  const background = new Set<Promise<void>>();
+  const gathering = new Set<string>();
+
+  async function connectorOf(provider: string): Promise<Connector<any, any> | null> {
+    if (!registry.names().includes(provider)) return null;
+    return registry.load(provider).catch(() => null);
+  }
+
+  /** The connector, the secret that the request must be signed with, and whose hook it is. */
+  async function addressee({ provider, connectionId }: IncomingHook) {
+    const connector = await connectorOf(provider);
+    const secret = connector?.hooks && (await secretFor(provider, connectionId));
+    // Nobody learns from outside which connections there are: every address without a hook looks alike.
+    if (!connector || !secret) throw new MemorydError('not_found', 'There is no hook at this address');
+    return { connector, secret };
+  }
+
+  async function secretFor(provider: string, connectionId: string | null): Promise<string | null> {
+    if (connectionId === null) return options.sharedSecretOf(provider);
+    if (!/^\w{1,64}$/.test(connectionId)) return null;
+    const connection = await findConnection(database, connectionId);
+    if (connection?.provider !== provider || connection.status === 'deleting') return null;
+    return options.secretOf(connectionId);
+  }
+
+  async function check(hook: IncomingHook): Promise<{ connector: Connector<any, any>; result: HookResult }> {
+    const { connector, secret } = await addressee(hook);
+    try {
+      return { connector, result: await connector.hooks!.receive(hook.raw, secret) };
+    } catch (error) {
+      throw refusal(error);
+    }
+  }
+
+  /** Stores what the hook says, unless it is a repetition. */
+  async function store(hook: IncomingHook, connector: Connector<any, any>, result: Hints): Promise<void> {
+    const scope = hook.connectionId ?? hook.provider;
+    const gatherMs = Math.min(Math.max(connector.hooks!.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
+    const request = requestFor(connector, result.hints);
+    const ids = await database.transaction(async (tx) => {
+      const now = clock.now();
+      const isNew = await recordDelivery(tx, { scope, deliveryId: deliveryIdOf(hook.raw, result), now });
+      if (!isNew || result.hints.length === 0) return [];
+      const at = new Date(now.getTime() + gatherMs);
+      const named = await addressed(tx, hook, result);
+      for (const id of named) await requestSync(tx, id, request, now, at);
+      return named;
+    });
+    for (const id of ids) wakeAfter(gatherMs, id);
+  }
+
+  async function addressed(tx: Queryable, hook: IncomingHook, result: Hints) {
+    if (hook.connectionId !== null) return [hook.connectionId];
+    return result.connection === undefined ? [] : connectionsOfAccount(tx, hook.provider, result.connection);
+  }
+
+  /** The first hint of a connection starts its time; those that come meanwhile are served with it. */
+  function wakeAfter(ms: number, id: string): void {
+    if (gathering.has(id)) return;
+    gathering.add(id);
+    keep(
+      clock
+        .sleep(ms, stop.signal)
+        .then(() => gathering.delete(id))
+        .then(() => (stop.signal.aborted ? undefined : options.wake(id))),
+    );
+  }
+
+  function keep(work: Promise<unknown>): void {
+    const kept: Promise<void> = work
+      .then(() => {})
+      .catch((error: unknown) => log.warn({ err: error }, 'hook lost, the next listing finds the change'))
+      .finally(() => background.delete(kept));
+    background.add(kept);
+  }
+
+  /** What the work answers, or `late` when it takes longer than a source likes to wait. */
+  async function soon<Value, Late>(work: Promise<Value>, late: Late): Promise<Value | Late> {
+    const settled = new AbortController();
+    const timer = clock.sleep(patienceMs, AbortSignal.any([stop.signal, settled.signal])).then(() => late);
+    try {
+      return await Promise.race([work, timer]);
+    } finally {
+      settled.abort();
+    }
+  }
+
+  return {
+    async receive(hook) {
+      const checking = check(hook);
+      checking.catch(() => {});
+      const checked = await soon(checking, null);
+      if (!checked) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
+      const { connector, result } = checked;
+      if ('respond' in result) return handshakeAnswer(result.respond);
+      const storing = store(hook, connector, result);
+      keep(storing);
+      await soon(storing, undefined);
+      return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(background);
+    },
+  };
+}
+
+type Hints = Extract<HookResult, { hints: unknown }>;
+
+/** What a connector throws about a request is about the request: nobody has to look into it. */
+function refusal(error: unknown): MemorydError {
+  const unsigned = ConnectorError.is(error) && ['forbidden', 'auth_expired'].includes(error.kind);
+  return unsigned
+    ? new MemorydError('unauthorized', 'The signature is not valid')
+    : new MemorydError('invalid_request', 'The hook cannot be read', { cause: error });
+}
+
+/** A handshake echoes what was sent, so that it is never anything that a browser would run. */
+function handshakeAnswer({
+  status,
+  headers = {},
+  body = '',
+}: Extract<HookResult, { respond: unknown }>['respond']): HookAnswer {
+  const isSound = Number.isInteger(status) && status >= 200 && status <= 299 && body.length <= maxAnswerLength;
+  if (!isSound) throw new MemorydError('invalid_request', 'The hook cannot be answered');
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const isJson = own.some(([name, value]) => name === 'content-type' && /^application\/json\b/i.test(value));
+  return {
+    status,
+    body,
+    headers: {
+      ...Object.fromEntries(own.filter(([name, value]) => /^x-[a-z0-9-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value))),
+      'content-type': isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    },
+  };
+}
