@@ -1,0 +1,94 @@
+import { readScope } from '../../account/access.ts';
+import type { Section } from '../../memory/profiles.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { parseFilters } from '../filters.ts';
+import { containerParams } from '../schemas/container-tags.ts';
+import { bucketsAnswer, bucketsBody, profileAnswer, profileBody, type ProfileBody } from '../schemas/profile.ts';
+import { searchResultView } from '../views/search.ts';
+
+const tags = ['Profiles'];
+const sections: readonly Section[] = ['static', 'dynamic', 'buckets'];
+
+/** Sections 15 and 18.7 of the API. */
+export function profileRoutes(app: Api, { services, clock }: RouteContext): void {
+  app.post(
+    '/v4/profile',
+    {
+      schema: {
+        operationId: 'getProfile',
+        summary: 'Read the profile of a container',
+        description:
+          'Stable facts, recent ones, and those of buckets; with q also the results of a search in memories.',
+        tags,
+        body: profileBody,
+        response: { 200: profileAnswer },
+      },
+    },
+    async (request) => {
+      const startedAtMs = clock.now().getTime();
+      const { body } = request;
+      const scope = readScope(callerOf(request), [body.containerTag]);
+      const filters = parseFilters(body.filters);
+      const narrowed = filters && { filters };
+      const [profile, found] = await Promise.all([
+        services.profiles.read({
+          ...{ containerTag: body.containerTag, sections: sectionsOf(body) },
+          ...(body.buckets && { buckets: body.buckets }),
+          ...narrowed,
+        }),
+        body.q === undefined ? null : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
+      ]);
+      if (found === null) return { profile };
+      const results = found.map((result) => searchResultView(result, { documents: false, summaries: false }));
+      return {
+        profile,
+        searchResults: { results, total: results.length, timing: clock.now().getTime() - startedAtMs },
+      };
+    },
+  );
+
+  app.post(
+    '/v4/profile/buckets',
+    {
+      schema: {
+        operationId: 'listProfileBuckets',
+        summary: 'List the buckets of a container’s profile',
+        tags,
+        body: bucketsBody,
+        response: { 200: bucketsAnswer },
+      },
+    },
+    async (request) => {
+      const { containerTag } = request.body;
+      readScope(callerOf(request), [containerTag]);
+      return { buckets: await services.profiles.buckets(containerTag) };
+    },
+  );
+
+  app.get(
+    '/v3/container-tags/:containerTag/profile',
+    {
+      schema: {
+        operationId: 'getContainerProfile',
+        summary: 'Read the profile of a container without buckets',
+        tags,
+        params: containerParams,
+        response: { 200: profileAnswer },
+      },
+    },
+    async (request) => {
+      const { containerTag } = request.params;
+      readScope(callerOf(request), [containerTag]);
+      return { profile: await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] }) };
+    },
+  );
+}
+
+/** Older callers send an object. */
+function sectionsOf({ include }: ProfileBody): readonly Section[] {
+  return Array.isArray(include) && include.length > 0 ? (include as Section[]) : sections;
+}
+
+function searchOf({ threshold, limit }: ProfileBody, q: string) {
+  return { q, mode: 'memories' as const, threshold: threshold ?? 0.6, limit: limit ?? 10 };
+}

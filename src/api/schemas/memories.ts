@@ -1,0 +1,158 @@
+import Type, { type Static } from 'typebox';
+import { addBody } from './documents.ts';
+import {
+  containerTag,
+  containerTags,
+  filters,
+  jsonObject,
+  metadataInput,
+  nullable,
+  pagination,
+  timestamp,
+  words,
+} from './shared.ts';
+
+/** Section 16 of the API. */
+
+const content = Type.String({
+  minLength: 1,
+  maxLength: 10_000,
+  pattern: '\\S',
+  'x-expected': 'text of 1 to 10000 characters',
+});
+const reason = Type.Optional(nullable(Type.String({ maxLength: 1000 })));
+const forgetAfter = Type.Optional(
+  nullable(Type.String({ format: 'date-time' }), { description: 'When it is forgotten by itself.' }),
+);
+const temporalContext = Type.Object({
+  documentDate: Type.Optional(nullable(Type.String({ maxLength: 40 }))),
+  eventDate: Type.Optional(
+    Type.Unsafe<string[] | null>({ type: ['array', 'null'], maxItems: 100, items: { type: 'string', maxLength: 40 } }),
+  ),
+});
+const id = Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id of any version.' }));
+const exactContent = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 10_000, description: 'The exact text; id goes before it.' }),
+);
+
+export const createBody = Type.Object({
+  containerTag,
+  entityContext: addBody.properties.entityContext,
+  memories: Type.Array(
+    Type.Object({
+      content,
+      isStatic: Type.Optional(Type.Boolean({ description: 'Belongs to the stable part of the profile.' })),
+      metadata: Type.Optional(metadataInput),
+      forgetAfter,
+      forgetReason: reason,
+      temporalContext: Type.Optional(temporalContext),
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+});
+export type CreateBody = Static<typeof createBody>;
+
+const nullableText = nullable(Type.String());
+const nullableTime = nullable(timestamp);
+const written = {
+  id: Type.String(),
+  memory: Type.String(),
+  createdAt: timestamp,
+  forgetAfter: nullableTime,
+  forgetReason: nullableText,
+  metadata: nullable(jsonObject),
+};
+
+export const createAnswer = Type.Object({
+  documentId: nullable(Type.String(), { description: 'The source document; null when all are duplicates.' }),
+  memories: Type.Array(Type.Object({ ...written, isStatic: Type.Boolean() }), { description: 'In the order sent.' }),
+});
+
+export const listBody = Type.Object({
+  containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
+  filters: Type.Optional(filters),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1100, description: 'Default 10.' })),
+  sort: Type.Optional(words(['createdAt', 'updatedAt'])),
+  order: Type.Optional(words(['desc', 'asc'])),
+  includeForgotten: Type.Optional(Type.Boolean({ description: 'Also forgotten and expired ones.' })),
+});
+
+const version = {
+  id: Type.String(),
+  memory: Type.String(),
+  version: Type.Integer(),
+  isLatest: Type.Boolean(),
+  isForgotten: Type.Boolean(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  parentMemoryId: nullableText,
+  rootMemoryId: nullableText,
+};
+
+const memoryEntry = Type.Object({
+  ...version,
+  isStatic: Type.Boolean(),
+  isInference: Type.Boolean(),
+  spaceId: Type.String(),
+  orgId: Type.String(),
+  sourceCount: Type.Integer(),
+  forgetAfter: nullableTime,
+  forgetReason: nullableText,
+  metadata: nullable(jsonObject),
+  memoryRelations: nullable(jsonObject, { description: 'By id of the other memory: updates, extends or derives.' }),
+  temporalContext: nullable(jsonObject),
+  history: Type.Array(Type.Object(version), { description: 'Earlier versions, newest first.' }),
+  documentIds: Type.Array(Type.String()),
+});
+export type MemoryEntryAnswer = Static<typeof memoryEntry>;
+export const listAnswer = Type.Object({ memoryEntries: Type.Array(memoryEntry), pagination });
+
+export const updateBody = Type.Object({
+  containerTag,
+  id,
+  content: exactContent,
+  newContent: content,
+  metadata: Type.Optional(metadataInput),
+  forgetAfter,
+  forgetReason: reason,
+  temporalContext: Type.Optional(temporalContext),
+});
+export type UpdateBody = Static<typeof updateBody>;
+
+export const updateAnswer = Type.Object({
+  ...written,
+  version: Type.Integer(),
+  parentMemoryId: nullableText,
+  rootMemoryId: nullableText,
+});
+
+export const forgetBody = Type.Object({ containerTag, id, content: exactContent, reason });
+export const forgetAnswer = Type.Object({
+  id: Type.String(),
+  forgotten: Type.Unsafe<true>({ type: 'boolean', const: true }),
+});
+
+export const matchingBody = Type.Object({
+  containerTag,
+  query: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S', 'x-expected': 'text of 1 to 2000 characters' }),
+  ),
+  ids: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 500 })),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only answer what would be forgotten.' })),
+  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Default 0.5.' })),
+  maxForget: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default 100; for query only.' })),
+  reason: Type.Optional(Type.String({ maxLength: 1000 })),
+});
+export type MatchingBody = Static<typeof matchingBody>;
+
+const matched = Type.Array(Type.Object({ id: Type.String(), memory: Type.String(), score: Type.Number() }));
+export const matchingAnswer = Type.Object({
+  dryRun: Type.Boolean(),
+  count: Type.Integer(),
+  forgetBatchId: nullableText,
+  summary: Type.String(),
+  candidates: Type.Optional(matched),
+  forgotten: Type.Optional(matched),
+});

@@ -1,0 +1,47 @@
+import Type, { type Static } from 'typebox';
+import { searchAnswer } from './search.ts';
+import { containerTag, filters } from './shared.ts';
+
+/** Section 15 of the API. */
+
+export const profileBody = Type.Object({
+  containerTag,
+  q: Type.Optional(
+    Type.String({
+      maxLength: 8192,
+      pattern: '\\S',
+      'x-expected': 'text of 1 to 8192 characters',
+      description: 'Also search memories.',
+    }),
+  ),
+  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Of the search. Default 0.6.' })),
+  filters: Type.Optional(filters),
+  include: Type.Optional(
+    Type.Unsafe<('static' | 'dynamic' | 'buckets')[] | object>({
+      anyOf: [{ type: 'array', items: { type: 'string', enum: ['static', 'dynamic', 'buckets'] } }, { type: 'object' }],
+      description: 'Sections to answer; absent, empty or an object: all.',
+      'x-expected': 'an array of static, dynamic and buckets',
+    }),
+  ),
+  buckets: Type.Optional(
+    Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100, description: 'Only these keys.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Results of the search. Default 10.' })),
+});
+export type ProfileBody = Static<typeof profileBody>;
+
+const texts = Type.Array(Type.String(), { description: 'Newest first.' });
+
+export const profileAnswer = Type.Object({
+  profile: Type.Object({
+    static: Type.Optional(texts),
+    dynamic: Type.Optional(texts),
+    buckets: Type.Optional(Type.Unsafe<Record<string, string[]>>({ type: 'object', additionalProperties: texts })),
+  }),
+  searchResults: Type.Optional(searchAnswer),
+});
+
+export const bucketsBody = Type.Object({ containerTag });
+export const bucketsAnswer = Type.Object({
+  buckets: Type.Array(Type.Object({ key: Type.String(), description: Type.String() })),
+});

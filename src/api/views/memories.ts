@@ -1,0 +1,39 @@
+import type { ListedMemory, Memory } from '../../memory/memories.ts';
+import type { MemoryEntryAnswer } from '../schemas/memories.ts';
+import { publicMetadata } from './metadata.ts';
+
+/** Section 16; what a write of a memory answers. */
+export function writtenMemoryView({ id, memory, createdAt, forgetAfter, forgetReason, ...source }: Memory) {
+  return {
+    id,
+    memory,
+    createdAt: createdAt.toISOString(),
+    forgetAfter: forgetAfter?.toISOString() ?? null,
+    forgetReason,
+    metadata: metadataView(source),
+  };
+}
+
+/** The caller's metadata with the dates (section 10.4 rule 6). */
+function metadataView({ metadata, temporalContext }: Pick<Memory, 'metadata' | 'temporalContext'>) {
+  if (metadata === null && temporalContext === null) return null;
+  return { ...publicMetadata(metadata ?? {}), ...(temporalContext && { temporalContext }) };
+}
+
+export function memoryEntryView(entry: ListedMemory, orgId: string): MemoryEntryAnswer {
+  const { id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId } = entry;
+  const { spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds } = entry;
+  return {
+    ...{ id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId },
+    ...{ orgId, spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds },
+    createdAt: entry.createdAt.toISOString(),
+    updatedAt: entry.updatedAt.toISOString(),
+    forgetAfter: entry.forgetAfter?.toISOString() ?? null,
+    metadata: entry.metadata && publicMetadata(entry.metadata),
+    history: entry.history.map((earlier) => ({
+      ...earlier,
+      createdAt: new Date(earlier.createdAt).toISOString(),
+      updatedAt: new Date(earlier.updatedAt).toISOString(),
+    })),
+  };
+}

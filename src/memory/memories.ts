@@ -1,0 +1,353 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Embedder } from '../models/embedder.ts';
+import { writeEntityContext } from '../store/container-tags.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import { ensureContainers } from '../store/documents.ts';
+import {
+  addRelations,
+  addSources,
+  copySources,
+  insertMemories,
+  lockMemoriesOf,
+  setForgotten,
+  supersede,
+} from '../store/memories.ts';
+import { insertMemoryDocument } from '../store/memory-documents.ts';
+import {
+  findCurrent,
+  listMemories,
+  lockByHashes,
+  lockById,
+  lockByText,
+  mergeMetadata,
+  type ListedMemoryRow,
+  type MemoryPage,
+  type MemoryRow,
+} from '../store/memory-lists.ts';
+import { classify } from './classify.ts';
+import { containerBuckets } from './container-buckets.ts';
+import { indexTexts, memoryHash, type IndexedText, type Indexer } from './memory-rows.ts';
+
+export type { ListedMemoryRow as ListedMemory, MemoryRow as Memory };
+export type TemporalContext = { documentDate?: string | null; eventDate?: string[] | null };
+
+export interface NewMemory {
+  content: string;
+  isStatic: boolean;
+  metadata: Record<string, unknown> | null;
+  temporalContext: TemporalContext | null;
+  forgetAfter: Date | null;
+  forgetReason: string | null;
+}
+
+/** `id` of any version, or the exact text. */
+export interface MemoryChoice {
+  containerTag: string;
+  id?: string;
+  content?: string;
+}
+
+/** What is absent is as in the version before. */
+export interface MemoryChange {
+  newContent: string;
+  metadata?: Record<string, unknown>;
+  temporalContext?: TemporalContext;
+  forgetAfter?: Date | null;
+  forgetReason?: string | null;
+}
+
+export interface Matching {
+  containerTag: string;
+  query?: string;
+  ids?: readonly string[];
+  dryRun: boolean;
+  threshold: number;
+  maxForget: number;
+  reason: string | null;
+}
+
+export interface Matched {
+  id: string;
+  memory: string;
+  score: number;
+}
+
+/** Section 16 of the API. */
+export interface Memories {
+  /** In the order of the input; an exact duplicate answers what is there. Throws `conflict` during a merge. */
+  create(
+    containerTag: string,
+    memories: readonly NewMemory[],
+    entityContext?: string,
+  ): Promise<{ documentId: string | null; memories: MemoryRow[] }>;
+  list(page: Omit<MemoryPage, 'now'>): Promise<{ memories: ListedMemoryRow[]; total: number }>;
+  /** A new version. Throws `not_found` when there is none, or it is forgotten. */
+  update(choice: MemoryChoice, change: MemoryChange): Promise<MemoryRow>;
+  /** Throws `not_found`, and `conflict` when it is forgotten already. */
+  forget(choice: MemoryChoice, reason: string | null): Promise<string>;
+  forgetMatching(matching: Matching): Promise<{ forgetBatchId: string | null; matched: Matched[] }>;
+}
+
+export interface MemoriesOptions {
+  database: Database;
+  embedder: Embedder;
+  index: Indexer;
+  clock: Clock;
+  /** Throws `conflict` while a container is merged. */
+  requireWritable(tx: Transaction, containerTags: readonly string[]): Promise<void>;
+  /** Search in a container's memories. */
+  search(request: { containerTag: string; q: string; threshold: number; limit: number }): Promise<Matched[]>;
+}
+
+export function createMemories(options: MemoriesOptions): Memories {
+  const { database, clock } = options;
+
+  /** One writer of a container at a time, and none while it is merged. */
+  function change<T>(containerTag: string, work: (tx: Transaction, now: Date) => Promise<T>): Promise<T> {
+    return database.transaction(async (tx) => {
+      await options.requireWritable(tx, [containerTag]);
+      await lockMemoriesOf(tx, [containerTag]);
+      return work(tx, clock.now());
+    });
+  }
+
+  return {
+    async create(containerTag, memories, entityContext) {
+      const indexed = await indexTexts(
+        memories.map(({ content }) => content),
+        options,
+      );
+      return change(containerTag, async (tx, now) => {
+        await ensureContainers(tx, [{ tag: containerTag, id: newId(now) }], now);
+        if (entityContext !== undefined) await writeEntityContext(tx, new Map([[containerTag, entityContext]]), now);
+        return createIn(tx, { containerTag, memories, indexed, now, options });
+      });
+    },
+    list: (page) => listMemories(database, { ...page, now: clock.now() }),
+    async update(choice, input) {
+      const [indexed] = await indexTexts([input.newContent], options);
+      return change(choice.containerTag, async (tx, now) => {
+        const before = await locked(tx, choice);
+        if (!before || isForgotten(before, now)) throw notFound();
+        return writeVersion(tx, before, { input, indexed: indexed!, now, options });
+      });
+    },
+    forget: (choice, reason) =>
+      change(choice.containerTag, async (tx, now) => {
+        const memory = await locked(tx, choice);
+        if (!memory) throw notFound();
+        if (isForgotten(memory, now))
+          throw new MemorydError('conflict', 'Memory already forgotten', { shouldRetry: false });
+        await setForgotten(tx, [memory.id], { forgotten: true, reason, now });
+        return memory.id;
+      }),
+    async forgetMatching(matching) {
+      const matched = await matchedBy(matching, options);
+      if (matching.dryRun) return { forgetBatchId: null, matched };
+      const { containerTag, reason } = matching;
+      return change(containerTag, async (tx, now) => {
+        const batchId = newId(now);
+        const current = await findCurrent(
+          tx,
+          containerTag,
+          matched.map(({ id }) => id),
+        );
+        const left = matched.filter(({ id }) => current.some((one) => one.id === id));
+        await setForgotten(
+          tx,
+          left.map(({ id }) => id),
+          { forgotten: true, reason, batchId, now },
+        );
+        return { forgetBatchId: batchId, matched: left };
+      });
+    },
+  };
+}
+
+interface Creating {
+  containerTag: string;
+  memories: readonly NewMemory[];
+  indexed: readonly IndexedText[];
+  now: Date;
+  options: MemoriesOptions;
+}
+
+async function createIn(tx: Transaction, creating: Creating) {
+  const { containerTag, memories, indexed, now } = creating;
+  const hashes = indexed.map((one) => one.content_hash);
+  const there = await lockByHashes(tx, containerTag, hashes, now);
+  const ids = new Map(there.map((one) => [one.contentHash, one.id]));
+  const places = hashes.flatMap((hash, place) => {
+    if (ids.has(hash)) return [];
+    ids.set(hash, newId(now));
+    return [place];
+  });
+  const documentId = places.length === 0 ? null : await insertNew(tx, creating, places, ids);
+  await mergeMetadata(tx, repeated(creating, new Set(places), ids), now);
+  const stored = new Map((await lockByHashes(tx, containerTag, hashes, now)).map((one) => [one.contentHash, one]));
+  return { documentId, memories: memories.map((_, place) => stored.get(hashes[place]!)!) };
+}
+
+/** Duplicates give their metadata to what is there; of several for one, later keys count. */
+function repeated({ memories, indexed }: Creating, places: ReadonlySet<number>, ids: ReadonlyMap<string, string>) {
+  const merged = new Map<string, Record<string, unknown>>();
+  memories.forEach(({ metadata }, place) => {
+    if (places.has(place) || metadata === null) return;
+    const id = ids.get(indexed[place]!.content_hash)!;
+    merged.set(id, { ...merged.get(id), ...metadata });
+  });
+  return [...merged].map(([id, metadata]) => ({ id, metadata }));
+}
+
+async function insertNew(
+  tx: Transaction,
+  { containerTag, memories, indexed, now, options }: Creating,
+  places: readonly number[],
+  ids: ReadonlyMap<string, string>,
+): Promise<string> {
+  const buckets = (await containerBuckets(tx, [containerTag]))(containerTag);
+  const rows = places.map((place) => {
+    const { content, isStatic, metadata, temporalContext, forgetAfter, forgetReason } = memories[place]!;
+    const searched = indexed[place]!;
+    return {
+      ...searched,
+      ...writtenByCaller,
+      id: ids.get(searched.content_hash)!,
+      container_tag: containerTag,
+      metadata,
+      temporal_context: temporalContext,
+      buckets: classify(statementOf(content), buckets, (text) => options.index(text).terms),
+      is_static: isStatic,
+      forget_after: forgetAfter,
+      forget_reason: forgetReason,
+    };
+  });
+  const content = rows.map(({ memory }) => memory).join('\n');
+  const document = {
+    id: newId(now),
+    containerTag,
+    title: rows[0]!.memory.slice(0, 100),
+    content,
+    contentHash: rows[0]!.content_hash,
+  };
+  await insertMemoryDocument(tx, document, now);
+  await insertMemories(tx, rows, now);
+  await addSources(
+    tx,
+    rows.map(({ id }) => ({ memory_id: id, document_id: document.id, span: null })),
+    now,
+  );
+  return document.id;
+}
+
+const writtenByCaller = {
+  kind: null,
+  subject: null,
+  slot: null,
+  slot_value: null,
+  extractor: null,
+  is_inference: false,
+  is_latest: true,
+  version: 1,
+  parent_memory_id: null,
+  root_memory_id: null,
+};
+
+const preference = /\b(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|allergic)\b/i;
+
+function statementOf(text: string) {
+  return { text, kind: preference.test(text) ? 'preference' : null, slot: null };
+}
+
+async function writeVersion(
+  tx: Transaction,
+  before: MemoryRow,
+  { input, indexed, now, options }: { input: MemoryChange; indexed: IndexedText; now: Date; options: MemoriesOptions },
+): Promise<MemoryRow> {
+  const after = changed(before, input);
+  if (isDeepStrictEqual(after, before)) return before;
+  const { containerTag } = before;
+  const id = newId(now);
+  const buckets = (await containerBuckets(tx, [containerTag]))(containerTag);
+  const row = {
+    ...indexed,
+    ...writtenByCaller,
+    id,
+    container_tag: containerTag,
+    metadata: after.metadata,
+    temporal_context: after.temporalContext,
+    buckets: classify(statementOf(input.newContent), buckets, (text) => options.index(text).terms),
+    is_static: before.isStatic,
+    is_inference: before.isInference,
+    version: before.version + 1,
+    parent_memory_id: before.id,
+    root_memory_id: before.rootMemoryId ?? before.id,
+    forget_after: after.forgetAfter,
+    forget_reason: after.forgetReason,
+  };
+  await supersede(tx, [before.id], now);
+  await insertMemories(tx, [row], now);
+  await copySources(tx, before.id, id);
+  await addRelations(tx, [{ from_id: id, to_id: before.id, relation: 'updates' }], now);
+  return {
+    ...after,
+    id,
+    version: row.version,
+    parentMemoryId: before.id,
+    rootMemoryId: row.root_memory_id,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+function changed(before: MemoryRow, input: MemoryChange): MemoryRow {
+  const forgetAfter = input.forgetAfter === undefined ? before.forgetAfter : input.forgetAfter;
+  const reason = input.forgetReason === undefined ? before.forgetReason : input.forgetReason;
+  return {
+    ...before,
+    memory: input.newContent,
+    metadata: input.metadata ?? before.metadata,
+    temporalContext: input.temporalContext
+      ? { ...before.temporalContext, ...input.temporalContext }
+      : before.temporalContext,
+    forgetAfter,
+    forgetReason: forgetAfter === null ? null : reason,
+  };
+}
+
+function locked(tx: Transaction, { containerTag, id, content }: MemoryChoice): Promise<MemoryRow | null> {
+  if (id !== undefined) return lockById(tx, containerTag, id);
+  const text = content ?? '';
+  return lockByText(tx, containerTag, text, memoryHash(text));
+}
+
+function isForgotten({ isForgotten: marked, forgetAfter }: MemoryRow, now: Date): boolean {
+  return marked || (forgetAfter !== null && forgetAfter <= now);
+}
+
+/** Words of an instruction that are not its topic. */
+const instruction =
+  /^\s*(?:please\s+)?(?:(?:forget|remove|delete|erase|drop)\s+)?(?:(?:everything|all|anything|what(?:ever)? (?:you|i) (?:know|said)|(?:the |all )?(?:memories|facts))\s+)?(?:(?:about|regarding|concerning|related to|on|that)\s+)?/i;
+
+/** The topic of an instruction; the instruction itself when nothing else is in it. */
+export function topicOf(query: string): string {
+  const topic = query.replace(instruction, '').trim();
+  return topic === '' ? query.trim() : topic;
+}
+
+async function matchedBy(matching: Matching, { database, search }: MemoriesOptions): Promise<Matched[]> {
+  const { containerTag, query, ids, threshold, maxForget } = matching;
+  if (query === undefined) {
+    const found = await findCurrent(database, containerTag, ids ?? []);
+    return found.map((one) => ({ ...one, score: 1 }));
+  }
+  const q = topicOf(query).replace(/^(?:the|my|an?)\s+(?=\S)/i, '');
+  return search({ containerTag, q, threshold, limit: maxForget });
+}
+
+function notFound(): MemorydError {
+  return new MemorydError('not_found', 'Memory not found');
+}

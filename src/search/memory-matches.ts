@@ -1,0 +1,10 @@
+import type { Search } from './search.ts';
+
+/** The search that memories are chosen by: in one container, with nothing but their texts. */
+export function searchMemories(search: Search) {
+  return async (request: { containerTag: string; q: string; threshold: number; limit: number }) => {
+    const { containerTag, ...rest } = request;
+    const found = await search.search({ ...rest, mode: 'memories', scope: { containerTags: [containerTag] } });
+    return found.map(({ id, text, similarity }) => ({ id, memory: text, score: similarity }));
+  };
+}

@@ -1,0 +1,216 @@
+import type { Queryable, Transaction } from './database.ts';
+import { compileFilter, type Filter } from './filters.ts';
+import { isOnlyFromHidden } from './hidden-documents.ts';
+import { chainOf } from './memories.ts';
+import { joinSql, rawSql, sql, type Sql } from './sql.ts';
+
+export interface MemoryRow {
+  id: string;
+  containerTag: string;
+  memory: string;
+  metadata: Record<string, unknown> | null;
+  temporalContext: { documentDate?: string | null; eventDate?: string[] | null } | null;
+  kind: string | null;
+  buckets: string[];
+  isStatic: boolean;
+  isInference: boolean;
+  isLatest: boolean;
+  isForgotten: boolean;
+  version: number;
+  parentMemoryId: string | null;
+  rootMemoryId: string | null;
+  forgetAfter: Date | null;
+  forgetReason: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = rawSql(`m.id, m.container_tag as "containerTag", m.memory, m.metadata,
+  m.temporal_context as "temporalContext", m.kind, m.buckets, m.is_static as "isStatic",
+  m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
+  m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId", m.forget_after as "forgetAfter",
+  m.forget_reason as "forgetReason", m.created_at as "createdAt", m.updated_at as "updatedAt"`);
+
+export interface MemoryNarrowing {
+  containerTags: readonly string[];
+  filters?: Filter;
+  includeForgotten: boolean;
+  now: Date;
+}
+
+/** On a memory `m`: the newest version of what is known, and not only from hidden documents. */
+function visible({ containerTags, filters, includeForgotten, now }: MemoryNarrowing): Sql {
+  const conditions = [
+    sql`m.container_tag = any(${containerTags}::text[]) and m.is_latest`,
+    sql`not ${isOnlyFromHidden}`,
+  ];
+  if (!includeForgotten) {
+    conditions.push(sql`not m.is_forgotten and (m.forget_after is null or m.forget_after > ${now}::timestamptz)`);
+  }
+  if (filters) conditions.push(matches(filters));
+  return joinSql(conditions, ' and ');
+}
+
+/** Section 8 rule 10: a source's metadata, overlaid by the memory's own. */
+function matches(filters: Filter): Sql {
+  const overlaid = rawSql(`(d.metadata || coalesce(m.metadata, '{}'))`);
+  return sql`(exists (select 1 from memory_sources s join documents d on d.id = s.document_id
+      where s.memory_id = m.id and d.deleted_at is null and ${compileFilter(filters, overlaid)})
+    or ${compileFilter(filters, rawSql('m.metadata'))}
+      and not exists (select 1 from memory_sources s where s.memory_id = m.id))`;
+}
+
+export interface MemoryHistoryRow {
+  id: string;
+  memory: string;
+  version: number;
+  createdAt: string;
+  updatedAt: string;
+  parentMemoryId: string | null;
+  rootMemoryId: string | null;
+  isLatest: boolean;
+  isForgotten: boolean;
+}
+
+export interface ListedMemoryRow extends MemoryRow {
+  spaceId: string;
+  sourceCount: number;
+  documentIds: string[];
+  memoryRelations: Record<string, string> | null;
+  history: MemoryHistoryRow[];
+}
+
+export interface MemoryPage extends MemoryNarrowing {
+  sort: 'createdAt' | 'updatedAt';
+  order: 'asc' | 'desc';
+  limit: number;
+  page: number;
+}
+
+export async function listMemories(
+  database: Queryable,
+  page: MemoryPage,
+): Promise<{ memories: ListedMemoryRow[]; total: number }> {
+  const direction = page.order === 'asc' ? 'asc' : 'desc';
+  const column = page.sort === 'createdAt' ? 'created_at' : 'updated_at';
+  const order = (alias: string) => rawSql(`${alias}.${column} ${direction}, ${alias}.id ${direction}`);
+  const where = visible(page);
+  const [counted] = await database.query<{ total: number }>(
+    sql`select count(*) as total from memories m where ${where}`,
+  );
+  const memories = await database.query<ListedMemoryRow>(sql`
+    with listed as materialized (
+      select m.id from memories m where ${where}
+      order by ${order('m')} limit ${page.limit} offset ${(page.page - 1) * page.limit}
+    )
+    select ${columns}, c.id as "spaceId", cardinality(sources.ids) as "sourceCount", sources.ids as "documentIds",
+      (select jsonb_object_agg(r.to_id, r.relation) from memory_relations r where r.from_id = m.id) as "memoryRelations",
+      coalesce((select jsonb_agg(jsonb_build_object('id', h.id, 'memory', h.memory, 'version', h.version,
+          'createdAt', h.created_at, 'updatedAt', h.updated_at, 'parentMemoryId', h.parent_memory_id,
+          'rootMemoryId', h.root_memory_id, 'isLatest', h.is_latest, 'isForgotten', h.is_forgotten) order by h.version desc)
+        from memories h where (h.id = m.root_memory_id or h.root_memory_id = m.root_memory_id) and h.id <> m.id), '[]') as history
+    from listed join memories m on m.id = listed.id join container_tags c on c.tag = m.container_tag
+      cross join lateral (
+        select coalesce(array_agg(s.document_id order by s.created_at, s.document_id), '{}') as ids
+        from memory_sources s join documents d on d.id = s.document_id where s.memory_id = m.id and d.deleted_at is null
+      ) sources
+    order by ${order('m')}`);
+  return { memories, total: counted?.total ?? 0 };
+}
+
+export interface ProfileQuery extends Omit<MemoryNarrowing, 'includeForgotten'> {
+  /** The most of each kind. */
+  most: { static: number; dynamic: number; bucket: number };
+  buckets: readonly string[];
+}
+
+/** What a profile shows, newest first, each text once. */
+export async function profileMemories(
+  database: Queryable,
+  query: ProfileQuery,
+): Promise<{ static: string[]; dynamic: string[]; buckets: Map<string, string[]> }> {
+  const rows = await database.query<{ section: string; bucket: string | null; memory: string }>(sql`
+    with current as materialized (
+      select distinct on (m.content_hash) m.memory, m.is_static, m.buckets, m.created_at, m.id
+      from memories m where ${visible({ ...query, includeForgotten: false })}
+      order by m.content_hash, m.is_static desc, m.created_at desc, m.id desc
+    ), sections as (
+      (select 'static' as section, null as bucket, memory, created_at, id from current where is_static
+        order by created_at desc, id desc limit ${query.most.static})
+      union all
+      (select 'dynamic', null, memory, created_at, id from current where not is_static
+        order by created_at desc, id desc limit ${query.most.dynamic})
+      union all
+      (select 'bucket', wanted.key, best.memory, best.created_at, best.id
+        from unnest(${query.buckets}::text[]) as wanted(key) cross join lateral (
+          select memory, created_at, id from current where wanted.key = any(current.buckets)
+          order by created_at desc, id desc limit ${query.most.bucket}) best)
+    )
+    select section, bucket, memory from sections order by created_at desc, id desc`);
+  const of = (section: string, bucket: string | null = null) =>
+    rows.filter((row) => row.section === section && row.bucket === bucket).map(({ memory }) => memory);
+  const buckets = new Map(query.buckets.map((key) => [key, of('bucket', key)]));
+  return { static: of('static'), dynamic: of('dynamic'), buckets };
+}
+
+/** The newest version of the chain that an id belongs to, locked. */
+export async function lockById(tx: Transaction, containerTag: string, id: string): Promise<MemoryRow | null> {
+  const [memory] = await tx.query<MemoryRow>(sql`
+    select ${columns} from memories m
+    where m.container_tag = ${containerTag} and m.is_latest and ${chainOf} = (
+      select ${chainOf} from memories m where m.id = ${id} and m.container_tag = ${containerTag})
+    order by m.version desc limit 1 for update`);
+  return memory ?? null;
+}
+
+/** The newest latest memory with just this text; one that is not forgotten before one that is. Locked. */
+export async function lockByText(
+  tx: Transaction,
+  containerTag: string,
+  text: string,
+  contentHash: string,
+): Promise<MemoryRow | null> {
+  const [memory] = await tx.query<MemoryRow>(sql`
+    select ${columns} from memories m
+    where m.container_tag = ${containerTag} and m.content_hash = ${contentHash} and m.memory = ${text} and m.is_latest
+    order by m.is_forgotten, m.created_at desc, m.id desc limit 1 for update`);
+  return memory ?? null;
+}
+
+/** Latest, unforgotten memories with these texts, locked; the newest of each. */
+export function lockByHashes(
+  tx: Transaction,
+  containerTag: string,
+  hashes: readonly string[],
+  now: Date,
+): Promise<(MemoryRow & { contentHash: string })[]> {
+  return tx.query(sql`
+    select ${columns}, m.content_hash as "contentHash" from memories m
+    where m.container_tag = ${containerTag} and m.content_hash = any(${hashes}::text[]) and m.is_latest
+      and not m.is_forgotten and (m.forget_after is null or m.forget_after > ${now})
+    order by m.created_at, m.id for update`);
+}
+
+/** Of these ids, those that are latest in the container and not forgotten. */
+export function findCurrent(
+  database: Queryable,
+  containerTag: string,
+  ids: readonly string[],
+): Promise<{ id: string; memory: string }[]> {
+  return database.query(sql`
+    select m.id, m.memory from memories m
+    where m.container_tag = ${containerTag} and m.id = any(${ids}::text[]) and m.is_latest and not m.is_forgotten
+      and not ${isOnlyFromHidden}
+    order by m.created_at desc, m.id desc`);
+}
+
+export async function mergeMetadata(
+  tx: Transaction,
+  rows: readonly { id: string; metadata: Record<string, unknown> }[],
+  now: Date,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.execute(sql`
+    update memories m set metadata = coalesce(m.metadata, '{}') || r.metadata, updated_at = ${now}
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(id text, metadata jsonb) where m.id = r.id`);
+}
