@@ -1,0 +1,70 @@
+import { authExpired, ConnectorError, rateLimited, transient } from 'memoryd/connector';
+
+const certificateCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_UNTRUSTED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+interface Fault {
+  code?: string;
+  authenticationFailed?: boolean;
+  serverResponseCode?: string;
+  throttleReset?: number;
+  responseText?: string;
+}
+
+/** What the vendor library threw, as the contract's error. `server` is `host:port`, for the message. */
+export function toConnectorError(error: unknown, server: string, now: Date): unknown {
+  if (ConnectorError.is(error)) return error;
+  if (!(error instanceof Error)) return transient(`${server} answered something unexpected.`, error);
+  const fault = error as Fault;
+  if (fault.code === 'ETHROTTLE') {
+    return rateLimited(
+      `${server} asks to slow down.`,
+      new Date(now.getTime() + (Number(fault.throttleReset) || 60_000)),
+    );
+  }
+  if (fault.authenticationFailed === true && !isPassing(fault)) {
+    return authExpired(`${server} refuses the user or the password.`, error);
+  }
+  if (fault.code !== undefined && certificateCodes.has(fault.code)) return certificateError(server, fault.code, error);
+  if (isNoTls(error, fault)) {
+    return new ConnectorError('bad_config', `${server} does not speak TLS on this port.`, {
+      remedy: 'Port 993 is for `secure: true`, port 143 for `secure: false` with STARTTLS.',
+      cause: error,
+    });
+  }
+  return transient(`${server} could not be read (${fault.code ?? fault.serverResponseCode ?? 'no answer'}).`, error);
+}
+
+/** RFC 5530: the credentials were not judged at all. */
+function isPassing(fault: Fault): boolean {
+  return ['UNAVAILABLE', 'INUSE', 'LIMIT', 'SERVERBUG', 'CONTACTADMIN'].includes(fault.serverResponseCode ?? '');
+}
+
+function isNoTls(error: Error, fault: Fault): boolean {
+  return fault.code === 'ERR_SSL_WRONG_VERSION_NUMBER' || /wrong version number|STARTTLS/i.test(error.message);
+}
+
+function certificateError(server: string, code: string, cause: Error): ConnectorError {
+  const what =
+    code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+      ? 'is for another server name'
+      : code === 'CERT_HAS_EXPIRED'
+        ? 'has expired'
+        : 'is not signed by a known authority';
+  return new ConnectorError('bad_config', `The certificate of ${server} ${what} (${code}).`, {
+    remedy:
+      code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+        ? 'Give the server name that the certificate is made for as `host`.'
+        : 'Have the certificate renewed, or give the PEM text of its authority as `ca`.',
+    cause,
+  });
+}
