@@ -48,6 +48,34 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchSearchOverHttp(engine, quick ? 2_000 : 10_000)];
     },
   },
+  'http-overhead': {
+    engines,
+    async run(engine, quick) {
+      const { benchHttpOverhead } = await import('./http-overhead.ts');
+      return [await benchHttpOverhead(engine, quick ? 2_000 : 10_000)];
+    },
+  },
+  listing: {
+    engines,
+    async run(engine, quick) {
+      const { benchListing } = await import('./listing.ts');
+      return benchListing(engine, quick ? 10_000 : 100_000);
+    },
+  },
+  incremental: {
+    engines,
+    async run(engine, quick) {
+      const { benchIncremental } = await import('./incremental.ts');
+      return [await benchIncremental(engine, quick ? 1_000 : 20_000)];
+    },
+  },
+  'fetch-queued': {
+    engines,
+    async run(engine, quick) {
+      const { benchFetchQueued } = await import('./fetch-queued.ts');
+      return [await benchFetchQueued(engine, quick ? 1_000 : 10_000)];
+    },
+  },
   'start-up': {
     engines: embedded,
     async run(_, quick) {

@@ -48,7 +48,7 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
   );
   const extractor = createExtractor({ log });
   const processor = createProcessor({ database, embedder, extractor, clock, log });
-  const handOver = createHandOver({ processor, clock, log, concurrency: slots, batchSize: 32 });
+  const handOver = createHandOver({ processor, clock, log, concurrency: slots });
   const stop = new AbortController();
   const draining = new Map<number, Promise<unknown>>();
 

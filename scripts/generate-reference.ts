@@ -123,8 +123,10 @@ async function capturingContext(): Promise<{ context: CommandContext; printed():
     stdout: screen,
     stderr: screen,
     readInput: unused,
+    ask: null,
     createApp: unused,
     createEmbedder: unused,
+    rotateKeys: unused,
   };
   const printed = () => {
     const all = text;

@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -108,6 +108,10 @@ try {
   run(app, program, 'models', 'verify');
   const script = `import { contractVersion } from 'memoryd/connector'; console.log(contractVersion);`;
   expectEqual(run(app, process.execPath, '--input-type=module', '--eval', script).trim(), '1', 'The contract');
+  const kit = `import { testConnector } from 'memoryd/testing'; console.log(typeof testConnector);`;
+  expectEqual(run(app, process.execPath, '--input-type=module', '--eval', kit).trim(), 'function', 'The acceptance kit');
+  run(app, program, 'connector', 'new', 'acme');
+  expectEqual(existsSync(join(app, 'memoryd-connector-acme/src/connector.ts')), true, 'A new connector');
   await tryDaemon(app);
   console.log('The package installs, starts, and finds what is written.');
 } finally {

@@ -1,47 +1,56 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import packageJson from '../package.json' with { type: 'json' };
-import { createContainerTags } from './account/container-tags.ts';
+import { createEmbedder, encryptionOptions, openDatabase, openQueue, type AppOptions } from './adapters.ts';
+import { createChunkSize } from './account/chunk-size.ts';
 import { ensureFirstKey } from './account/first-key.ts';
 import { createKeys } from './account/keys.ts';
 import { ensureOrganization } from './account/organization.ts';
 import { createApi } from './api/create-api.ts';
-import type { ApiConfig, ApiServices, Status } from './api/services.ts';
-import type { Clock } from './base/clock.ts';
-import type { Config } from './base/config.ts';
-import { MemorydError } from './base/errors.ts';
-import type { Logger } from './base/log.ts';
+import type { ApiServices } from './api/services.ts';
+import { createAddressGuard } from './base/address-guard.ts';
+import { createMetrics } from './base/metrics.ts';
+import { createAuthorizing } from './connect/authorizing.ts';
 import { createConnections } from './connect/connection-service.ts';
+import { createHooks } from './connect/hooks/create-hooks.ts';
+import { createOutbound, type Outbound } from './connect/http/outbound.ts';
 import type { Connections } from './connect/connections.ts';
+import type { Credentials } from './connect/credentials/credentials.ts';
+import { openEncryption } from './connect/credentials/encryption-keys.ts';
+import { refreshIdle } from './connect/credentials/refresh-idle.ts';
 import { loadPlugins } from './connect/plugins.ts';
-import { createRegistry, type Registry } from './connect/registry.ts';
-import { defaultRunSettings } from './connect/run.ts';
-import { runSync } from './connect/runner.ts';
+import { builtInNames, createRegistry, type ConnectorLoader, type Registry } from './connect/registry.ts';
+import { createPush } from './connect/push/create-push.ts';
+import { defaultRunSettings, type RunSettings } from './connect/run.ts';
 import { createWatching } from './connect/watching.ts';
-import { createDocuments } from './engine/document-service.ts';
-import { createExtractor } from './engine/extract/extractor.ts';
+import { workOnSyncs } from './connect/work-syncs.ts';
+import { createExtractor, type Extractor } from './engine/extract/extractor.ts';
+import { createContentServices } from './content-services.ts';
+import { createUrlFetcher } from './engine/fetch-url.ts';
 import { createHandOver, type HandOver } from './engine/hand-over.ts';
 import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
+import { requireWritable } from './engine/require-writable.ts';
+import { terms } from './engine/terms.ts';
 import { createWaking, type Waking } from './engine/waking.ts';
+import { createDreaming } from './memory/dreaming.ts';
+import { createHeuristicExtractor } from './memory/heuristic-extractor.ts';
+import { createMemories } from './memory/memories.ts';
+import { createProfiles } from './memory/profiles.ts';
+import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
-import { createInProcessQueue } from './queue/in-process.ts';
+import { apiConfig, listen, publicUrl } from './listening.ts';
+import { Opened } from './opened.ts';
+import { createStatus, trackModel } from './process-status.ts';
+import { recoverAlone } from './recover-alone.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
+import { requireSchedule } from './connect/checked-schedule.ts';
+import { createChores } from './schedule/chores.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import { createSearch } from './search/create-search.ts';
-import { releaseAllConnections } from './store/connections.ts';
+import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
-import { clearLeases } from './store/leases.ts';
 import { migrate } from './store/migrate.ts';
-import { releaseAllLeases } from './store/processing.ts';
-import { rawSql } from './store/sql.ts';
-import { releaseAllItems } from './store/sync-items.ts';
 import { createVectorIndex } from './store/vector-index.ts';
-
-export interface AppOptions {
-  config: Config;
-  clock: Clock;
-  log: Logger;
-}
 
 export interface App {
   /** Where it listens; known after `start`. */
@@ -57,7 +66,12 @@ export interface App {
   close(): Promise<void>;
 }
 
-const builtInConnectors = { folder: () => import('../connectors/folder/index.ts') };
+const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> = {
+  folder: () => import('../connectors/folder/index.ts'),
+  github: () => import('../connectors/github/index.ts'),
+  imap: () => import('../connectors/imap/index.ts'),
+  push: () => import('../connectors/push/index.ts'),
+};
 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
@@ -76,12 +90,30 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (database.engine === 'pglite') await recoverAlone(database, clock);
     const embedder = opened.add(await embedding);
     const extractor = opened.add(createExtractor({ log, ...extraction }));
-    const processor = createProcessor({ database, embedder, extractor, clock, log, batchSize });
+    const guard = createAddressGuard(options.config);
+    const fetcher = opened.add(createUrlFetcher({ guard }));
+    const remembering = createRemembering({ extractor: createHeuristicExtractor(), embedder, index: terms, clock });
+    const processor = createProcessor({
+      remembering,
+      ...{ database, embedder, extractor, fetcher, clock, log, batchSize },
+      chunkTokens: createChunkSize({ database, clock }),
+    });
     const { concurrency } = options.config.worker;
-    const handOver = opened.add(createHandOver({ processor, clock, log, concurrency, batchSize }));
+    const handOver = opened.add(createHandOver({ processor, clock, log, concurrency }));
+    const afterQueue = opened.add(new Opened());
     // Closed before what its handlers use.
     const queue = opened.add(await openQueue(options));
-    return await assemble(options, { database, embedder, processor, handOver, queue, opened });
+    return await assemble(options, {
+      database,
+      embedder,
+      extractor,
+      remembering,
+      processor,
+      handOver,
+      queue,
+      opened,
+      afterQueue,
+    });
   } catch (error) {
     await opened.close();
     throw error;
@@ -91,10 +123,14 @@ export async function createApp(options: AppOptions): Promise<App> {
 interface Parts {
   database: Database;
   embedder: Embedder;
+  extractor: Extractor;
+  remembering: Remembering;
   processor: Processor;
   handOver: HandOver;
   queue: TaskQueue;
   opened: Opened;
+  /** Closed when nothing syncs any more. */
+  afterQueue: Opened;
 }
 
 async function assemble(options: AppOptions, parts: Parts): Promise<App> {
@@ -111,37 +147,109 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   });
   const plugins = await loadPlugins(config.connectors, {
     folder: process.cwd(),
-    builtIn: Object.keys(builtInConnectors),
+    builtIn: builtInNames,
     log,
+    clock,
   });
-  const registry = createRegistry({ ...builtInConnectors, ...plugins });
+  const registry = createRegistry({ ...builtInConnectors, ...plugins.loaders }, plugins.broken);
+  const does = (role: string) => config.role === 'all' || config.role === role;
+  const changed = async () => {
+    if (does('worker')) await watching.refresh();
+  };
+  const encryption = await openEncryption(encryptionOptions(options, database));
+  const guard = createAddressGuard(config);
+  const metrics = createMetrics();
+  const outbound = parts.afterQueue.add(createOutbound({ database, clock, log, guard, metrics }));
+  const { credentials, consents, clients } = parts.afterQueue.add(
+    createAuthorizing({
+      database,
+      encryption,
+      outbound,
+      clients: config,
+      connector: (name) => registry.load(name),
+      clock,
+      log,
+      publicUrl: () => publicUrl(config, url),
+      connected: async (id) => {
+        await changed();
+        await waking.connection(id);
+      },
+    }),
+  );
   const watching = createWatching({
     database,
+    credentials,
+    outbound,
     clock,
     log,
     connector: (name) => registry.load(name),
     wake: (id) => waking.connection(id),
   });
-  const does = (role: string) => config.role === 'all' || config.role === role;
-  const connections = createConnections({
+  const hooks = createHooks({
     database,
     registry,
+    credentials,
+    outbound,
+    encryption,
     clock,
     log,
+    publicUrl: config.publicUrl ?? null,
+    sharedSecrets: config.hookSecrets ?? {},
     wake: (id) => waking.connection(id),
-    changed: async () => {
-      if (does('worker')) await watching.refresh();
-    },
   });
+  opened.add(hooks.receiver);
+  const settings = { ...defaultRunSettings, standardSchedule: requireSchedule(config.sync.cron, 'sync.cron') };
+  const push = createPush({ database, clock, log, settings, wake: (count) => waking.documents(count) });
+  const connections = opened.add(
+    createConnections({
+      database,
+      registry,
+      credentials,
+      outbound,
+      consents,
+      hooks: hooks.subscriptions,
+      push,
+      standardSchedule: settings.standardSchedule,
+      redirectAllowlist: config.redirectAllowlist,
+      clock,
+      log,
+      wake: (id) => waking.connection(id),
+      changed,
+    }),
+  );
   const model = trackModel(embedder, log);
   const status = createStatus(options, parts, model);
   const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
-  const services: ApiServices = {
-    documents: createDocuments({ database, clock, wake: (count) => waking.documents(count) }),
-    search: createSearch({ database, embedder, clock, log }),
+  const content = createContentServices({
+    database,
+    clock,
+    log,
+    organization,
+    defaultContainerTag: config.defaultContainerTag,
     connections,
+    clients,
+    wake: (count) => waking.documents(count),
+  });
+  opened.add(content.merges);
+  const search = createSearch({ database, embedder, clock, log });
+  const services: ApiServices = {
+    ...content,
+    search,
+    memories: createMemories({
+      database,
+      embedder,
+      index: terms,
+      clock,
+      requireWritable,
+      search: searchMemories(search),
+    }),
+    profiles: createProfiles({ database, clock }),
+    connections,
+    consents,
+    push,
+    hooks: hooks.receiver,
     keys,
-    containerTags: createContainerTags({ database, clock }),
+    ...(config.metrics && { metrics }),
     status,
   };
   const api = createApi({
@@ -157,12 +265,14 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   let url = '';
 
   async function start(): Promise<void> {
-    if (does('worker')) await startWorker(options, { ...parts, waking, registry });
+    if (does('worker')) await startWorker(options, { ...parts, waking, registry, credentials, outbound, settings });
     if (does('api')) url = await listen(api, config);
     background.push(model.open());
     if (does('worker')) {
       opened.add(watching);
       await watching.refresh();
+      const dreaming = createDreaming({ database, remembering: parts.remembering, clock, log, holder });
+      background.push(dreaming.keepRunning(stop.signal));
       background.push(
         reembed({ database, embedder, clock, log, holder }, stop.signal).catch((error: unknown) =>
           log.error({ err: error }, 'background work on vectors failed, the next start tries again'),
@@ -172,7 +282,17 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     if (does('scheduler')) {
       const vectorIndex = createVectorIndex({ database, embedder, clock, log });
       const alone = queue.kind === 'in-process';
-      opened.add(createScheduler({ database, waking, clock, log, holder, alone, vectorIndex }));
+      const idle = { database, credentials, connector: (name: string) => registry.load(name), clock, log };
+      const chores = createChores({
+        database,
+        clock,
+        log,
+        hooks: hooks.subscriptions,
+        refreshIdle: (signal) => refreshIdle(idle, signal),
+        connections,
+        merges: content.merges,
+      });
+      opened.add(createScheduler({ database, waking, clock, log, holder, alone, vectorIndex, chores }));
     }
   }
 
@@ -193,168 +313,31 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   };
 }
 
-/** What must be closed, the newest first. */
-class Opened {
-  readonly #parts: { close(): Promise<void> }[] = [];
-
-  add<Part extends { close(): Promise<void> }>(part: Part): Part {
-    this.#parts.push(part);
-    return part;
-  }
-
-  async close(): Promise<void> {
-    for (let part = this.#parts.pop(); part; part = this.#parts.pop()) await part.close();
-  }
-}
-
-/** The model that the configuration names. Local models load at their first use. */
-export async function createEmbedder({ config, clock }: AppOptions): Promise<Embedder> {
-  const { kind, folder, baseUrl, model, apiKey, dimensions } = config.embedder;
-  const threads = config.threads === undefined ? {} : { threads: config.threads };
-  const length = dimensions === undefined ? {} : { dimensions };
-  switch (kind) {
-    case 'minilm': {
-      const { createMinilmEmbedder } = await import('./models/minilm/minilm-embedder.ts');
-      return createMinilmEmbedder(threads);
-    }
-    case 'onnx': {
-      const { createOnnxFolderEmbedder } = await import('./models/onnx-folder/onnx-folder-embedder.ts');
-      return createOnnxFolderEmbedder({ folder: folder!, ...threads });
-    }
-    case 'http': {
-      const { createHttpEmbedder } = await import('./models/http/http-embedder.ts');
-      const key = apiKey === undefined ? {} : { apiKey, apiKeySetting: 'MEMORYD_EMBEDDER_API_KEY' };
-      return createHttpEmbedder({ baseUrl: baseUrl!, model: model!, ...key, ...length, clock });
-    }
-    case 'hashing': {
-      const { createHashingEmbedder } = await import('./models/hashing-embedder.ts');
-      return createHashingEmbedder(length);
-    }
-  }
-}
-
-async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {
-  if (config.databaseUrl === undefined) {
-    const { openPglite } = await import('./store/pglite/open-pglite.ts');
-    return openPglite({ dataDir: config.dataDir, clock, log });
-  }
-  const { openPostgres } = await import('./store/postgres.ts');
-  return openPostgres({ url: config.databaseUrl, log, applicationName: `memoryd ${config.role}` });
-}
-
-async function openQueue({ config, clock, log }: AppOptions): Promise<TaskQueue> {
-  if (config.databaseUrl === undefined || config.redisUrl === undefined) return createInProcessQueue({ clock, log });
-  const { openBullmqQueue } = await import('./queue/bullmq.ts');
-  return openBullmqQueue({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
-}
-
-/** The embedded database has one process at a time, so whatever is leased was leased by a dead one. */
-async function recoverAlone(database: Database, clock: Clock): Promise<void> {
-  const now = clock.now();
-  await clearLeases(database);
-  await releaseAllLeases(database, now);
-  await releaseAllItems(database, now);
-  await releaseAllConnections(database, now);
-}
-
 interface Worker extends Parts {
   waking: Waking;
   registry: Registry;
+  credentials: Credentials;
+  outbound: Outbound;
+  settings: RunSettings;
 }
 
 async function startWorker({ config, clock, log }: AppOptions, worker: Worker): Promise<void> {
-  const { database, processor, handOver, queue, waking, registry } = worker;
+  const { database, processor, extractor, handOver, queue, waking, registry, credentials, outbound, settings } = worker;
   await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
     concurrency: config.worker.concurrency,
   });
-  await queue.work(
-    'sync-connection',
-    ({ connectionId }, signal) =>
-      runSync(
-        {
-          database,
-          clock,
-          log,
-          settings: defaultRunSettings,
-          connector: (name) => registry.load(name),
-          wake: (count) => waking.documents(count),
-          handOver,
-        },
-        connectionId,
-        signal,
-      ),
-    { concurrency: config.sync.concurrency },
-  );
-}
-
-interface ModelState {
-  state: 'loading' | 'ready' | 'failed';
-  runtime: string;
-  /** Loads the model, which tests itself, before the first search has to wait for it. */
-  open(): Promise<void>;
-}
-
-function trackModel(embedder: Embedder, log: Logger): ModelState {
-  const model: ModelState = {
-    state: 'loading',
-    runtime: 'none',
-    async open() {
-      try {
-        await embedder.embed(['ready'], { kind: 'query' });
-        model.runtime = await embedder.runtime();
-        model.state = 'ready';
-      } catch (error) {
-        model.state = 'failed';
-        log.error({ err: error }, 'the embedding model does not work, documents wait for it');
-      }
-    },
+  const runner = {
+    database,
+    clock,
+    log,
+    credentials,
+    outbound,
+    extractor,
+    settings,
+    connector: (name: string) => registry.load(name),
+    wake: (count: number) => waking.documents(count),
+    invite: (connectionId: string) => waking.fetchers(connectionId),
+    handOver,
   };
-  return model;
-}
-
-async function listen(api: ReturnType<typeof createApi>, config: Config): Promise<string> {
-  try {
-    return await api.listen({ host: config.host, port: config.port });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new MemorydError('port_in_use', `Port ${config.port} on ${config.host} is in use.`, { cause: error });
-  }
-}
-
-function apiConfig(config: Config, organization: ApiConfig['organization']): ApiConfig {
-  return {
-    limits: config.limits,
-    defaultContainerTag: config.defaultContainerTag,
-    organization,
-    corsOrigins: config.corsOrigins,
-    compat: config.compat,
-    ...(config.rateLimit.max > 0 ? { rateLimit: config.rateLimit } : {}),
-  };
-}
-
-function createStatus({ config, clock }: AppOptions, { database, embedder, queue }: Parts, model: ModelState): Status {
-  const startedAt = clock.now();
-  const probe = async (run: () => Promise<unknown>): Promise<string> => {
-    try {
-      await run();
-      return 'ok';
-    } catch (error) {
-      return MemorydError.is(error) ? error.message : 'does not answer';
-    }
-  };
-  return {
-    describe: async () => ({
-      startedAt,
-      role: config.role,
-      storage: { engine: database.engine, dataDir: database.engine === 'pglite' ? config.dataDir : null },
-      queue: { kind: queue.kind },
-      embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
-    }),
-    readiness: async () => ({
-      database: await probe(() => database.query(rawSql('select 1'))),
-      queue: await probe(() => queue.check()),
-      embeddings: model.state === 'failed' ? 'the model cannot be loaded; run `memoryd models verify`' : 'ok',
-      scheduler: 'ok',
-    }),
-  };
+  await workOnSyncs(queue, runner, config.sync.concurrency);
 }

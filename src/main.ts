@@ -6,6 +6,7 @@ import { systemClock } from './base/clock.ts';
 import { processEnvironment } from './base/config.ts';
 import type { Screen } from './cli/context.ts';
 import { runCommandLine } from './cli/program.ts';
+import { askTerminal } from './cli/terminal-question.ts';
 
 function screenOf(stream: WriteStream): Screen {
   return {
@@ -47,16 +48,20 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
+const signal = interruption();
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   version,
   env: processEnvironment(),
   cwd: process.cwd(),
   clock: systemClock,
-  signal: interruption(),
+  signal,
   stdout: screenOf(process.stdout),
   stderr: screenOf(process.stderr),
   readInput: () => text(process.stdin),
+  ask: process.stdin.isTTY ? (question, { hidden }) => askTerminal({ question, hidden, signal }) : null,
   // Loaded only by the commands that need them: the others start in a tenth of the time.
   createApp: async (options) => (await import('./app.ts')).createApp(options),
-  createEmbedder: async (options) => (await import('./app.ts')).createEmbedder(options),
+  createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),
+  rotateKeys: async (options, discard) => (await import('./adapters.ts')).rotateKeys(options, discard),
 });

@@ -4,6 +4,7 @@ import { configSchema, defaultMaxItemBytes, type FolderConfig } from './config.t
 import { listPage, type ListCursor } from './list.ts';
 import { lookUp } from './lookup.ts';
 import { fetchFile } from './read.ts';
+import { fetchFiles } from './read-many.ts';
 import { identifyRoot, resolveRoot } from './root.ts';
 import { watchFolder } from './watch.ts';
 
@@ -27,6 +28,7 @@ export default defineConnector<FolderConfig, ListCursor>({
   partitions,
   list: (ctx, partition, from) => listPage(ctx, partition, from),
   fetch: fetchFile,
+  fetchMany: fetchFiles,
   lookup: lookUp,
   watch: (ctx, hint) => watchFolder(ctx, hint),
 });

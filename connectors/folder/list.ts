@@ -1,5 +1,6 @@
 import type { Context, Page, Partition, Ref } from 'memoryd/connector';
 import type { FolderConfig } from './config.ts';
+import { diskThreadOf } from './disk-thread.ts';
 import { takeRefs } from './refs.ts';
 import { looksUnmounted, onSteadyRoot, unmountedRemedy } from './root.ts';
 import { createRules } from './rules.ts';
@@ -16,20 +17,25 @@ export type ListCursor = {
 };
 
 const filesPerPage = 1_000;
+/** Small, so that the first files are read soon. */
+const filesOfFirstPage = 250;
 
 /** One page of the files below the root, in byte order of their paths. */
 export async function listPage(
   ctx: Context<FolderConfig>,
   partition: Partition,
   from: ListCursor | undefined,
-  pageSize = filesPerPage,
+  pageSize = from === undefined ? filesOfFirstPage : filesPerPage,
 ): Promise<Page<ListCursor>> {
   const root = partition.id;
   return onSteadyRoot(root, async (identity) => {
     if (from === undefined && (await looksUnmounted(root))) return notMounted(root);
     if (from !== undefined && from.root !== identity) return replaced(root);
     const walk = await walkFrom(ctx, root, from);
-    const refs = await takeRefs(root, walk, pageSize, ctx.signal);
+    // A folder of one page is not worth a thread, nor is a small page.
+    const isMuch = from !== undefined && pageSize >= filesOfFirstPage;
+    const thread = isMuch ? await diskThreadOf(ctx) : undefined;
+    const refs = await takeRefs(root, walk, pageSize, ctx.signal, thread);
     return toPage(refs, walk, identity, from);
   });
 }

@@ -1,4 +1,3 @@
-import { constants } from 'node:fs';
 import { open, readlink, type FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
@@ -8,14 +7,12 @@ import { faultCode, isAbsent, toConnectorError } from './faults.ts';
 import { resolveListed } from './links.ts';
 import { toDocument } from './map.ts';
 import { joinPath, relativePath, toFilePath, toText } from './names.ts';
+import { descriptorPath, isSame, openFlags, tickMsOf } from './reading.ts';
 import { assertMounted } from './root.ts';
 import { createRules } from './rules.ts';
 
 /** Reads of one file that changes meanwhile, the first included, before it is left for later. */
 const attempts = 4;
-
-/** Never waits for the other end of a pipe, nor follows a link that has taken the file's place. */
-const openFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 interface Reading {
   root: string;
@@ -87,11 +84,9 @@ function tooLarge(bytes: number, maxBytes: number): Fetched {
 /**
  * Waits until a further write must show in the modification time. Without it, two writes within one
  * tick of the file system's clock, one before and one after reading, would leave the same revision.
- * Times in whole seconds are taken for those of FAT, whose clock ticks every 2 s; others tick every 10 ms
- * at most (ext4 and XFS on Linux before 6.13).
  */
 async function pastTick(facts: FileFacts, reading: Reading): Promise<void> {
-  const tickMs = facts.modifiedMs % 1_000 === 0 ? 2_000 : 10;
+  const tickMs = tickMsOf(facts);
   const ageMs = reading.now() - facts.modifiedMs;
   if (ageMs >= 0 && ageMs < tickMs) await sleep(tickMs - ageMs, undefined, { signal: reading.signal });
 }
@@ -123,16 +118,7 @@ async function standsAt(file: FileHandle, listed: string, expected: FileFacts, r
 }
 
 async function openedPath(file: FileHandle): Promise<string> {
-  return toText(await readlink(`/proc/self/fd/${file.fd}`, { encoding: 'latin1' }));
-}
-
-function isSame(facts: FileFacts, expected: FileFacts): boolean {
-  return (
-    facts.bytes === expected.bytes &&
-    facts.modifiedMs === expected.modifiedMs &&
-    Number(facts.inode) === Number(expected.inode) &&
-    Number(facts.device) === Number(expected.device)
-  );
+  return toText(await readlink(descriptorPath(file.fd), { encoding: 'latin1' }));
 }
 
 /** Nothing is there, or something that is no file has taken its place. */

@@ -1,16 +1,106 @@
 import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
 import type { Scope } from '../base/scope.ts';
+import { removeDocuments } from '../engine/remove.ts';
+import { removeSelected } from '../engine/remove-selected.ts';
+import { requireWritable } from '../engine/require-writable.ts';
+import { lockContainers } from '../store/container-merges.ts';
 import { listContainerTagSummaries, type ContainerTagSummary } from '../store/container-tag-summaries.ts';
+import {
+  clearContainer,
+  deleteContainer,
+  deleteMemoriesOf,
+  findContainer,
+  insertContainer,
+  writeContainer,
+  type Bucket,
+  type ContainerRow,
+} from '../store/container-tags.ts';
 import type { Database } from '../store/database.ts';
+import { selectDocuments } from '../store/document-selection.ts';
+import { checkBuckets } from './buckets.ts';
 
 export type { ContainerTagSummary };
+
+/** The settings of a container. */
+export type Container = ContainerRow;
+
+/** What is to be changed; what is absent stays. */
+export interface ContainerChange {
+  name?: string;
+  entityContext?: string | null;
+  /** Documents elsewhere are ingested without memories; null: everywhere. */
+  memoryFilesystemPaths?: string[] | null;
+  /** The whole list of its own. */
+  profileBuckets?: Bucket[];
+}
+
+export interface RemovedContainer {
+  documents: number;
+  memories: number;
+}
 
 export interface ContainerTags {
   /** The containers of the scope that exist, the one with the newest activity first. */
   list(scope: Scope): Promise<ContainerTagSummary[]>;
+  find(tag: string): Promise<Container | null>;
+  /** Makes the container when there is none. Throws `invalid_request` for buckets that cannot be. */
+  change(tag: string, change: ContainerChange): Promise<Container>;
+  /**
+   * Deletes a container with everything in it; the default one is emptied and stays. Null when there
+   * is none. Throws `conflict` while it is merged.
+   */
+  remove(tag: string): Promise<RemovedContainer | null>;
 }
 
-export function createContainerTags(dependencies: { database: Database; clock: Clock }): ContainerTags {
-  const { database, clock } = dependencies;
-  return { list: (scope) => listContainerTagSummaries(database, scope.containerTags, clock.now()) };
+export interface ContainerTagsOptions {
+  database: Database;
+  clock: Clock;
+  /** Stays when it is removed. */
+  defaultContainerTag: string;
+  /** Ends the connections of a container; their documents stay. */
+  removeConnections(containerTag: string): Promise<number>;
+}
+
+export function createContainerTags(options: ContainerTagsOptions): ContainerTags {
+  const { database, clock, defaultContainerTag } = options;
+
+  async function change(tag: string, changes: ContainerChange): Promise<Container> {
+    if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
+    const now = clock.now();
+    return database.transaction(async (tx) => {
+      await insertContainer(tx, { tag, id: newId(now) }, now);
+      await requireWritable(tx, [tag]);
+      const before = await findContainer(tx, tag);
+      if (!before) throw new MemorydError('not_found', 'Container not found');
+      return writeContainer(tx, { ...before, ...changes, updatedAt: now });
+    });
+  }
+
+  /** Whoever was adding while the rest was deleted has come to an end once the container is locked. */
+  async function end(tag: string): Promise<number> {
+    return database.transaction(async (tx) => {
+      await lockContainers(tx, [tag]);
+      const late = await selectDocuments(tx, { containerTags: [tag] }, 10_000);
+      await removeDocuments(tx, late);
+      if (tag === defaultContainerTag) await clearContainer(tx, tag, clock.now());
+      else await deleteContainer(tx, tag);
+      return late.length;
+    });
+  }
+
+  return {
+    list: (scope) => listContainerTagSummaries(database, scope.containerTags, clock.now()),
+    find: (tag) => findContainer(database, tag),
+    change,
+    async remove(tag) {
+      if (!(await findContainer(database, tag))) return null;
+      await database.transaction((tx) => requireWritable(tx, [tag]));
+      await options.removeConnections(tag);
+      const memories = await database.transaction((tx) => deleteMemoriesOf(tx, tag));
+      const documents = await removeSelected(database, { containerTags: [tag] }, clock);
+      return { memories, documents: documents + (await end(tag)) };
+    },
+  };
 }

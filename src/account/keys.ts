@@ -36,6 +36,8 @@ export interface KeySummary {
   createdAt: Date;
   lastUsedAt: Date | null;
   expiresAt: Date | null;
+  /** Null: that of the configuration. */
+  rateLimit: RateLimit | null;
 }
 
 export interface NewKey {
@@ -162,5 +164,6 @@ function newKeyRow(input: NewKey, secret: string, now: Date): ApiKeyRow {
 function summaryOf(row: ApiKeyRow): KeySummary {
   const { id, name, kind, permission, prefix, enabled, createdAt, lastUsedAt, expiresAt } = row;
   const containerTags = row.grants.map((grant) => grant.containerTag);
-  return { id, name, kind, permission, containerTags, prefix, enabled, createdAt, lastUsedAt, expiresAt };
+  const rateLimit = rateLimitOf(row);
+  return { id, name, kind, permission, containerTags, prefix, enabled, createdAt, lastUsedAt, expiresAt, rateLimit };
 }

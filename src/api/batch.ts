@@ -5,7 +5,7 @@ import { oldScopeIn } from './body.ts';
 import { documentInputOf } from './document-input.ts';
 import { addBody, type AddBody, type BatchBody, type BatchResult } from './schemas/documents.ts';
 import type { ApiConfig } from './services.ts';
-import { tagOfWrite } from './tags.ts';
+import { containersOfWrite } from './tags.ts';
 import { createCheck } from './validation.ts';
 import { fieldName } from './validation-issues.ts';
 
@@ -28,7 +28,7 @@ function readItem(item: unknown, index: number, caller: Caller, config: ApiConfi
   const body = item as AddBody;
   try {
     const input = documentInputOf(body, config.limits.maxTextBytes);
-    return { input: { ...input, containerTag: tagOfWrite(caller, body, config) } };
+    return { input: { ...input, ...containersOfWrite(caller, body, config) } };
   } catch (error) {
     if (!MemorydError.is(error)) throw error;
     const place = error.issues?.[0]?.path ?? [];

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
 import type { Api } from './context.ts';
+import type { UploadSpool } from './upload-spool.ts';
 
 /** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs in JSON. Escaped or as it is. */
 const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
@@ -32,13 +34,15 @@ export function readBodies(app: Api): void {
   refuseOtherTypes(app, 'application/json');
 }
 
-/** For the routes of `app` only: the body is a form, read as bytes. */
-export function readForms(app: Api): void {
+/** For the routes of `app` only: the body is a form, which is received on disk. */
+export function readForms(app: Api, spool: UploadSpool): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (wantsHash(request)) request.bodyHash = createHash('sha256').update(body).digest('base64');
-    done(null, body);
+  app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, stream: IncomingMessage) => {
+    request.upload = await spool.receive(stream, request.routeOptions.bodyLimit);
+    request.bodyHash = request.upload.hash;
+    return {};
   });
+  app.addHook('onResponse', async (request) => request.upload?.close());
   refuseOtherTypes(app, 'multipart/form-data');
 }
 

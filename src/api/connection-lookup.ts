@@ -1,7 +1,7 @@
 import { readScope } from '../account/access.ts';
 import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { Connection, Connections } from '../connect/connections.ts';
+import type { Connection, Connections, InstalledConnector } from '../connect/connections.ts';
 import { requestedTags, type TagFields } from './tags.ts';
 import { invalidField } from './validation.ts';
 
@@ -20,14 +20,16 @@ const knownProviders = [
 ];
 
 /** Throws `unsupported_operation` for a known provider without connector, `validation_failed` for an unknown name. */
-export async function requireInstalled(connections: Connections, provider: string): Promise<void> {
-  if (await isInstalled(connections, provider)) return;
+export async function requireInstalled(connections: Connections, provider: string): Promise<InstalledConnector> {
+  const found = (await connections.connectors()).find(({ spec }) => spec.name === provider);
+  if (found) return found;
   if (knownProviders.includes(provider)) throw new MemorydError('unsupported_operation', 'Connector not installed');
   throw invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector`);
 }
 
-export async function isInstalled(connections: Connections, provider: string): Promise<boolean> {
-  return (await connections.connectors()).some((connector) => connector.name === provider);
+/** Whether a word that may be the id of a connection names a provider, installed or not. */
+export async function isProvider(connections: Connections, word: string): Promise<boolean> {
+  return knownProviders.includes(word) || (await connections.connectors()).some(({ spec }) => spec.name === word);
 }
 
 /** A connection that the caller may see. A foreign one looks like a missing one. */

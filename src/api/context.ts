@@ -11,6 +11,7 @@ import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
+import type { SpooledBody } from './upload-spool.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,6 +21,8 @@ declare module 'fastify' {
     receivedAtMs: number;
     /** SHA-256 of the body, on requests whose answer may be replayed. */
     bodyHash: string | null;
+    /** The body of a form. */
+    upload: SpooledBody | null;
   }
   interface FastifyContextConfig {
     /** No bearer credential is needed. */

@@ -11,22 +11,43 @@ import { allowOrigins } from './cors.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
 import { limitRates } from './rate-limit.ts';
-import { refuseUnknownPaths } from './removed-paths.ts';
+import { refuseUnknownPaths, rewritten } from './removed-paths.ts';
 import { replayAnswers } from './replay.ts';
+import { authorizationRoutes } from './routes/authorizations.ts';
 import { connectionRoutes } from './routes/connections.ts';
+import { connectorRoutes } from './routes/connectors.ts';
+import { changeDocumentRoutes } from './routes/change-documents.ts';
+import { containerMergeRoutes } from './routes/container-merges.ts';
+import { containerSettingsRoutes } from './routes/container-settings.ts';
 import { containerTagRoutes } from './routes/container-tags.ts';
 import { addDocumentRoutes } from './routes/add-documents.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { documentFileRoutes } from './routes/document-files.ts';
 import { documentListRoutes } from './routes/document-lists.ts';
 import { documentRoutes } from './routes/documents.ts';
 import { fileRoutes } from './routes/files.ts';
+import { graphRoutes } from './routes/graph.ts';
+import { hookRoutes } from './routes/hooks.ts';
+import { inferredMemoryRoutes } from './routes/inferred-memories.ts';
+import { itemRoutes } from './routes/items.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { memoryRoutes } from './routes/memories.ts';
+import { metricsRoutes } from './routes/metrics.ts';
 import { namespaceDocumentRoutes } from './routes/namespace-documents.ts';
+import { oldSearchRoutes } from './routes/old-search.ts';
+import { profileRoutes } from './routes/profile.ts';
+import { pushRoutes } from './routes/push.ts';
+import { resourceRoutes } from './routes/resources.ts';
+import { runEventRoutes } from './routes/run-events.ts';
 import { searchRoutes } from './routes/search.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { sessionRoutes } from './routes/session.ts';
+import { settingsRoutes } from './routes/settings.ts';
 import { syncRoutes } from './routes/syncs.ts';
-import { connectionAnswer, syncRunAnswer } from './schemas/connections.ts';
+import { connectionAnswer } from './schemas/connections.ts';
+import { itemAnswer } from './schemas/items.ts';
 import { errorResponse, validationErrorResponse } from './schemas/shared.ts';
+import { syncRunAnswer } from './schemas/sync-runs.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
 import { compileRouteSchema } from './validation.ts';
 
@@ -38,6 +59,8 @@ export interface ApiOptions {
   /** Of memoryd, shown by `GET /`. */
   version: string;
 }
+
+const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
 
 /** Longest part of a path that is matched; longer than any id so that the schema names the limit. */
 const maxParamLength = 8_192;
@@ -55,6 +78,7 @@ export function createApi(options: ApiOptions): Api {
     bodyLimit: config.limits.maxBodyBytes,
     requestTimeout: 120_000,
     return503OnClosing: false,
+    rewriteUrl: (request) => rewritten(request.url ?? '/', config.compat),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength },
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
@@ -66,12 +90,14 @@ export function createApi(options: ApiOptions): Api {
   app.decorateRequest('caller', null);
   app.decorateRequest('receivedAtMs', 0);
   app.decorateRequest('bodyHash', null);
+  app.decorateRequest('upload', null);
   readBodies(app);
-  for (const schema of [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer]) app.addSchema(schema);
+  for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
   app.register(swagger, openapiOptions(version));
   app.register(async (routes) => addRoutes(routes as Api, options));
   app.register(async (routes) => fileRoutes(routes as Api, options));
+  app.register(async (routes) => hookRoutes(routes as Api, options));
   return app;
 }
 
@@ -111,14 +137,32 @@ function addRoutes(app: Api, options: RouteContext): void {
   addDocumentRoutes(app, options);
   documentRoutes(app, options);
   documentListRoutes(app, options);
+  changeDocumentRoutes(app, options);
+  documentFileRoutes(app, options);
+  graphRoutes(app, options);
+  conversationRoutes(app, options);
   namespaceDocumentRoutes(app, options);
   searchRoutes(app, options);
+  oldSearchRoutes(app, options);
+  memoryRoutes(app, options);
+  profileRoutes(app, options);
   connectionRoutes(app, options);
+  authorizationRoutes(app, options);
   syncRoutes(app, options);
+  pushRoutes(app, options);
+  runEventRoutes(app, options);
+  itemRoutes(app, options);
+  resourceRoutes(app, options);
+  connectorRoutes(app, options);
   containerTagRoutes(app, options);
+  containerSettingsRoutes(app, options);
+  containerMergeRoutes(app, options);
+  inferredMemoryRoutes(app, options);
+  settingsRoutes(app, options);
   keyRoutes(app, options);
   sessionRoutes(app, options);
   serviceRoutes(app, options);
+  metricsRoutes(app, options);
 }
 
 /** The caller's own id when it is one short printable word, so that it is safe in logs and headers. */

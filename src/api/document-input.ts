@@ -1,6 +1,8 @@
 import { MemorydError } from '../base/errors.ts';
-import type { DocumentBody, DocumentInput } from '../engine/document.ts';
+import type { PartialDocumentChange } from '../engine/change-document.ts';
+import type { DocumentInput, WrittenBody } from '../engine/document.ts';
 import type { FileUpload } from './file-form.ts';
+import type { ChangeBody } from './schemas/document-changes.ts';
 import type { AddBody } from './schemas/documents.ts';
 import { invalidField } from './validation.ts';
 
@@ -14,15 +16,24 @@ export type UntaggedInput = Omit<DocumentInput, 'containerTag'>;
  * `validation_failed` for a date that does not exist, `invalid_request` for too much metadata.
  */
 export function documentInputOf(body: AddBody, maxTextBytes: number): UntaggedInput {
-  if (Buffer.byteLength(body.content) > maxTextBytes) {
-    throw new MemorydError('payload_too_large', `content is larger than ${maxTextBytes} bytes`);
-  }
-  const content = documentBodyOf(body.content);
+  const content = contentOf(body.content, maxTextBytes);
   return {
     body: content,
     source: content.kind === 'url' ? 'url' : 'api',
     ...(content.kind === 'url' && { url: content.url }),
     ...optionalFields(body),
+  };
+}
+
+/** What a body of section 12.5 changes; containers apart. Throws as `documentInputOf` does. */
+export function documentChangeOf(body: ChangeBody, maxTextBytes: number): PartialDocumentChange {
+  const { content, metadata, containerTag: _tag, containerTags: _tags, ...rest } = body;
+  requireSmall(metadata, 'metadata');
+  const { title: _title, body: _body, ...fields } = optionalFields(rest);
+  return {
+    ...fields,
+    ...(metadata !== undefined && { metadata }),
+    ...(content !== undefined && { body: contentOf(content, maxTextBytes) }),
   };
 }
 
@@ -58,14 +69,17 @@ function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Parti
 }
 
 /** One http(s) URL and nothing else is an address to fetch, everything else is text. */
-function documentBodyOf(content: string): DocumentBody {
+function contentOf(content: string, maxTextBytes: number): WrittenBody {
+  if (Buffer.byteLength(content) > maxTextBytes) {
+    throw new MemorydError('payload_too_large', `content is larger than ${maxTextBytes} bytes`);
+  }
   const url = content.trim();
   const isUrl = /^https?:\/\/\S+$/i.test(url) && URL.canParse(url);
   return isUrl ? { kind: 'url', url } : { kind: 'text', text: content };
 }
 
 /** Times without a zone are UTC, so that the answer does not depend on where the daemon runs. */
-function dateOf(text: string): Date {
+export function dateOf(text: string): Date {
   const hasZone = text.length === 10 || /(?:z|[+-]\d{2}:?\d{2})$/i.test(text);
   const date = new Date(Date.parse(hasZone ? text : `${text}Z`));
   const exists = !Number.isNaN(date.getTime()) && text.slice(8, 10) === dayOf(text);
@@ -78,7 +92,7 @@ function dayOf(text: string): string {
   return new Date(Date.parse(text.slice(0, 10))).toISOString().slice(8, 10);
 }
 
-function requireSmall(metadata: object | undefined, name: string): void {
+export function requireSmall(metadata: object | undefined, name: string): void {
   if (metadata === undefined || Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes) return;
   throw new MemorydError('invalid_request', `${name} is larger than ${maxMetadataBytes} bytes`);
 }

@@ -35,7 +35,7 @@ export async function readFileForm(body: Uint8Array, contentType: string, maxFil
 
 async function parseForm(body: Uint8Array, contentType: string): Promise<FormData> {
   try {
-    // Deprecated for servers because it holds the whole body in memory; this one is within its limit.
+    // Deprecated for servers because it holds the whole body in memory; only a few are there at once.
     // oxlint-disable-next-line typescript/no-deprecated
     return await new Response(body as Uint8Array<ArrayBuffer>, { headers: { 'content-type': contentType } }).formData();
   } catch (error) {

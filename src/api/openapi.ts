@@ -13,7 +13,11 @@ const tagDescriptions: Record<string, string> = {
   Namespaces: 'The same documents, addressed by their namespace.',
   Search: 'Recall over memories and documents.',
   Connections: 'Sources that are mirrored.',
+  Push: 'Sources that send their items themselves.',
+  Hooks: 'What sources report by themselves.',
+  Conversations: 'Chat sessions that grow.',
   'Container tags': 'The isolated scopes.',
+  Settings: 'What holds for the whole organization.',
   Keys: 'API keys and what they may do.',
   Service: 'The daemon itself.',
 };

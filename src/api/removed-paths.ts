@@ -27,3 +27,8 @@ export async function refuseUnknownPaths(request: FastifyRequest, reply: Fastify
   reply.header('deprecation', 'true').header('link', `<${removed.successor}>; rel="successor-version"`);
   throw new MemorydError('not_found', 'Not found', { details: removed.details });
 }
+
+/** With the switch memories-v3, the old paths of documents lead to the present ones. */
+export function rewritten(url: string, compat: readonly string[] = []): string {
+  return compat.includes('memories-v3') ? url.replace(/^\/v3\/memories(?=[/?]|$)/, '/v3/documents') : url;
+}

@@ -1,18 +1,44 @@
 import type { ContainerTags } from '../account/container-tags.ts';
 import type { RateLimit } from '../account/caller.ts';
+import type { InferredMemories } from '../account/inferred-memories.ts';
 import type { Keys } from '../account/keys.ts';
+import type { Merges } from '../account/merges.ts';
 import type { Organization } from '../account/organization.ts';
+import type { ResetReport } from '../account/reset.ts';
+import type { Settings } from '../account/settings.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { Connections } from '../connect/connections.ts';
+import type { Consents } from '../connect/oauth/consents.ts';
+import type { HookReceiver } from '../connect/hooks/receiver.ts';
+import type { Push } from '../connect/push/push-service.ts';
+import type { Conversations } from '../engine/conversations.ts';
+import type { DocumentFiles } from '../engine/document-files.ts';
 import type { Documents } from '../engine/documents.ts';
+import type { Memories } from '../memory/memories.ts';
+import type { Profiles } from '../memory/profiles.ts';
 import type { Search } from '../search/search.ts';
 
 /** What the routes call. */
 export interface ApiServices {
   documents: Documents;
+  conversations: Conversations;
+  files: DocumentFiles;
   search: Search;
+  memories: Memories;
+  profiles: Profiles;
   connections: Connections;
+  consents: Consents;
+  push: Push;
+  hooks: Pick<HookReceiver, 'receive'>;
   keys: Keys;
   containerTags: ContainerTags;
+  merges: Pick<Merges, 'start' | 'find'>;
+  inferredMemories: InferredMemories;
+  settings: Settings;
+  /** Deletes all content; see `createReset`. */
+  reset(confirmation: string): Promise<ResetReport>;
+  /** Absent: `GET /metrics` is not offered. */
+  metrics?: Metrics;
   status: Status;
 }
 
@@ -47,6 +73,10 @@ export interface ApiConfig {
     maxBatchBodyBytes: number;
     maxFileBytes: number;
   };
+  /** Where uploads are received. Default: the system's folder for temporary files. */
+  uploadFolder?: string;
+  /** Where callers reach the API; absent: as the request says. */
+  publicUrl?: string;
   /** Container of a write that names none. */
   defaultContainerTag: string;
   organization: Organization;
@@ -54,6 +84,6 @@ export interface ApiConfig {
   corsOrigins?: readonly string[];
   /** For full keys. Default: no limit. */
   rateLimit?: RateLimit;
-  /** Switches for older clients (section 24). `plural-tags` and `api-key-header` are known here. */
+  /** Switches for older clients (section 24): `plural-tags`, `api-key-header`, `search-v3`, `memories-v3`. */
   compat?: readonly string[];
 }

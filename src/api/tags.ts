@@ -1,7 +1,9 @@
 import type { Caller } from '../account/caller.ts';
-import { writeTag } from '../account/access.ts';
+import { readScope, writeTag } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
+import type { Scope } from '../base/scope.ts';
 import type { ApiConfig } from './services.ts';
+import { invalidField } from './validation.ts';
 
 export interface TagFields {
   containerTag?: string | undefined;
@@ -13,15 +15,33 @@ export function requestedTags({ containerTag, containerTags = [] }: TagFields): 
   return containerTag === undefined ? containerTags : [containerTag, ...containerTags];
 }
 
+/** The container of a write, with all that the caller named where older clients may name several (rule 11). */
+export function containersOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): Containers {
+  const containerTag = tagOfWrite(caller, fields, config);
+  const isPlural = fields.containerTag === undefined && fields.containerTags !== undefined;
+  return isPlural ? { containerTag, containerTags: fields.containerTags! } : { containerTag };
+}
+
+export interface Containers {
+  containerTag: string;
+  containerTags?: string[];
+}
+
 /** The container of a write. `containerTags` alone is refused unless the operator allows it (rules 7 and 11). */
-export function tagOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): string {
+function tagOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): string {
   return writeTag(caller, fields.containerTag ?? pluralTag(fields.containerTags, config), config.defaultContainerTag);
 }
+
+const tagPattern = /^[a-zA-Z0-9_:-]{1,100}$/;
 
 function pluralTag(containerTags: string[] | undefined, config: ApiConfig): string | undefined {
   if (containerTags === undefined) return undefined;
   const [first] = containerTags;
-  if (config.compat?.includes('plural-tags') && first !== undefined) return first;
+  if (config.compat?.includes('plural-tags') && first !== undefined) {
+    const wrong = containerTags.findIndex((tag) => !tagPattern.test(tag));
+    if (wrong === -1) return first;
+    throw invalidField(['containerTags', wrong], 'must be 1 to 100 letters, digits, underscores, colons and hyphens');
+  }
   throw new MemorydError(
     'invalid_request',
     'Use containerTag (a single string); containerTags is not supported as the only scope on writes',
@@ -33,4 +53,18 @@ export function singleTag({ containerTag, containerTags }: TagFields): string | 
   if (containerTag !== undefined || containerTags === undefined) return containerTag;
   if (containerTags.length === 1) return containerTags[0];
   throw new MemorydError('invalid_request', 'containerTags must have exactly one element here; use containerTag');
+}
+
+/**
+ * What a list of documents covers. Where older clients may name several tags, a tag also finds the
+ * documents that name it beside their container; the key's own containers stay the limit.
+ */
+export function listedTags(
+  caller: Caller,
+  fields: TagFields,
+  config: ApiConfig,
+): { scope: Scope; namedTags?: string[] } {
+  const namedTags = requestedTags(fields);
+  const isPlural = config.compat?.includes('plural-tags') === true && namedTags.length > 0;
+  return isPlural ? { scope: readScope(caller, []), namedTags } : { scope: readScope(caller, namedTags) };
 }

@@ -1,7 +1,9 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { oauthClient } from './config-oauth-client.ts';
+import { encryptionKeyPattern } from './encryption.ts';
 
 const mebibyte = 1024 * 1024;
-const compatSwitches = ['plural-tags', 'api-key-header'] as const;
+const compatSwitches = ['plural-tags', 'api-key-header', 'search-v3', 'memories-v3'] as const;
 
 /**
  * Every setting of the daemon. JSON Schema with these keywords of our own:
@@ -49,6 +51,69 @@ const configSchema = Type.Object(
         aliases: ['SUPERMEMORY_API_KEY', 'API_KEY'],
       }),
     ),
+    encryptionKey: Type.Optional(
+      Type.String({
+        description:
+          'Key that stored credentials are encrypted with, 32 bytes as base64 or hexadecimal: `openssl rand -base64 32`. The same for all processes of one database.',
+        absent: 'one is made at the first start and kept in dataDir',
+        pattern: encryptionKeyPattern,
+        expected: '32 bytes as base64 or as 64 hexadecimal digits, such as `openssl rand -base64 32` prints',
+        secret: true,
+        aliases: ['ENCRYPTION_KEY'],
+      }),
+    ),
+    encryptionKeyPrevious: Type.Optional(
+      Type.String({
+        description: 'The key before it, until `memoryd encryption rotate` has come to its end.',
+        absent: 'only encryptionKey opens what is stored',
+        pattern: encryptionKeyPattern,
+        expected: '32 bytes as base64 or as 64 hexadecimal digits',
+        secret: true,
+      }),
+    ),
+    publicUrl: Type.Optional(
+      Type.String({
+        description:
+          'Address at which browsers and sources reach the API: sources send users and hooks there. Without a path unless a proxy adds one.',
+        absent: 'http://localhost and the port',
+        pattern: '^https?://[^\\s/?#]+[^\\s?#]*$',
+        expected: 'an address such as https://memory.example.com',
+        aliases: ['PUBLIC_URL'],
+      }),
+    ),
+    redirectAllowlist: Type.Array(Type.String({ pattern: '^https?://[^\\s/?#@]+(/[^\\s?#]*)?$' }), {
+      description:
+        'Where browsers may be sent when a source has been authorized (`redirectUrl`): these addresses and what lies below them. Empty: anywhere.',
+      default: [],
+      expected: 'addresses such as https://app.example.com or https://app.example.com/connected',
+      aliases: ['REDIRECT_ALLOWLIST'],
+    }),
+    oauthClients: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: '^[a-z][a-z0-9-]{1,31}$' }),
+        Type.Object({ clientId: Type.String({ minLength: 1 }), clientSecret: Type.String({ minLength: 1 }) }),
+        {
+          description:
+            'OAuth clients by connector, such as registered at the source: {"gitlab": {"clientId": "…", "clientSecret": "…"}}. As JSON in the environment.',
+          absent: 'connectors without a client cannot be authorized by consent',
+          expected: 'an object {"<connector>": {"clientId": "…", "clientSecret": "…"}}',
+          secret: true,
+        },
+      ),
+    ),
+    hookSecrets: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{1,31}$' }), Type.String({ minLength: 8 }), {
+        description:
+          'Secrets of hooks that a source sends for all its connections, by connector, such as those of a GitHub App: {"github": "…"}. As JSON in the environment.',
+        absent: 'only hooks of single connections are taken',
+        expected: 'an object {"<connector>": "<secret>"}',
+        secret: true,
+      }),
+    ),
+    google: oauthClient('Google', 'GOOGLE', 'Serves google-drive and gmail.'),
+    notion: oauthClient('Notion', 'NOTION'),
+    github: oauthClient('GitHub', 'GITHUB'),
+    onedrive: oauthClient('Microsoft', 'ONEDRIVE', 'Serves onedrive.'),
     databaseUrl: Type.Optional(
       Type.String({
         description: 'PostgreSQL 15 or newer with pgvector 0.8 or newer.',
@@ -187,13 +252,39 @@ const configSchema = Type.Object(
         aliases: ['RATE_LIMIT_WINDOW_MS'],
       }),
     }),
+    metrics: Type.Boolean({
+      description: 'Offers counters and durations at `GET /metrics`, for Prometheus with a full key.',
+      default: false,
+      aliases: ['METRICS'],
+    }),
+    allowPrivateUrls: Type.Boolean({
+      description:
+        'Lets connections and documents lead to addresses of the own network. Services that hand out credentials of cloud machines stay closed.',
+      default: false,
+      aliases: ['ALLOW_PRIVATE_URLS'],
+    }),
+    allowedPrivateHosts: Type.Array(Type.String({ pattern: '^[^\\s/?#@]+(/\\d{1,3})?$' }), {
+      description:
+        'Hosts of the own network that connections and documents may lead to: names (nas.lan, *.lan), addresses and ranges.',
+      default: [],
+      expected: 'hosts such as nas.lan, *.lan, 192.168.1.5 or 10.0.0.0/8',
+      aliases: ['ALLOWED_PRIVATE_HOSTS'],
+    }),
     sync: Type.Object({
       concurrency: Type.Integer({
-        description: 'Connections that are synced at once in this process.',
+        description: 'Steps of syncs (a page, a batch of items) that run at once in this process.',
         default: 4,
         minimum: 1,
         maximum: 256,
         aliases: ['SYNC_CONCURRENCY'],
+      }),
+      cron: Type.String({
+        description:
+          'When connections sync that have no schedule of their own: a cron expression with an optional time zone, or an interval. Each connection has its own offset.',
+        default: '0 */4 * * *',
+        minLength: 1,
+        expected: 'a schedule such as "0 */4 * * *", "0 6 * * * Europe/Berlin" or 4h',
+        aliases: ['SYNC_CRON'],
       }),
     }),
     worker: Type.Object({
@@ -265,7 +356,8 @@ function flatten(schema: TSchema, parents: string[]): ConfigField[] {
   const properties = (schema as { properties?: Record<string, FieldSchema> }).properties ?? {};
   return Object.entries(properties).flatMap(([name, property]) => {
     const segments = [...parents, name];
-    if (property.type === 'object') return flatten(property, segments);
+    // A group has properties; an object without is one setting that holds what it likes.
+    if (property.type === 'object' && 'properties' in property) return flatten(property, segments);
     return [
       {
         path: segments.join('.'),

@@ -12,6 +12,7 @@ export function readValue(field: ConfigField, raw: unknown): { value: unknown } 
 function fromText(schema: FieldSchema, text: string): unknown {
   if (schema.type === 'integer') return schema.unit === 'bytes' ? readBytes(text) : readInteger(text);
   if (schema.type === 'boolean') return readBoolean(text);
+  if (schema.type === 'object') return readJson(text);
   if (schema.type === 'array')
     return text
       .split(',')
@@ -22,6 +23,14 @@ function fromText(schema: FieldSchema, text: string): unknown {
 
 function readInteger(text: string): unknown {
   return /^\s*-?\d+\s*$/.test(text) ? Number(text) : text;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 const byteUnits: Record<string, number> = {

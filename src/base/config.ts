@@ -145,6 +145,8 @@ function contradictions(config: Config, sources: Record<string, ConfigSource>): 
     add('role', `"${config.role}" needs databaseUrl: the embedded database serves one process with role all`);
   } else if (config.role !== 'all' && config.redisUrl === undefined) {
     add('role', `"${config.role}" needs redisUrl: without it processes cannot wake each other`);
+  } else if (config.role !== 'all' && config.encryptionKey === undefined) {
+    add('role', `"${config.role}" needs encryptionKey: processes share the credentials in the database`);
   }
   const { kind } = config.embedder;
   const needed = { minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;

@@ -104,6 +104,12 @@ export const errorTable = {
     meaning: 'The configuration is not valid.',
     remedy: 'Correct the field that the message names; `memoryd config` shows the effective values.',
   },
+  encryption_key_mismatch: {
+    status: 500,
+    meaning: 'Stored secrets were sealed with another encryption key.',
+    remedy:
+      'Give memoryd the key that they were sealed with: MEMORYD_ENCRYPTION_KEY, or encryption.key of the data directory.',
+  },
   data_dir_locked: {
     status: 500,
     meaning: 'Another memoryd uses this data directory.',

@@ -46,19 +46,48 @@ export async function call<Answer>(
   return (text === '' ? null : parse(endpoint, text)) as Answer;
 }
 
+/**
+ * The body of an answer that goes on, or null when there is nothing to say (204). Throws as `call`
+ * does; the time limit is that of the beginning.
+ */
+export async function openStream(
+  endpoint: Endpoint,
+  path: string,
+  headers: Record<string, string>,
+): Promise<ReadableStream<Uint8Array> | null> {
+  const begun = new AbortController();
+  const timer = setTimeout(() => begun.abort(), endpoint.timeoutMs);
+  try {
+    const response = await fetch(`${endpoint.url}${path}`, {
+      headers: { authorization: `Bearer ${endpoint.key}`, ...headers },
+      signal: AbortSignal.any([endpoint.signal, begun.signal]),
+    });
+    if (response.ok) return response.status === 204 ? null : response.body;
+    throw refusal(endpoint, `GET ${path}`, response.status, await response.text());
+  } catch (error) {
+    throw error instanceof CommandFailure ? error : noAnswer(endpoint, error, begun.signal.aborted);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function send(endpoint: Endpoint, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
   const timeout = AbortSignal.timeout(endpoint.timeoutMs);
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.any([endpoint.signal, timeout]) });
     return { status: response.status, text: await response.text() };
   } catch (error) {
-    if (endpoint.signal.aborted) throw new CommandFailure(exitCodes.interrupted, 'Interrupted.', { cause: error });
-    const why = timeout.aborted ? `within ${endpoint.timeoutMs / 1000} s` : `(${reason(error)})`;
-    throw new CommandFailure(exitCodes.noDaemon, `The daemon at ${endpoint.url} does not answer ${why}.`, {
-      remedy: endpoint.unreachable,
-      cause: error,
-    });
+    throw noAnswer(endpoint, error, timeout.aborted);
   }
+}
+
+function noAnswer(endpoint: Endpoint, error: unknown, isLate: boolean): CommandFailure {
+  if (endpoint.signal.aborted) return new CommandFailure(exitCodes.interrupted, 'Interrupted.', { cause: error });
+  const why = isLate ? `within ${endpoint.timeoutMs / 1000} s` : `(${reason(error)})`;
+  return new CommandFailure(exitCodes.noDaemon, `The daemon at ${endpoint.url} does not answer ${why}.`, {
+    remedy: endpoint.unreachable,
+    cause: error,
+  });
 }
 
 /** `fetch` hides the reason in the cause. */

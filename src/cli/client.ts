@@ -1,7 +1,10 @@
 import type { ConnectionProgress, ConnectionStatus, SyncMode, SyncRun } from '../connect/connections.ts';
-import type { JsonObject, JsonSchema } from '../connect/contract.ts';
+import type { CheckResult, JsonObject, JsonSchema } from '../connect/contract.ts';
+import type { SyncItem } from '../connect/items.ts';
+import type { PushAnswer, PushState } from '../connect/push/push-service.ts';
 import type { DocumentStatus } from '../engine/document.ts';
 import type { SearchMode } from '../search/search.ts';
+import { readEvents } from './client-events.ts';
 import { call, type Endpoint } from './client-request.ts';
 
 /** A type as JSON carries it: dates are ISO 8601 texts. */
@@ -51,25 +54,76 @@ export interface ConnectionAnswer {
   containerTag: string;
   metadata?: Record<string, unknown> | null;
   schedule?: string | null;
+  allowedHours?: string | null;
+  documentLimit?: number;
+  filters?: Record<string, unknown>;
+  selection?: Record<string, unknown>[];
   nextSyncAt?: string | null;
   documentCount: number;
   lastSyncRun?: { status: SyncRun['status']; error?: string | null; completedAt?: string | null } | null;
 }
 
+export interface CheckAnswer {
+  ok: boolean;
+  checks: CheckResult[];
+}
+
+export type ItemAnswer = Wire<SyncItem>;
+
+export interface ItemsAnswer {
+  items: ItemAnswer[];
+  /** Null on the last page. */
+  next: string | null;
+}
+
+export interface ItemSelection {
+  states: readonly string[];
+  errorClasses: readonly string[];
+}
+
 export interface ConnectBody {
   containerTag?: string;
+  /** Authorizes this connection again. */
+  connectionId?: string;
   metadata: JsonObject;
 }
 
 export interface InstalledConnector {
   provider: string;
   displayName: string;
+  /** What the first way to authorize is; `config`: there is none. */
+  auth?: 'oauth2' | 'token' | 'config';
   configSchema?: JsonSchema;
 }
 
+/** One way to authorize; those without fields need the user's consent at the source. */
+export interface AuthorizationWay {
+  type: string;
+  title?: string;
+  fields?: JsonSchema;
+}
+
+export interface StartedAuthorization {
+  id: string;
+  authLink: string | null;
+  expiresIn: string | null;
+}
+
+export interface AuthorizationAnswer {
+  connectionId: string;
+  status: 'pending' | 'connected' | 'access_denied' | 'exchange_failed' | 'expired';
+}
+
+/** What the source sent the browser back with. */
+export type CallbackParameters = { state: string } & ({ code: string } | { error: string });
+
 export type ProgressAnswer = Wire<ConnectionProgress>;
-export type SyncRunFailures = Wire<Pick<SyncRun, 'id' | 'status' | 'startedAt' | 'error' | 'errorCode' | 'failures'>>;
-export type SyncRunAnswer = Wire<Pick<SyncRun, 'id' | 'connectionId' | 'status' | 'startedAt'>>;
+export type SyncRunAnswer = Wire<SyncRun>;
+
+export interface SyncBody {
+  mode: SyncMode;
+  dryRun?: boolean;
+}
 
 export interface ServiceStatus {
   version: string;
@@ -140,6 +194,14 @@ export interface NewKeyAnswer {
   expiresAt?: string | null;
 }
 
+export interface PushBody {
+  deliveryId: string;
+  upserts: readonly unknown[];
+  deletes: readonly string[];
+  snapshot?: { id: string; page: number };
+  completeSnapshot?: boolean;
+}
+
 export type Client = ReturnType<typeof createClient>;
 
 /** The daemon's HTTP API, as far as commands use it. Every method throws `CommandFailure`. */
@@ -153,21 +215,61 @@ export function createClient(endpoint: Endpoint) {
     /** Newest first. */
     connections: () => call<ConnectionAnswer[]>(endpoint, 'POST', '/v3/connections/list', { body: {} }),
     connect: (provider: string, body: ConnectBody) =>
-      call<{ id: string; authLink: string | null }>(endpoint, 'POST', `/v3/connections/${segment(provider)}`, { body }),
+      call<StartedAuthorization>(endpoint, 'POST', `/v3/connections/${segment(provider)}`, { body }),
+    waysToAuthorize: async (provider: string) =>
+      (await call<{ auth: AuthorizationWay[] }>(endpoint, 'GET', `/v3/connectors/${segment(provider)}/spec`)).auth,
+    authorization: (id: string) =>
+      call<AuthorizationAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/authorization`),
+    completeAuthorization: (provider: string, query: CallbackParameters) =>
+      call<{ connectionId: string }>(endpoint, 'GET', `/v3/connections/auth/callback/${segment(provider)}`, { query }),
     disconnect: (id: string, deleteDocuments: boolean) =>
       call<{ id: string; provider: string }>(endpoint, 'DELETE', `/v3/connections/${segment(id)}`, {
         query: { deleteDocuments: String(deleteDocuments) },
       }),
     setPaused: (id: string, paused: boolean) =>
       call<ConnectionAnswer>(endpoint, 'PATCH', `/v3/connections/${segment(id)}`, { body: { paused } }),
-    sync: (id: string, mode: SyncMode) =>
-      call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/sync`, { body: { mode } }),
+    check: (id: string) => call<CheckAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/check`),
+    sync: (id: string, body: SyncBody) =>
+      call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/sync`, { body }),
+    cancel: (id: string) => call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/cancel`),
     progress: (id: string) => call<ProgressAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/progress`),
     /** Newest first. */
-    syncRuns: (id: string) =>
-      call<SyncRunFailures[]>(endpoint, 'GET', `/v3/connections/${segment(id)}/sync-runs`, { query: { limit: '20' } }),
+    syncRuns: (id: string, limit = 20) =>
+      call<SyncRunAnswer[]>(endpoint, 'GET', `/v3/connections/${segment(id)}/sync-runs`, {
+        query: { limit: String(limit) },
+      }),
+    syncRun: (id: string, runId: string) =>
+      call<SyncRunAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/sync-runs/${segment(runId)}`),
+    /** Until the documents of the run can be found. */
+    runEvents: (id: string, runId: string, lastEventId: string | null) =>
+      readEvents<ProgressAnswer>(
+        endpoint,
+        `/v3/connections/${segment(id)}/runs/${segment(runId)}/events?until=documents`,
+        lastEventId,
+      ),
+    items: (id: string, selection: ItemSelection, page: { limit: number; cursor?: string }) =>
+      call<ItemsAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/items`, {
+        query: {
+          limit: String(page.limit),
+          ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+          ...(selection.states.length > 0 ? { state: selection.states.join(',') } : {}),
+          ...(selection.errorClasses.length > 0 ? { class: selection.errorClasses.join(',') } : {}),
+        },
+      }),
+    retryItems: (id: string, { states, errorClasses }: ItemSelection) =>
+      call<{ retried: number }>(endpoint, 'POST', `/v3/connections/${segment(id)}/items/retry`, {
+        body: {
+          ...(states.length > 0 ? { state: states } : {}),
+          ...(errorClasses.length > 0 ? { class: errorClasses } : {}),
+        },
+      }),
+    retryItem: (id: string, itemId: string) =>
+      call<ItemAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/items/${segment(itemId)}/retry`),
     decideHeldDeletes: (id: string, decision: 'confirm' | 'reject') =>
       call<ProgressAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/pending-deletes/${decision}`),
+    push: (id: string, body: PushBody) =>
+      call<PushAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/push`, { body }),
+    pushState: (id: string) => call<Wire<PushState>>(endpoint, 'GET', `/v3/connections/${segment(id)}/push`),
     /** The first 100, of one connection or of everything. */
     failedDocuments: (connectionId?: string) =>
       call<DocumentPage>(endpoint, 'POST', '/v3/documents/list', {

@@ -1,7 +1,11 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { nearest } from '../base/nearest.ts';
+import { pushProvider } from '../connect/push/push-service.ts';
+import { askMissing, withAuthorization } from './ask-secrets.ts';
 import type { Client, InstalledConnector } from './client.ts';
+import { chooseConnection } from './connection-choice.ts';
+import { waitForConsent } from './consent.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -18,6 +22,7 @@ import {
   checkSettings,
   doubtfulKeys,
   readSettingFile,
+  readSettingVariable,
   splitSetting,
   typedSettings,
   type SettingTexts,
@@ -27,6 +32,9 @@ interface ConnectOptions extends DaemonOptions, JsonOption {
   tag?: string;
   set?: string[];
   setFile?: string[];
+  setEnv?: string[];
+  again?: string;
+  paste?: boolean;
   include?: string[];
   exclude?: string[];
   gitignore?: boolean;
@@ -42,6 +50,9 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .option('--tag <tag>', 'container tag of its documents (default: the daemon’s default)')
     .option('--set <key=value>', 'a setting of the connector; may be repeated', collect)
     .option('--set-file <key=path>', 'the same, read from a file or from standard input (-): for secrets', collect)
+    .option('--set-env <key=variable>', 'the same, read from an environment variable', collect)
+    .option('--paste', 'bring the answer of the source by hand, when the browser cannot reach the daemon')
+    .option('--again <id>', 'authorize this connection again, instead of making one')
     .option('--include <glob>', 'only what matches; may be repeated', collect)
     .option('--exclude <glob>', 'not what matches; may be repeated', collect)
     .option('--gitignore', 'leave out what .gitignore files name')
@@ -52,6 +63,9 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },
     { command: "memoryd connect folder . --include '**/*.md' --tag handbook", purpose: 'only Markdown, own container' },
     { command: 'memoryd connect imap --set host=mail.example.com --set-file password=-', purpose: 'a secret by input' },
+    { command: 'memoryd connect google-drive', purpose: 'shows where to allow the access' },
+    { command: 'memoryd connect google-drive --paste', purpose: 'the same, with the browser on another machine' },
+    { command: 'memoryd connect notion --again nTPk --set-env token=NOTION_TOKEN', purpose: 'new credentials' },
   ]);
   command.action((provider: string, target: string | undefined, options: ConnectOptions) =>
     connect(provider, target, options, context),
@@ -65,24 +79,41 @@ async function connect(
   context: CommandContext,
 ): Promise<void> {
   const client = await openClient(options, context);
-  const { configSchema } = await installedConnector(client, provider);
+  const { configSchema: settings, auth } = await installedConnector(client, provider);
+  const ways = auth === undefined || auth === 'config' ? [] : await client.waysToAuthorize(provider);
+  const configSchema = withAuthorization(settings, ways);
   const texts = await settingTexts(provider, target, options, context);
   const asked = (['include', 'exclude', 'gitignore'] as const).filter((name) => options[name] !== undefined);
   checkSettings(asked, provider, configSchema);
   for (const note of doubtfulKeys(texts.keys(), configSchema)) printLine(context.stderr, note);
+  await askMissing(texts, options.again === undefined ? settings : undefined, ways, context);
   const created = await client.connect(provider, {
     metadata: typedSettings(texts, configSchema),
     ...(options.tag === undefined ? {} : { containerTag: options.tag }),
+    ...(await connectedBefore(options.again, client)),
   });
   if (options.json && !options.wait) return printJson(context.stdout, created);
-  if (created.authLink) return askForConsent(created.authLink, created, options, context);
+  const { authLink } = created;
+  if (authLink !== null) {
+    if (!options.wait && !options.paste) return printLine(context.stdout, authLink);
+    const shown = options.json ? { ...context, stdout: context.stderr } : context;
+    await waitForConsent(client, { ...created, authLink }, { provider, paste: options.paste === true }, shown);
+  }
   printLine(context.stderr, `Connected ${provider} as ${created.id}.`);
-  if (options.wait) {
+  if (provider === pushProvider) printLine(context.stderr, `To push into it: memoryd push ${created.id} items.jsonl`);
+  // What is pushed has no first sync to wait for.
+  if (options.wait && provider !== pushProvider) {
     const label = target ?? provider;
     const progress = await followConnection(client, { id: created.id, label }, context);
     if (options.json) return printJson(context.stdout, { ...created, progress });
   }
-  if (!options.json) printLine(context.stdout, created.id);
+  if (options.json) printJson(context.stdout, created);
+  else printLine(context.stdout, created.id);
+}
+
+async function connectedBefore(again: string | undefined, client: Client): Promise<{ connectionId?: string }> {
+  if (again === undefined) return {};
+  return { connectionId: chooseConnection(await client.connections(), again).id };
 }
 
 async function installedConnector(client: Client, provider: string): Promise<InstalledConnector> {
@@ -113,7 +144,12 @@ async function settingTexts(
       remedy: 'Say what to mirror with --set key=value.',
     });
   }
-  if (target === undefined && provider === 'folder' && !options.set?.some((pair) => pair.startsWith('path='))) {
+  if (
+    options.again === undefined &&
+    target === undefined &&
+    provider === 'folder' &&
+    !options.set?.some((pair) => pair.startsWith('path='))
+  ) {
     throw new CommandFailure(exitCodes.usage, 'The path of the folder is missing.', {
       remedy: 'Write it after the provider: memoryd connect folder ./notes',
     });
@@ -122,14 +158,9 @@ async function settingTexts(
   for (const pair of options.set ?? []) add(...splitSetting(pair));
   for (const pair of options.setFile ?? [])
     add(...(await readSettingFile(pair, context.cwd, () => context.readInput())));
+  for (const pair of options.setEnv ?? []) add(...readSettingVariable(pair, context.env));
   for (const glob of options.include ?? []) add('include', glob);
   for (const glob of options.exclude ?? []) add('exclude', glob);
   if (options.gitignore) add('gitignore', 'true');
   return texts;
-}
-
-function askForConsent(link: string, created: object, options: ConnectOptions, context: CommandContext): void {
-  if (options.json) return printJson(context.stdout, created);
-  printLine(context.stderr, 'Open this address in a browser and allow the access; the first sync starts then:');
-  printLine(context.stdout, link);
 }

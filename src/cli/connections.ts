@@ -1,25 +1,83 @@
 import type { Command } from 'commander';
+import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
+import { chooseConnection, targetOf } from './connection-choice.ts';
 import { connectionStates, connectionTable } from './connection-table.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { heldNote } from './progress.ts';
+import { counted, localTime } from './text.ts';
 
 export function addConnectionsCommand(program: Command, context: CommandContext): void {
-  const command = program.command('connections').description('List what is mirrored, and what needs attention.');
+  const connections = program.command('connections').description('Show what is mirrored, and what needs attention.');
+  addExamples(connections, [
+    { command: 'memoryd connections list', purpose: 'a table of all; `list` may be left out' },
+    { command: 'memoryd connections show nTPk', purpose: 'everything about one' },
+  ]);
+  addList(connections, context);
+  addShow(connections, context);
+}
+
+function addList(connections: Command, context: CommandContext): void {
+  const command = connections.command('list', { isDefault: true }).description('List the connections.');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
-    { command: 'memoryd connections', purpose: 'a table' },
-    { command: 'memoryd connections --json | jq -r .[].id', purpose: 'for scripts' },
+    { command: 'memoryd connections list', purpose: 'a table' },
+    { command: 'memoryd connections list --json | jq -r .[].id', purpose: 'for scripts' },
   ]);
   command.action(async (options: DaemonOptions & JsonOption) => {
     const client = await openClient(options, context);
-    const connections = await client.connections();
-    if (options.json) return printJson(context.stdout, connections);
-    if (connections.length === 0) {
+    const found = await client.connections();
+    if (options.json) return printJson(context.stdout, found);
+    if (found.length === 0) {
       printLine(context.stderr, 'Nothing is connected. `memoryd connect folder ./notes` mirrors a folder.');
       return;
     }
-    const states = await connectionStates(client, connections);
+    const states = await connectionStates(client, found);
     for (const line of connectionTable(states, roomOf(context.stdout))) printLine(context.stdout, line);
   });
+}
+
+function addShow(connections: Command, context: CommandContext): void {
+  const command = connections
+    .command('show')
+    .description('Show everything about one connection.')
+    .argument('<id>', 'its id, the beginning of it, or the provider when it has only one');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [{ command: 'memoryd connections show nTPk', purpose: 'by the beginning of its id' }]);
+  command.action(async (word: string, options: DaemonOptions & JsonOption) => {
+    const client: Client = await openClient(options, context);
+    const connection = chooseConnection(await client.connections(), word);
+    const progress = await client.progress(connection.id);
+    if (options.json) return printJson(context.stdout, { ...connection, progress });
+    for (const line of details(connection, progress)) printLine(context.stdout, line);
+  });
+}
+
+function details(connection: ConnectionAnswer, progress: ProgressAnswer): string[] {
+  const label = (text: string) => text.padEnd(12);
+  const { items, documents, heldDeletes, problems } = progress;
+  const { status, statusReason, schedule, allowedHours, lastSyncRun, documentLimit } = connection;
+  const asJson = (name: string, value: object | undefined) =>
+    value === undefined || Object.keys(value).length === 0 ? [] : [`${label(name)}${JSON.stringify(value)}`];
+  return [
+    `${label('id')}${connection.id}`,
+    `${label('source')}${connection.provider}, ${targetOf(connection)}`,
+    `${label('container')}${connection.containerTag}`,
+    `${label('state')}${status}${statusReason ? `: ${statusReason}` : ''}`,
+    `${label('schedule')}${schedule ?? 'only on request'}${allowedHours ? `, within ${allowedHours}` : ''}`,
+    `${label('next sync')}${localTime(connection.nextSyncAt)}`,
+    `${label('last sync')}${lastSyncRun ? `${lastSyncRun.status} ${localTime(lastSyncRun.completedAt)}` : '-'}`,
+    `${label('items')}${items.done} done, ${items.pending} waiting, ${items.failed} failed, ${items.skipped} skipped`,
+    `${label('documents')}${documents.done} done, ${documents.waiting} waiting, ${documents.failed} failed`,
+    ...(documentLimit === undefined ? [] : [`${label('limit')}${counted(documentLimit, 'document')}`]),
+    ...asJson('filters', connection.filters),
+    ...asJson(
+      'selection',
+      connection.selection?.map(({ name, id }) => name ?? id),
+    ),
+    ...asJson('metadata', connection.metadata ?? undefined),
+    ...problems.map(({ title, partition, reason }) => `${label('problem')}${title ?? partition}: ${reason}`),
+    ...(heldDeletes > 0 ? [`${label('held')}${heldNote(heldDeletes, connection.id)}`] : []),
+  ];
 }

@@ -19,8 +19,19 @@ export interface CommandContext {
   stderr: Screen;
   /** The whole standard input. */
   readInput(): Promise<string>;
+  /** Asks whoever sits at the terminal for one line; null when nobody does. */
+  ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
   createApp(options: AppOptions): Promise<DaemonApp>;
   createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
+  /** Seals every stored secret anew; needs the database for itself when it is the embedded one. */
+  rotateKeys(options: AppOptions, discardUnreadable: boolean): Promise<RotationReport>;
+}
+
+export interface RotationReport {
+  /** Id of the key that everything is sealed with now. */
+  keyId: string;
+  resealed: number;
+  discarded: number;
 }
 
 export interface AppOptions {

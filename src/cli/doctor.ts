@@ -2,6 +2,9 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../base/config.ts';
+import { silentLogger } from '../base/log.ts';
+import { loadPlugins } from '../connect/plugins.ts';
+import { builtInNames } from '../connect/registry.ts';
 import { paint, printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes, reportFailure } from './exit.ts';
@@ -17,7 +20,7 @@ interface Finding {
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('doctor')
-    .description('Check this machine: Node, configuration, data directory, model, daemon.');
+    .description('Check this machine: Node, configuration, data directory, connectors, model, daemon.');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd doctor', purpose: 'one line per check' },
@@ -41,6 +44,7 @@ async function examine(options: DaemonOptions, context: CommandContext): Promise
     await look('node', async () => `${process.version} at ${process.execPath}`),
     await look('configuration', async () => (await configured()).file ?? 'no file, defaults and environment'),
     await look('data directory', async () => dataDirectory((await configured()).config.dataDir)),
+    await look('connectors', async () => connectors((await configured()).config.connectors, context)),
     await look('model', async () => model(options, context)),
     await look('daemon', async () => daemon(options, context)),
   ];
@@ -74,6 +78,16 @@ async function nearestExisting(path: string): Promise<{ existing: string; missin
       if (candidate === dirname(candidate)) throw error;
     }
   }
+}
+
+/** Loads the plugins as the daemon does. */
+async function connectors(names: readonly string[], { cwd, clock }: CommandContext): Promise<string> {
+  const { loaders, broken } = await loadPlugins(names, { folder: cwd, builtIn: builtInNames, log: silentLogger, clock });
+  if (broken.length > 0) {
+    const reasons = broken.map(({ plugin, reason }) => `${plugin}: ${reason}`);
+    throw new CommandFailure(exitCodes.failure, reasons.join(' '));
+  }
+  return [...builtInNames, ...Object.keys(loaders)].join(', ');
 }
 
 async function model(options: DaemonOptions, context: CommandContext): Promise<string> {

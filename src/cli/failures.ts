@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Client, ConnectionAnswer, FailedDocument, ProgressAnswer, SyncRunFailures } from './client.ts';
+import type { Client, ConnectionAnswer, FailedDocument, ItemAnswer, ProgressAnswer, SyncRunAnswer } from './client.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
@@ -9,7 +9,7 @@ import { counted, localTime, table } from './text.ts';
 export function addFailuresCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('failures')
-    .description('Show what could not be read, and why: documents, and items of the latest syncs.')
+    .description('Show what could not be read or was skipped, and why.')
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: everything)');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
@@ -29,13 +29,19 @@ interface FailureReport {
   documents: FailedDocument[];
   /** How many failed documents there are. */
   totalDocuments: number;
-  connections: {
-    id: string;
-    name: string;
-    items: ProgressAnswer['items'];
-    /** The latest sync with failures; null when no item is failed or waits. */
-    run: SyncRunFailures | null;
-  }[];
+  connections: FailuresOfConnection[];
+}
+
+interface FailuresOfConnection {
+  id: string;
+  name: string;
+  items: ProgressAnswer['items'];
+  /** Items that failed, the first 100. */
+  failed: ItemAnswer[];
+  /** Items that cannot be mirrored, the first 100; not those that its own filters leave out. */
+  skipped: ItemAnswer[];
+  /** The latest sync, when it ended early; else null. */
+  run: SyncRunAnswer | null;
 }
 
 async function collectFailures(client: Client, word: string | undefined): Promise<FailureReport> {
@@ -63,29 +69,37 @@ async function readAll(client: Client, ids: readonly string[]): Promise<FailedDo
   return documents;
 }
 
-async function ofConnection(client: Client, connection: ConnectionAnswer): Promise<FailureReport['connections'][0]> {
+const shownItems = 100;
+/** Classes of items that cannot be mirrored. Others are left out because the connection says so. */
+const skipClasses = ['too_large', 'unsupported_type', 'binary', 'encrypted', 'empty', 'no_access', 'left_out', 'other'];
+
+async function ofConnection(client: Client, connection: ConnectionAnswer): Promise<FailuresOfConnection> {
   const { id } = connection;
-  const { items } = await client.progress(id);
-  const runs = items.failed + items.pending > 0 ? await client.syncRuns(id) : [];
-  const run = runs.find(({ failures, error }) => failures.length > 0 || error !== null) ?? null;
-  return { id, name: nameOf(connection), items, run };
+  const { items, run } = await client.progress(id);
+  const list = async (count: number, states: string[], errorClasses: string[]) =>
+    count === 0 ? [] : (await client.items(id, { states, errorClasses }, { limit: shownItems })).items;
+  return {
+    id,
+    name: nameOf(connection),
+    items,
+    failed: await list(items.failed, ['failed', 'dead'], []),
+    skipped: await list(items.skipped, ['skipped'], skipClasses),
+    run: run?.status === 'failed' ? run : null,
+  };
 }
 
 function printReport(report: FailureReport, context: CommandContext): void {
   const { documents, totalDocuments, connections } = report;
-  const rows = [...documents.map(documentRow), ...connections.flatMap(({ run }) => (run ? runRows(run) : []))];
+  const rows = [...documents.map(documentRow), ...connections.flatMap(connectionRows)];
   if (rows.length === 0) printLine(context.stderr, 'Nothing failed.');
   // A reason that is cut would be of no use, so lines may be longer than the terminal.
   else for (const line of table(['WHAT', 'CODE', 'NEXT TRY', 'WHY'], rows, Infinity)) printLine(context.stdout, line);
   const more = totalDocuments - documents.length;
   if (more > 0) printLine(context.stderr, `\n${counted(more, 'more failed document')}.`);
-  if (documents.some(({ error }) => !error?.nextRetryAt)) {
-    printLine(context.stderr, '\nWhat has no next try is read again when it changes.');
+  if (rows.some(([, , nextTry]) => nextTry === '-')) {
+    printLine(context.stderr, '\nWhat has no next try is read again when it changes, or by `memoryd retry`.');
   }
-  for (const { name, items } of connections) {
-    if (items.skipped === 0) continue;
-    printLine(context.stderr, `${name}: ${counted(items.skipped, 'item')} skipped as empty, too large or no text.`);
-  }
+  for (const connection of connections) for (const line of moreItems(connection)) printLine(context.stderr, line);
 }
 
 function documentRow({ id, filepath, title, customId, error }: FailedDocument): string[] {
@@ -93,10 +107,25 @@ function documentRow({ id, filepath, title, customId, error }: FailedDocument): 
   return [name, error?.code ?? '-', localTime(error?.nextRetryAt), error?.message ?? '-'];
 }
 
-/** Items that never became documents, and a sync that ended early. */
-function runRows({ failures, error, errorCode, startedAt }: SyncRunFailures): string[][] {
+/** A sync that ended early, and items that never became documents. */
+function connectionRows({ run, failed, skipped }: FailuresOfConnection): string[][] {
   return [
-    ...(error === null ? [] : [[`sync of ${localTime(startedAt)}`, errorCode ?? '-', '-', error]]),
-    ...failures.map((failure) => [failure.title ?? failure.customId, '-', 'by itself', failure.error]),
+    ...(run ? [[`sync of ${localTime(run.startedAt)}`, run.errorCode ?? '-', '-', run.error ?? '-']] : []),
+    ...[...failed, ...skipped].map((item) => [
+      item.path ?? item.title ?? item.id,
+      item.errorClass ?? item.state,
+      localTime(item.nextRetryAt),
+      item.error ?? '-',
+    ]),
+  ];
+}
+
+/** What the table does not show. */
+function moreItems({ id, name, items, failed, skipped }: FailuresOfConnection): string[] {
+  const line = (count: number, what: string, states: string) =>
+    count > 0 ? [`${name}: ${counted(count, 'more item')} ${what}; \`memoryd items ${id} ${states}\` lists them.`] : [];
+  return [
+    ...line(items.failed - failed.length, 'failed', '--state failed,dead'),
+    ...line(items.skipped - skipped.length, 'skipped', '--state skipped'),
   ];
 }

@@ -3,6 +3,7 @@ import type { CommandContext } from './context.ts';
 import { printLine } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followProgress, progressSummary } from './progress.ts';
+import { connectionViews } from './progress-views.ts';
 import { createStatusLine } from './status-line.ts';
 
 export interface Followed {
@@ -22,9 +23,20 @@ export async function followConnection(
   followed: Followed,
   context: CommandContext,
 ): Promise<ProgressAnswer> {
+  const view = await followToEnd(client, followed, context);
+  if (view.run?.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The sync failed.');
+  return view;
+}
+
+/** The same, whatever the end of the sync is. */
+export async function followToEnd(
+  client: Client,
+  followed: Followed,
+  context: CommandContext,
+): Promise<ProgressAnswer> {
   const { clock, signal, stderr } = context;
   const outcome = await followProgress({
-    read: () => client.progress(followed.id),
+    views: connectionViews(client, followed, clock, signal),
     line: createStatusLine(stderr),
     label: followed.label,
     clock,
@@ -38,6 +50,5 @@ export async function followConnection(
   }
   const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, followed.id);
   for (const line of [`${followed.label}: ${first}`, ...rest]) printLine(stderr, line);
-  if (outcome.view.run?.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The sync failed.');
   return outcome.view;
 }

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
 import {
   addDaemonOptions,
   addExamples,
@@ -89,7 +90,14 @@ function addRevoke(keys: Command, context: CommandContext): void {
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
   command.action(async (id: string, options: DaemonOptions & JsonOption) => {
-    const answer = await (await openClient(options, context)).revokeKey(id);
+    const client = await openClient(options, context);
+    const answer = await client.revokeKey(id).catch((error: unknown) => {
+      if (!(error instanceof CommandFailure) || error.status !== 404) throw error;
+      throw new CommandFailure(exitCodes.failure, `There is no key ${id}.`, {
+        remedy: '`memoryd keys list` shows the ids of the keys there are.',
+        cause: error,
+      });
+    });
     if (options.json) return printJson(context.stdout, answer);
     printLine(context.stdout, `Revoked ${answer.id}.`);
   });

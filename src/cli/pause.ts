@@ -33,3 +33,21 @@ function addVerb(name: keyof typeof verbs, program: Command, context: CommandCon
     printLine(context.stdout, `${done} ${connection.provider} ${connection.id}.`);
   });
 }
+
+export function addCancelCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('cancel')
+    .description(
+      'End the sync of a connection that runs now. What it has stored stays; the next one goes on from there.',
+    )
+    .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [{ command: 'memoryd cancel nTPk', purpose: 'by the beginning of its id' }]);
+  command.action(async (word: string, options: DaemonOptions & JsonOption) => {
+    const client = await openClient(options, context);
+    const connection = chooseConnection(await client.connections(), word);
+    const run = await client.cancel(connection.id);
+    if (options.json) return printJson(context.stdout, run);
+    printLine(context.stdout, `Cancelled the sync ${run.id} of ${connection.provider} ${connection.id}.`);
+  });
+}

@@ -76,7 +76,7 @@ export function createRateMeter(): (finished: number, nowMs: number) => number |
 }
 
 export interface FollowOptions<View extends ProgressView> {
-  read(): Promise<View>;
+  views: AsyncIterable<View>;
   line: StatusLine;
   /** Stands before the numbers. */
   label: string;
@@ -86,11 +86,10 @@ export interface FollowOptions<View extends ProgressView> {
   sinceRun?: string;
 }
 
-const pollMs = 500;
 /** Between lines where nobody looks at a terminal. */
 const quietMs = 10_000;
 
-/** Shows progress until the sync is over. Null when the signal aborts before. */
+/** Shows progress until the sync is over. Null when the views end before, as they do when the signal aborts. */
 export async function followProgress<View extends ProgressView>(
   options: FollowOptions<View>,
 ): Promise<{ view: View; elapsedMs: number } | null> {
@@ -99,16 +98,13 @@ export async function followProgress<View extends ProgressView>(
   const rate = createRateMeter();
   let shownMs = -Infinity;
   try {
-    while (!signal.aborted) {
-      const view = await options.read();
+    for await (const view of options.views) {
       const nowMs = clock.now().getTime();
       const perSecond = rate(view.documents.done + view.documents.failed, nowMs);
       if (isFinished(view, options.sinceRun)) return { view, elapsedMs: nowMs - startedMs };
-      if (line.live || nowMs - shownMs >= quietMs) {
-        line.show(`${options.label}: ${progressLine(view, perSecond)}`);
-        shownMs = nowMs;
-      }
-      await clock.sleep(pollMs, signal);
+      if (!line.live && nowMs - shownMs < quietMs) continue;
+      line.show(`${options.label}: ${progressLine(view, perSecond)}`);
+      shownMs = nowMs;
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Environment } from '../base/config.ts';
 import { nearest } from '../base/nearest.ts';
 import type { Json, JsonObject, JsonSchema } from '../connect/contract.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -29,6 +30,14 @@ export async function readSettingFile(
   } catch (error) {
     throw new CommandFailure(exitCodes.usage, `--set-file ${key}: ${path} cannot be read.`, { cause: error });
   }
+}
+
+/** Values that stand in the environment. Throws a usage failure for a variable that is not set. */
+export function readSettingVariable(pair: string, env: Environment): [string, string] {
+  const [key, name] = splitSetting(pair);
+  const value = env[name];
+  if (value) return [key, value];
+  throw new CommandFailure(exitCodes.usage, `--set-env ${key}: the variable ${name} is not set.`);
 }
 
 interface Property {

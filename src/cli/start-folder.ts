@@ -6,6 +6,7 @@ import type { Connection, Connections } from '../connect/connections.ts';
 import { printLine, type CommandContext } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followProgress, progressSummary } from './progress.ts';
+import { polledViews } from './progress-views.ts';
 import type { StatusLine } from './status-line.ts';
 
 export interface StartFolder {
@@ -44,7 +45,7 @@ export async function mirrorFolder(
     return;
   }
   const outcome = await followProgress({
-    read: () => connections.progress(connection.id),
+    views: polledViews(() => connections.progress(connection.id), clock, signal),
     line,
     label: folder.label,
     clock,
@@ -58,7 +59,7 @@ export async function mirrorFolder(
 }
 
 interface Connected {
-  connection: Connection;
+  connection: Pick<Connection, 'id' | 'status'>;
   /** The run to wait for; null: whichever comes first. */
   sinceRun: string | null;
 }
@@ -69,7 +70,8 @@ async function connectOnce(connections: Connections, folder: StartFolder & { tag
   );
   if (!connection) {
     const input = { provider: 'folder', containerTag: folder.tag, metadata: { path: folder.path } };
-    return { connection: await connections.create(input), sinceRun: null };
+    const { id } = await connections.create(input);
+    return { connection: { id, status: 'active' }, sinceRun: null };
   }
   const sinceRun = connection.status === 'active' ? await requestSync(connections, connection.id) : null;
   return { connection, sinceRun };

@@ -1,11 +1,12 @@
 import { Option, type Command } from 'commander';
 import type { SyncMode } from '../connect/connections.ts';
-import type { Client, ConnectionAnswer, SyncRunAnswer } from './client.ts';
+import type { Client, ConnectionAnswer, ProgressAnswer, SyncRunAnswer } from './client.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { followConnection } from './follow.ts';
+import { previewSyncs } from './dry-run.ts';
+import { followToEnd } from './follow.ts';
 import { decideHeld } from './held-deletes.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
 import { counted } from './text.ts';
@@ -16,6 +17,7 @@ interface SyncOptions extends DaemonOptions, JsonOption {
   wait?: boolean;
   confirmDeletes?: boolean;
   keepDeletes?: boolean;
+  dryRun?: boolean;
 }
 
 export function addSyncCommand(program: Command, context: CommandContext): void {
@@ -29,12 +31,19 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     .addOption(
       new Option('--confirm-deletes', 'let the deletions happen that are held back').conflicts(['keepDeletes', 'full']),
     )
-    .addOption(new Option('--keep-deletes', 'keep the documents whose deletion is held back').conflicts('full'));
+    .addOption(new Option('--keep-deletes', 'keep the documents whose deletion is held back').conflicts('full'))
+    .addOption(
+      new Option('--dry-run', 'change nothing, say what a sync would change').conflicts([
+        'confirmDeletes',
+        'keepDeletes',
+      ]),
+    );
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
     { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
     { command: 'memoryd sync --all', purpose: 'everything' },
+    { command: 'memoryd sync notion --full --dry-run', purpose: 'what a full sync would add, update and delete' },
     { command: 'memoryd sync nTPk --confirm-deletes', purpose: 'delete what `memoryd status` shows as held back' },
   ]);
   command.action((word: string | undefined, options: SyncOptions) => sync(word, options, context));
@@ -49,6 +58,7 @@ async function sync(word: string | undefined, options: SyncOptions, context: Com
     if (options.json) printJson(context.stdout, decided);
     return;
   }
+  if (options.dryRun) return previewSyncs(client, chosen, options, context);
   await startSyncs(client, chosen, options, context);
 }
 
@@ -63,12 +73,22 @@ async function startSyncs(
     const run = await startSync(client, connection, options.full ? 'full' : 'incremental', context);
     if (run !== 'refused') started.push({ connection, run });
   }
-  const results = options.wait
+  const results: { connectionId: string; run?: SyncRunAnswer | null; progress?: ProgressAnswer }[] = options.wait
     ? await waitForAll(client, started, context)
     : started.map(({ connection, run }) => ({ connectionId: connection.id, run }));
   if (options.json) printJson(context.stdout, results);
-  const refused = chosen.length - started.length;
-  if (refused > 0) throw new CommandFailure(exitCodes.failure, `${counted(refused, 'connection')} cannot sync now.`);
+  reportFailures(chosen.length - started.length, results);
+}
+
+/** What went wrong with some of them, once all are through. */
+function reportFailures(refused: number, results: readonly { progress?: ProgressAnswer }[]): void {
+  const failed = results.filter(({ progress }) => progress?.run?.status === 'failed').length;
+  if (refused + failed === 0) return;
+  const sentences = [
+    ...(refused > 0 ? [`${counted(refused, 'connection')} cannot sync now.`] : []),
+    ...(failed > 0 ? [failed === 1 ? 'The sync failed.' : `${failed} syncs failed.`] : []),
+  ];
+  throw new CommandFailure(exitCodes.failure, sentences.join(' '));
 }
 
 interface StartedSync {
@@ -86,7 +106,7 @@ async function startSync(
 ): Promise<SyncRunAnswer | null | 'refused'> {
   const name = nameOf(connection);
   try {
-    const run = await client.sync(connection.id, mode);
+    const run = await client.sync(connection.id, { mode });
     printLine(stderr, `${name}: sync started.`);
     return run;
   } catch (error) {
@@ -106,11 +126,16 @@ function choose(all: readonly ConnectionAnswer[], word: string | undefined, opti
   throw usage(`There are ${all.length} connections.`, 'Name one (`memoryd connections` lists them), or say --all.');
 }
 
-async function waitForAll(client: Client, started: readonly StartedSync[], context: CommandContext): Promise<object[]> {
+/** One that fails does not keep the others from being waited for. */
+async function waitForAll(
+  client: Client,
+  started: readonly StartedSync[],
+  context: CommandContext,
+): Promise<{ connectionId: string; progress: ProgressAnswer }[]> {
   const results = [];
   for (const { connection, run } of started) {
     const followed = { id: connection.id, label: nameOf(connection), ...(run ? { run: run.id } : {}) };
-    results.push({ connectionId: connection.id, progress: await followConnection(client, followed, context) });
+    results.push({ connectionId: connection.id, progress: await followToEnd(client, followed, context) });
   }
   return results;
 }

@@ -3,12 +3,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { badConfig, type Connector, type Context, type Resource } from './contract.ts';
-import { createHttp } from './http.ts';
+import type { Authorization } from './authorization.ts';
+import type { Connector, Context, Resource } from './contract.ts';
+import { noAuthorization } from './credentials/create-authorization.ts';
+import { noHttp } from './http/no-http.ts';
+import type { Outbound } from './http/outbound.ts';
 
 export interface ContextOptions {
   connector: Connector<any, any>;
+  /** With its secrets filled in. */
   config: Record<string, unknown>;
+  /** Absent: nothing to authorize. */
+  authorization?: Authorization;
+  /** The OAuth client whose limits its requests count against. */
+  application?: string;
+  /** What sends its requests. Absent: none can be sent. */
+  outbound?: Outbound | undefined;
+  /** Null before there is a connection. */
+  connectionId: string | null;
   selection: readonly Resource[];
   clock: Clock;
   log: Logger;
@@ -21,23 +33,28 @@ export function createContext(options: ContextOptions): { context: Context<any>;
   const folders: string[] = [];
   const { connector, log } = options;
   const name = connector.spec.name;
+  const authorization = options.authorization ?? noAuthorization(name);
+  const source = options.outbound?.open({
+    spec: connector.spec,
+    config: options.config,
+    connectionId: options.connectionId,
+    ...(options.application === undefined ? {} : { application: options.application }),
+    authorization: connector.spec.auth.length > 0 ? authorization : null,
+    signal: options.signal,
+  });
   const context: Context<any> = {
     config: options.config,
     selection: options.selection,
-    http: createHttp({ signal: options.signal, clock: options.clock, userAgent: `memoryd ${name}` }),
+    http: source?.http ?? noHttp(name),
     log: {
       debug: (fields, message) => log.debug({ provider: name, ...fields }, message),
       info: (fields, message) => log.info({ provider: name, ...fields }, message),
       warn: (fields, message) => log.warn({ provider: name, ...fields }, message),
     },
     signal: options.signal,
-    now: () => options.clock.now(),
-    token: async () => {
-      throw badConfig(`The connector ${name} has no authorization to take a token from.`);
-    },
-    secret: async (secretName) => {
-      throw badConfig(`The connection holds no secret named ${secretName}.`);
-    },
+    now: () => source?.now() ?? options.clock.now(),
+    token: (refused) => authorization.token(refused),
+    secret: (secretName) => authorization.secret(secretName),
     async session(key, make, dispose) {
       let entry = sessions.get(key);
       if (!entry) {

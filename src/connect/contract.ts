@@ -38,8 +38,24 @@ export interface ConnectorSpec {
   auth: AuthSpec[];
   /** Request budgets of the source, applied to every call through `ctx.http`. */
   limits?: BudgetSpec[];
+  /**
+   * Where the authorization may be sent: origins such as `https://api.example.com` or
+   * `https://*.example.com`, fixed or by the configuration. Default: every origin that the connector
+   * calls. Never an origin that only a redirect leads to. Hosts of a fixed list are the connector's
+   * own responsibility; any other address must be a public one unless the operator allows it.
+   */
+  origins?: readonly string[] | ((config: any) => readonly string[]);
+  /** What an answer means when its status does not tell, e.g. a 403 that is a limit. Undefined: the status decides. */
+  classify?(answer: SourceAnswer): Verdict | undefined;
   /** When to sync unless the connection says otherwise. */
   schedule?: ScheduleSpec;
+  /**
+   * `tree`: the framework finds out what lies in the selected folders (see `roots`). Listings and changes
+   * then show the whole partition: every item with its `parent`, and every folder as a `container` ref,
+   * whatever is selected; the rev of each changes when its `parent` does. Default: what a listing shows
+   * is what is mirrored.
+   */
+  scope?: 'tree';
   /** Items larger than this are skipped with a reason. Default 25 MiB. */
   maxItemBytes?: number;
   /** The `type` of its documents (`text`, `pdf`, `notion_doc`, …) unless the item says otherwise. */
@@ -53,15 +69,79 @@ export interface ScheduleSpec {
   reconcileEveryMs?: number;
 }
 
-export type AuthSpec =
-  OAuth2Spec | { type: 'apiKey' | 'basic' | 'serviceAccount' | 'githubApp'; title?: string; fields: JsonSchema };
+/**
+ * One way to authorize. The fields of a way that is not OAuth are given with the connection's
+ * configuration (their names must differ from it) and are stored encrypted. The way whose fields
+ * are given is taken, otherwise OAuth.
+ */
+export type AuthSpec = OAuth2Spec | ApiKeySpec | BasicSpec | ServiceAccountSpec | GithubAppSpec;
+
+/** A key that goes into one header: `Authorization: Bearer <key>` unless said otherwise. */
+export interface ApiKeySpec {
+  type: 'apiKey';
+  title?: string;
+  fields: JsonSchema;
+  /** The field that holds the key. Default: the first one with `"x-secret": true`, else the first one. */
+  field?: string;
+  /** Name of the header. Null: the connector sends the key by itself (`ctx.secret`). */
+  header?: string | null;
+  /** What stands before the key. Default `Bearer ` in the header `Authorization`, nothing in others. */
+  prefix?: string;
+}
+
+/** User and password: the header `Authorization: Basic …` (RFC 7617). */
+export interface BasicSpec {
+  type: 'basic';
+  title?: string;
+  fields: JsonSchema;
+  /** The fields that hold them. Default `user` and `password`. */
+  userField?: string;
+  passwordField?: string;
+  /** Null: the connector logs in by itself (`ctx.secret`), e.g. at a mail server. */
+  header?: null;
+}
+
+/**
+ * A machine's own account: a JWT signed by its private key is exchanged for an access token
+ * (RFC 7523 section 2.1, RS256). Fields: `key`, the JSON key file as text with `client_email`,
+ * `private_key` and perhaps `private_key_id`; or `issuer` and `privateKey` (PEM). In both cases
+ * perhaps `subject`, the user that it acts for.
+ */
+export interface ServiceAccountSpec {
+  type: 'serviceAccount';
+  title?: string;
+  fields: JsonSchema;
+  /** See `OAuth2Spec.tokenUrl`. */
+  tokenUrl: string;
+  scopes?: string[];
+  /** Claim `aud`. Default: the token URL. */
+  audience?: string;
+}
+
+/**
+ * A GitHub App, or what works alike: a JWT of the app (RS256) opens `tokenUrl`, which answers
+ * `{token, expires_at}` of one installation. Fields: `appId`, `privateKey` (PEM), and those that
+ * `tokenUrl` names.
+ */
+export interface GithubAppSpec {
+  type: 'githubApp';
+  title?: string;
+  fields: JsonSchema;
+  /** E.g. `https://api.github.com/app/installations/{installationId}/access_tokens`; see `OAuth2Spec.tokenUrl`. */
+  tokenUrl: string;
+}
 
 export interface OAuth2Spec {
   /** `xoauth2` hands the token to a mail server by SASL instead of an HTTP header. */
   type: 'oauth2' | 'xoauth2';
   title?: string;
   authorizeUrl: string;
+  /**
+   * Addresses may hold values of the configuration and of the fields: `{name}` encoded as a part of
+   * a path, `{+name}` as it is, e.g. `{+baseUrl}/oauth/token` for a server of one's own.
+   */
   tokenUrl: string;
+  /** RFC 7009. Without it the grant stays when the connection goes. */
   revokeUrl?: string;
   scopes: string[];
   /** Proof key (RFC 7636), S256. Default true. */
@@ -76,18 +156,45 @@ export interface OAuth2Spec {
   identity?(http: Http): Promise<{ id: string; email?: string }>;
 }
 
-/** At most `rate` requests per `perMs` for calls whose URL matches. Response headers can lower it. */
+/**
+ * At most `rate` requests in any period of `perMs` for calls whose URL matches, by all processes
+ * together. Answers can lower it. A call must fit into every budget that it matches.
+ */
 export interface BudgetSpec {
-  /** Glob over `METHOD host/path`, or `*`. */
+  /** Glob over `METHOD host/path` (no query; the host in lower case), or `*`. */
   match: string;
+  /** Whole number, at least 1. */
   rate: number;
   perMs: number;
-  /** What one request costs. Default 1. */
+  /** Whose budget it is: that of one connection, or of the OAuth app that connections share. Default `connection`. */
+  per?: 'connection' | 'application';
+  /** What one request costs, a whole number. Default 1. */
   weight?: number;
   /** Names of response headers with the remaining requests and the reset time. */
   headers?: { remaining: string; reset: string; resetUnit: 'unix-seconds' | 'delta-seconds' };
   /** Share of the budget that is never used, e.g. 0.2 of a personal quota. */
   reserve?: number;
+}
+
+/** An answer as `classify` sees it. */
+export interface SourceAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  text(): string;
+  /** The parsed body; undefined when it is not JSON. */
+  json(): any;
+}
+
+/** The error that an answer stands for. */
+export interface Verdict {
+  kind: Exclude<ConnectorErrorKind, 'skip'>;
+  /** For `rate_limited`: when the next request may be sent, by the clock of this answer's `date` header. */
+  retryAt?: Date;
+  /** The same as a duration from now. */
+  retryAfterMs?: number;
+  /** What the user can do about it; no content, no secrets. */
+  remedy?: string;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -133,7 +240,7 @@ export interface Ref {
   locator?: JsonObject;
   /** Who may read it at the source. */
   access?: Access;
-  /** The content, when the listing already carries it; `fetch` is not called then. */
+  /** The content, when the listing already carries it; up to about 1 MiB `fetch` is not called then. */
   document?: FetchedDocument;
 }
 
@@ -202,6 +309,11 @@ export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
   resources?(ctx: Context<Config>, parent?: string, page?: string): Promise<ResourcePage>;
   /** The parts that are synced on their own. Called at the start of each run. */
   partitions(ctx: Context<Config>): Promise<Partition[]>;
+  /**
+   * Only with the scope `tree`: ids of the folders whose subtrees are mirrored, and of single items;
+   * none: everything. Default: the ids of the selected resources.
+   */
+  roots?(ctx: Context<Config>): Promise<string[]>;
   /** ONE page of everything that is there now. Without `from`: the first page. */
   list(ctx: Context<Config>, partition: Partition, from?: Cursor): Promise<Page<Cursor>>;
   /** ONE item. Must be safe to repeat. */
@@ -278,6 +390,9 @@ export type HookResult =
   | { respond: { status: number; headers?: Record<string, string>; body?: string } };
 
 export interface Hooks<Config> {
+  /** Milliseconds in which hints are gathered into one sync, at most 600,000. Default 3,000. */
+  gatherMs?: number;
+  /** Asks the source to send its hooks to `url`, signed with `secret`. Called again when the selection changes. */
   subscribe?(ctx: Context<Config>, url: string, secret: string): Promise<HookSubscription[]>;
   renew?(ctx: Context<Config>, subscription: HookSubscription, url: string, secret: string): Promise<HookSubscription>;
   cancel?(ctx: Context<Config>, subscription: HookSubscription): Promise<void>;
@@ -299,8 +414,12 @@ export interface Context<Config = JsonObject> {
   readonly signal: AbortSignal;
   /** The time, corrected by the source's clock where it tells. */
   now(): Date;
-  /** A valid access token, refreshed when needed. */
-  token(): Promise<string>;
+  /**
+   * A valid access token (or API key), renewed when needed. With one that the source `refused`:
+   * another one, or `AuthExpired` when there is none. `ctx.http` does that by itself.
+   */
+  token(refused?: string): Promise<string>;
+  /** A field of the authorization, or a secret setting. */
   secret(name: string): Promise<string>;
   /** A live thing kept between calls of one run (an IMAP session, an open walk). Made again after a crash. */
   session<Value>(key: string, make: () => Promise<Value>, dispose?: (value: Value) => Promise<void>): Promise<Value>;
@@ -321,9 +440,17 @@ export interface HttpOptions {
   body?: string | Uint8Array;
   /** Default 25 MiB. */
   maxBytes?: number;
-  /** Default 30,000. */
+  /** For one attempt, without waiting for its turn. Default 30,000. */
   timeoutMs?: number;
-  /** Send the conditional headers of the last answer; `status` is 304 when nothing changed. */
+  /** The longest silence in an answer. Default 10,000. */
+  idleTimeoutMs?: number;
+  /** The request may be sent twice without harm. Default: true for GET, HEAD, OPTIONS, PUT and DELETE. */
+  idempotent?: boolean;
+  /**
+   * Send the conditional headers of the last answer; `status` is 304 when nothing changed since, with
+   * the body of that answer. The last answer may be one of a run that did not finish, so compare the
+   * body with the cursor. Bodies over 256 KiB are not kept; then the source answers in full.
+   */
   conditional?: boolean;
   /** Do not add the authorization. */
   anonymous?: boolean;
@@ -340,12 +467,18 @@ export interface HttpResponse<Body = any> {
   bytes: Uint8Array;
 }
 
-/** HTTP with authorization, refresh, budgets, retries, conditional requests, size caps and redaction. */
+/**
+ * HTTP with authorization, refresh, budgets, retries, conditional requests, size caps and redaction.
+ * Throws the errors below; a wait of more than 5 seconds is `RateLimited` instead of a sleep.
+ */
 export interface Http {
   get<Body = any>(url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
   post<Body = any>(url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
   request<Body = any>(method: string, url: string, options?: HttpOptions): Promise<HttpResponse<Body>>;
-  /** The same as a `fetch` function, for vendor SDKs. */
+  /**
+   * The same as a `fetch` function, for vendor SDKs, whose own retries should be off. Answers of any
+   * status come back as they are, except what is `AuthExpired` or `RateLimited` for more than 5 seconds.
+   */
   readonly fetch: typeof globalThis.fetch;
 }
 
@@ -389,6 +522,16 @@ export class ConnectorError extends Error {
   /** Works across two installed copies of this package, where `instanceof` does not. */
   static is(error: unknown): error is ConnectorError {
     return typeof error === 'object' && error !== null && errorMarker in error;
+  }
+
+  /** The connector's error that this error is or was caused by: SDKs wrap what their `fetch` throws. */
+  static find(error: unknown): ConnectorError | undefined {
+    let current = error;
+    for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+      if (ConnectorError.is(current)) return current;
+      current = current.cause;
+    }
+    return undefined;
   }
 }
 

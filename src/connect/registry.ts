@@ -1,34 +1,49 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
-import { contractVersion, type Connector, type ConnectorSpec, type JsonObject } from './contract.ts';
+import { versionProblem } from './connector-shape.ts';
+import type { Connector, ConnectorSpec, JsonObject } from './contract.ts';
+import type { BrokenConnector } from './plugins.ts';
+
+/** The connectors that come with memoryd. */
+export const builtInNames = ['folder', 'github', 'imap', 'push'] as const;
 
 /** Loads one connector; called when it is first used. */
 export type ConnectorLoader = () => Promise<{ default: Connector<any, any> }>;
 
 export interface Registry {
   names(): string[];
-  /** Throws `connector_invalid` for a name nobody knows or a connector of another contract version. */
+  /** Throws `connector_invalid` for a name nobody knows and for a connector that is broken; the message says why. */
   load(name: string): Promise<Connector<any, any>>;
+  /** Of those that can be used. */
   specs(): Promise<ConnectorSpec[]>;
+  /** What is configured or built in and cannot be used, as far as it was tried. */
+  broken(): BrokenConnector[];
   /** Fills in defaults and checks a configuration; throws `validation_failed` with one issue per mistake. */
   validateConfig(name: string, config: JsonObject): Promise<JsonObject>;
 }
 
-/** The connectors by name, from an explicit map: what is not in it does not exist. */
-export function createRegistry(loaders: Readonly<Record<string, ConnectorLoader>>): Registry {
+/**
+ * The connectors by name, from an explicit map: what is not in it does not exist. `broken` are those
+ * that were left out of it, so that asking for one says why.
+ */
+export function createRegistry(
+  loaders: Readonly<Record<string, ConnectorLoader>>,
+  broken: readonly BrokenConnector[] = [],
+): Registry {
   const loaded = new Map<string, Promise<Connector<any, any>>>();
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: false });
+  const failed = new Map<string, BrokenConnector>();
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: false, validateFormats: false });
 
   function load(name: string): Promise<Connector<any, any>> {
     const loader = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
-    if (!loader) {
-      const message = `There is no connector named "${name}". Installed: ${Object.keys(loaders).join(', ')}.`;
-      return Promise.reject(new MemorydError('connector_invalid', message));
-    }
+    if (!loader) return Promise.reject(unknownConnector(name, Object.keys(loaders), broken));
     let connector = loaded.get(name);
     if (!connector) {
-      connector = loader().then((module) => checked(name, module.default));
+      connector = tryToLoad(name, loader);
       loaded.set(name, connector);
+      connector.catch((error: MemorydError) => {
+        failed.set(name, { plugin: name, provider: name, reason: error.details ?? error.message });
+      });
     }
     return connector;
   }
@@ -36,7 +51,11 @@ export function createRegistry(loaders: Readonly<Record<string, ConnectorLoader>
   return {
     load,
     names: () => Object.keys(loaders),
-    specs: () => Promise.all(Object.keys(loaders).map(async (name) => (await load(name)).spec)),
+    broken: () => [...broken, ...failed.values()],
+    async specs() {
+      const tried = await Promise.allSettled(Object.keys(loaders).map((name) => load(name)));
+      return tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value.spec] : []));
+    },
     async validateConfig(name, config) {
       const { spec } = await load(name);
       const filled = structuredClone(config);
@@ -55,12 +74,28 @@ function missingProperty(params: Record<string, unknown>): string[] {
   return typeof params.missingProperty === 'string' ? [params.missingProperty] : [];
 }
 
-function checked(name: string, connector: Connector<any, any>): Connector<any, any> {
-  if (connector.contractVersion !== contractVersion) {
-    throw new MemorydError(
-      'connector_invalid',
-      `The connector ${name} was written for version ${connector.contractVersion} of the contract; this memoryd has version ${contractVersion}.`,
-    );
+async function tryToLoad(name: string, loader: ConnectorLoader): Promise<Connector<any, any>> {
+  let connector: Connector<any, any>;
+  try {
+    connector = (await loader()).default;
+  } catch (error) {
+    const details = `It cannot be loaded: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`;
+    throw new MemorydError('connector_invalid', `The connector ${name} is broken.`, { details, cause: error });
   }
-  return connector;
+  const problem = versionProblem(connector);
+  if (problem === undefined) return connector;
+  throw new MemorydError('connector_invalid', `The connector ${name} is broken.`, { details: problem });
+}
+
+function unknownConnector(name: string, installed: readonly string[], broken: readonly BrokenConnector[]): Error {
+  const left = broken.find((one) => one.provider === name);
+  if (left) {
+    return new MemorydError('connector_invalid', `The connector ${name} of ${left.plugin} is broken.`, {
+      details: left.reason,
+    });
+  }
+  const also = broken.filter((one) => one.provider === null).map((one) => one.plugin);
+  const message = `There is no connector named "${name}". Installed: ${installed.join(', ')}.`;
+  const hint = also.length > 0 ? { details: `These plugins could not be loaded: ${also.join(', ')}.` } : {};
+  return new MemorydError('connector_invalid', message, hint);
 }

@@ -2,11 +2,17 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { findConnection, listConnections, requestSync, type RequestedSync } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { createContext } from './context.ts';
-import type { Connector, Hint, Resource } from './contract.ts';
+import { openConnectionContext } from './connection-context.ts';
+import type { Connector, Hint } from './contract.ts';
+import type { Credentials } from './credentials/credentials.ts';
+import type { Outbound } from './http/outbound.ts';
 
 export interface WatchingOptions {
   database: Database;
+  /** Absent: no connection has any. */
+  credentials?: Credentials;
+  /** Absent: connectors cannot send requests. */
+  outbound?: Outbound | undefined;
   clock: Clock;
   log: Logger;
   connector(name: string): Promise<Connector<any, any>>;
@@ -56,19 +62,12 @@ export function createWatching(options: WatchingOptions): Watching {
   async function watch(id: string, connector: Connector<any, any>, signal: AbortSignal): Promise<void> {
     const connection = await findConnection(database, id);
     if (!connection) return;
-    const { context, dispose } = createContext({
-      connector,
-      config: connection.config,
-      selection: connection.selection as unknown as Resource[],
-      clock: options.clock,
-      log,
-      signal,
-    });
+    const opened = await openConnectionContext(options, { connection, connector, signal });
     const gather = createGatherer(options, id, connector.lookup !== undefined, signal);
     try {
-      await connector.watch!(context, gather);
+      await opened.connector.watch!(opened.context, gather);
     } finally {
-      await dispose();
+      await opened.dispose();
     }
   }
 

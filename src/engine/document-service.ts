@@ -8,16 +8,21 @@ import {
   inContainers,
   listDocuments,
   memoriesOfDocument,
+  requeueAllFailed,
   requeueFailed,
   type DocumentRow,
 } from '../store/documents.ts';
+import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter } from '../store/filters.ts';
+import { memoryEntries } from '../store/memory-entries.ts';
 import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
 import { documentStatuses, type Document, type DocumentStatus, type Metadata } from './document.ts';
 import type { DocumentListQuery, Documents } from './documents.ts';
-import { ingest } from './ingest.ts';
+import { addDocuments } from './add-documents.ts';
+import { changeDocument } from './change-document.ts';
 import { removeDocuments } from './remove.ts';
+import { removeSelected } from './remove-selected.ts';
 
 export interface DocumentServiceOptions {
   database: Database;
@@ -27,9 +32,15 @@ export interface DocumentServiceOptions {
 }
 
 export function createDocuments({ database, clock, wake }: DocumentServiceOptions): Documents {
+  async function byId(id: string): Promise<Document> {
+    const [row] = await findDocuments(database, id, null, 1);
+    if (!row) throw new MemorydError('not_found', 'Document not found');
+    return toDocument(row);
+  }
+
   return {
     async add(inputs) {
-      const results = await database.transaction((tx) => ingest(tx, inputs, clock));
+      const results = await database.transaction((tx) => addDocuments(tx, inputs, clock));
       const queued = results.filter((one) => one.status === 'queued').length;
       if (queued > 0) await wake(queued);
       return results;
@@ -79,14 +90,27 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
         return removeDocuments(tx, ids);
       }),
 
+    removeSelected: (selection) => removeSelected(database, selection, clock),
+
+    async change(id, change) {
+      if (await changeDocument(database, id, change, clock)) await wake(1);
+      return byId(id);
+    },
+
+    async retryFailed({ scope, connectionId }) {
+      const count = await requeueAllFailed(database, { tags: scope.containerTags, connectionId }, clock.now());
+      if (count > 0) await wake(count);
+      return count;
+    },
+
+    memoryEntries: (documentIds) => memoryEntries(database, documentIds),
+
     async retry(id) {
       if (!(await requeueFailed(database, id, clock.now()))) {
         throw new MemorydError('conflict', 'Only a failed document can be retried.', { shouldRetry: false });
       }
       await wake(1);
-      const [row] = await findDocuments(database, id, null, 1);
-      if (!row) throw new MemorydError('not_found', 'Document not found');
-      return toDocument(row);
+      return byId(id);
     },
 
     async countByStatus(scope) {
@@ -104,17 +128,18 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
 
 function listCondition(query: DocumentListQuery): Sql {
   const conditions = [inContainers(rawSql('d.container_tag'), query.scope.containerTags)];
+  if (query.namedTags) {
+    conditions.push(sql`coalesce(d.container_tags, array[d.container_tag::text]) && ${query.namedTags}::text[]`);
+  }
+  if (query.ids) conditions.push(sql`d.id = any(${query.ids}::text[])`);
+  if (query.customIds) conditions.push(sql`d.custom_id = any(${query.customIds}::text[])`);
   if (query.filters) conditions.push(compileFilter(query.filters, rawSql('d.metadata')));
-  if (query.filepath !== undefined) conditions.push(filepathCondition(query.filepath));
+  if (query.filepath !== undefined) conditions.push(atFilepath(query.filepath));
   if (query.statuses) conditions.push(sql`d.status = any(${query.statuses}::text[])`);
   if (query.sources) conditions.push(sql`d.source = any(${query.sources}::text[])`);
   if (query.connectionId !== undefined) conditions.push(sql`d.connection_id = ${query.connectionId}`);
   if (query.type !== undefined) conditions.push(sql`d.type = ${query.type}`);
   return joinSql(conditions, ' and ');
-}
-
-function filepathCondition(filepath: string): Sql {
-  return filepath.endsWith('/') ? sql`starts_with(d.filepath, ${filepath})` : sql`d.filepath = ${filepath}`;
 }
 
 function toDocument(row: DocumentRow): Document {

@@ -22,8 +22,13 @@ export type DocumentBody =
   | { kind: 'url'; url: string }
   | { kind: 'file'; bytes: Uint8Array; mimeType?: string; name?: string; keep?: boolean };
 
+/** What a caller writes as text: the text, or the address of one. */
+export type WrittenBody = { kind: 'text'; text: string } | { kind: 'url'; url: string };
+
 export interface DocumentInput {
   containerTag: string;
+  /** What the caller sent, where older clients may name several; the first is the container. */
+  containerTags?: readonly string[];
   customId?: string;
   connectionId?: string;
   body: DocumentBody;
@@ -50,8 +55,8 @@ export interface DocumentInput {
 export interface IngestResult {
   id: string;
   status: DocumentStatus;
-  /** `metadata`: fields changed, nothing to process again. */
-  outcome: 'created' | 'updated' | 'metadata' | 'unchanged';
+  /** `metadata`: fields changed, nothing to process again. `restored`: it was removed and is back. */
+  outcome: 'created' | 'restored' | 'updated' | 'metadata' | 'unchanged';
   /** Of a new document stored under a lease: what its worker needs. */
   claimed?: ClaimedDocument;
 }
@@ -60,6 +65,8 @@ export interface IngestResult {
 export interface Document {
   id: string;
   containerTag: string;
+  /** As they are shown: the container alone, or all that the caller named. */
+  containerTags: string[];
   customId: string | null;
   connectionId: string | null;
   revision: number;

@@ -1,5 +1,8 @@
 import type { Scope } from '../base/scope.ts';
+import type { DocumentSelection } from '../store/document-selection.ts';
 import type { Filter } from '../store/filters.ts';
+import type { MemoryEntry } from '../store/memory-entries.ts';
+import type { PartialDocumentChange } from './change-document.ts';
 import type {
   Chunk,
   Document,
@@ -10,8 +13,14 @@ import type {
   IngestResult,
 } from './document.ts';
 
+export type { MemoryEntry };
+
 export interface DocumentListQuery {
   scope: Scope;
+  /** Any of these stands in the document's `containerTags`; does not widen the scope. */
+  namedTags?: readonly string[];
+  ids?: readonly string[];
+  customIds?: readonly string[];
   filters?: Filter;
   /** Exact, or a prefix when it ends with `/`. */
   filepath?: string;
@@ -43,7 +52,18 @@ export interface Documents {
   list(query: DocumentListQuery): Promise<{ documents: (Document & { content: string | null })[]; total: number }>;
   /** Deletes for good, with chunks, sourceless memories and contents. Returns how many were there. */
   remove(ids: readonly string[]): Promise<number>;
+  /** Deletes whatever is selected. What is more than 10,000 documents is hidden at once and deleted later. */
+  removeSelected(selection: DocumentSelection): Promise<number>;
+  /**
+   * Changes fields in place; new content starts processing again. Throws `not_found`, and `conflict`
+   * for a customId that is taken in the container.
+   */
+  change(id: string, change: PartialDocumentChange): Promise<Document>;
+  /** Memories of documents with all that the graph shows, oldest first. */
+  memoryEntries(documentIds: readonly string[]): Promise<MemoryEntry[]>;
   /** Puts a failed document back to `queued` with fresh attempts; `conflict` when it is not failed. */
   retry(id: string): Promise<Document>;
+  /** The same for every failed one. Answers how many. */
+  retryFailed(selection: { scope: Scope; connectionId?: string | undefined }): Promise<number>;
   countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
 }

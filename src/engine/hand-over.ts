@@ -25,10 +25,13 @@ export interface HandOverOptions {
   log: Logger;
   /** Batches that are worked on at once. */
   concurrency: number;
-  batchSize: number;
+  /** Documents in a batch, fewer when they are large. Default 64. */
+  batchSize?: number;
 }
 
 const leaseMs = 30_000;
+/** Many small documents are written together, large ones are not kept waiting for each other. */
+const batchCharacters = 256 * 1024;
 
 export function createHandOver(options: HandOverOptions): HandOver {
   const stop = new AbortController();
@@ -70,8 +73,8 @@ export function createHandOver(options: HandOverOptions): HandOver {
       return { token: randomUUID(), until: new Date(options.clock.now().getTime() + leaseMs) };
     },
     accept(lease, documents) {
-      for (let start = 0; start < documents.length; start += options.batchSize) {
-        const done = work(lease, documents.slice(start, start + options.batchSize));
+      for (const batch of toBatches(documents, options.batchSize ?? 64)) {
+        const done = work(lease, batch);
         running.add(done);
         void done.finally(() => running.delete(done));
       }
@@ -81,4 +84,19 @@ export function createHandOver(options: HandOverOptions): HandOver {
       await Promise.all(running);
     },
   };
+}
+
+function toBatches(documents: readonly ClaimedDocument[], maxDocuments: number): ClaimedDocument[][] {
+  const batches: ClaimedDocument[][] = [];
+  let characters = Infinity;
+  for (const document of documents) {
+    const size = document.raw?.length ?? document.bytes?.length ?? 0;
+    if (characters + size > batchCharacters || batches.at(-1)!.length === maxDocuments) {
+      batches.push([]);
+      characters = 0;
+    }
+    batches.at(-1)!.push(document);
+    characters += size;
+  }
+  return batches;
 }

@@ -14,6 +14,7 @@ import {
   type NewLease,
   type StoredDocument,
 } from '../store/documents.ts';
+import { lockHiddenByCustomId, showDocuments } from '../store/hidden-documents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { DocumentBody, DocumentInput, DocumentStatus, IngestResult } from './document.ts';
 
@@ -36,6 +37,9 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
  * - the same content, other fields: the fields change in place;
  * - other content: a new revision. One that arrives while the last is processed takes the
  *   document from the worker, whose result is then thrown away.
+ *
+ * A connection's item whose document was removed and is only hidden gets that document back; the
+ * rules above then say whether it is processed again.
  */
 export async function ingest(
   tx: Transaction,
@@ -82,7 +86,8 @@ async function ingestRound(
   results: IngestResult[],
   { now, lease }: { now: Date; lease: NewLease | null },
 ): Promise<Pending[]> {
-  const stored = await storedDocuments(tx, round);
+  const { stored, hidden } = await storedDocuments(tx, round);
+  if (hidden.size > 0) await showDocuments(tx, [...hidden]);
   const appended = await appendedTexts(tx, round, stored);
   const inserts: (Pending & { row: DocumentWrite; content: ContentWrite })[] = [];
   const updates: (DocumentWrite & { requeue: boolean })[] = [];
@@ -102,7 +107,7 @@ async function ingestRound(
     results[one.index] = {
       id: row.id,
       status: requeue ? 'queued' : (before.status as DocumentStatus),
-      outcome: requeue ? 'updated' : changed ? 'metadata' : 'unchanged',
+      outcome: hidden.has(row.id) ? 'restored' : requeue ? 'updated' : changed ? 'metadata' : 'unchanged',
     };
   }
   const inserted =
@@ -126,22 +131,33 @@ async function ingestRound(
 
 function claimedDocument(row: DocumentWrite, content: ContentWrite): ClaimedDocument {
   const { kind, raw, bytes, mime_type, file_name } = content;
-  const { id, type, given_title } = row;
+  const { id, type, given_title, dreaming } = row;
   const fresh = { revision: 1, attempts: 1, redrives: 0, text_hash: null, content: null };
-  return { id, type, given_title, kind, raw, bytes, mime_type, file_name, ...fresh };
+  return { id, type, given_title, dreaming, kind, raw, bytes, mime_type, file_name, ...fresh };
 }
 
 function storedKey(input: DocumentInput): string {
   return keyOf(input.containerTag, input.customId ?? '');
 }
 
-async function storedDocuments(tx: Transaction, round: readonly Pending[]): Promise<Map<string, StoredDocument>> {
-  const keys = round.flatMap(({ input }) =>
-    input.customId === undefined ? [] : [{ tag: input.containerTag, customId: input.customId }],
+interface Stored {
+  stored: Map<string, StoredDocument>;
+  /** Ids of those that are hidden. */
+  hidden: Set<string>;
+}
+
+/** The documents that the inputs name. Hidden ones only belong to mirrors: a caller's is a new document. */
+async function storedDocuments(tx: Transaction, round: readonly Pending[]): Promise<Stored> {
+  const named = round.flatMap(({ input: { containerTag: tag, customId, connectionId } }) =>
+    customId === undefined ? [] : [{ tag, customId, mirrored: connectionId !== undefined }],
   );
-  if (keys.length === 0) return new Map();
-  const rows = await lockByCustomId(tx, keys);
-  return new Map(rows.map((row) => [keyOf(row.container_tag, row.custom_id), row]));
+  if (named.length === 0) return { stored: new Map(), hidden: new Set() };
+  const visible = await lockByCustomId(tx, named);
+  const stored = new Map(visible.map((row) => [keyOf(row.container_tag, row.custom_id), row]));
+  const missing = named.filter((one) => one.mirrored && !stored.has(keyOf(one.tag, one.customId)));
+  const hidden = missing.length > 0 ? await lockHiddenByCustomId(tx, missing) : [];
+  for (const row of hidden) stored.set(keyOf(row.container_tag, row.custom_id), row);
+  return { stored, hidden: new Set(hidden.map((row) => row.id)) };
 }
 
 /** The whole text of inputs that append, by the input's index. */
@@ -199,7 +215,7 @@ function documentWrite(
   };
 }
 
-function contentHash(body: DocumentBody): string {
+export function contentHash(body: DocumentBody): string {
   switch (body.kind) {
     case 'file':
       return hash('sha256', body.bytes, 'base64');
@@ -210,7 +226,7 @@ function contentHash(body: DocumentBody): string {
   }
 }
 
-function contentWrite(id: string, body: DocumentBody): ContentWrite {
+export function contentWrite(id: string, body: DocumentBody): ContentWrite {
   const base = { document_id: id, kind: body.kind, bytes: null, mime_type: null, file_name: null, keep_bytes: false };
   if (body.kind === 'url') return { ...base, raw: body.url };
   if (body.kind !== 'file') return { ...base, raw: body.text };

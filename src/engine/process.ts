@@ -1,17 +1,10 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
-import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import type { Findings, Remembering } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
-import {
-  deleteChunks,
-  insertChunks,
-  moveChunks,
-  storedChunks,
-  type ChunkWrite,
-  type StoredChunk,
-} from '../store/chunks.ts';
+import { deleteChunks, insertChunks, moveChunks, storedChunks, type StoredChunk } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
 import {
   claimDocuments,
@@ -21,17 +14,24 @@ import {
   renewLeases,
   type ClaimedDocument,
 } from '../store/processing.ts';
-import { chunk, type ChunkDraft } from './chunk/chunk.ts';
+import { chunk } from './chunk/chunk.ts';
 import { withContext } from './chunk/context.ts';
 import type { Extracted } from './extract/extracted.ts';
 import type { Extractor } from './extract/extractor.ts';
+import type { UrlFetcher } from './fetch-url.ts';
+import { createPauses } from './pauses.ts';
+import { findInstant } from './instant-memories.ts';
 import { nextAttempt } from './retry.ts';
-import { terms } from './terms.ts';
+import { planWrites, type Work, type WritePlan } from './write-plan.ts';
 
 export interface ProcessorOptions {
   database: Database;
   embedder: Embedder;
   extractor: Extractor;
+  /** Absent: documents that are an address fail. */
+  fetcher?: UrlFetcher;
+  /** Absent: also documents with `dreaming: "instant"` are read after they are done. */
+  remembering?: Remembering;
   clock: Clock;
   log: Logger;
   /** Documents claimed at once. Default 32. */
@@ -39,7 +39,7 @@ export interface ProcessorOptions {
   /** How long a dead worker keeps its documents. Default 30,000. */
   leaseMs?: number;
   /** Tokens of a chunk; at most what the embedder takes. */
-  chunkTokens?: number;
+  chunkTokens?: () => Promise<number | null>;
   overlapTokens?: number;
 }
 
@@ -59,16 +59,6 @@ interface Batch {
   leaseToken: string;
   stage: Stage;
   documents: ClaimedDocument[];
-}
-
-/** A document on its way: what was extracted, how it is cut, and what of it is already stored. */
-interface Work {
-  document: ClaimedDocument;
-  extracted: Extracted;
-  textHash: string;
-  drafts: (ChunkDraft & { hash: string })[];
-  kept: Map<string, StoredChunk[]>;
-  stored: StoredChunk[];
 }
 
 /**
@@ -150,18 +140,15 @@ async function processBatch(options: ProcessorOptions, batch: Batch, signal: Abo
 /** Extracts and cuts each document; those that fail are marked and left out. */
 async function prepare(options: ProcessorOptions, batch: Batch, signal: AbortSignal): Promise<Work[]> {
   const stored = await chunksByDocument(options, batch);
-  const outcomes = await Promise.all(
-    batch.documents.map(async (document) => {
-      try {
-        if (document.attempts > maxClaims)
-          throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
-        return await prepareOne(options, document, stored.get(document.id) ?? [], signal);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return { document, error };
-      }
-    }),
-  );
+  const pause = createPauses();
+  const preparing: Promise<Work | Failure>[] = [];
+  for (const document of batch.documents) {
+    await pause();
+    signal.throwIfAborted();
+    preparing.push(tryPrepare(options, document, stored.get(document.id) ?? [], signal));
+  }
+  const outcomes = await Promise.all(preparing);
+  signal.throwIfAborted();
   batch.stage = 'embedding';
   await fail(
     options,
@@ -169,6 +156,26 @@ async function prepare(options: ProcessorOptions, batch: Batch, signal: AbortSig
     outcomes.filter((one) => 'error' in one),
   );
   return outcomes.filter((one): one is Work => !('error' in one));
+}
+
+interface Failure {
+  document: ClaimedDocument;
+  error: unknown;
+}
+
+async function tryPrepare(
+  options: ProcessorOptions,
+  document: ClaimedDocument,
+  stored: StoredChunk[],
+  signal: AbortSignal,
+): Promise<Work | Failure> {
+  try {
+    if (document.attempts > maxClaims)
+      throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
+    return await prepareOne(options, document, stored, signal);
+  } catch (error) {
+    return { document, error };
+  }
 }
 
 async function chunksByDocument(options: ProcessorOptions, batch: Batch): Promise<Map<string, StoredChunk[]>> {
@@ -184,8 +191,8 @@ async function prepareOne(
   signal: AbortSignal,
 ): Promise<Work> {
   const { embedder } = options;
-  const extracted = await extractDocument(options.extractor, document, signal);
-  const maxTokens = Math.min(options.chunkTokens ?? 256, embedder.maxTokens);
+  const extracted = await extractDocument(options, document, signal);
+  const maxTokens = Math.min((await options.chunkTokens?.()) ?? 256, embedder.maxTokens);
   const title = document.given_title ?? extracted.title;
   const drafts = chunk(extracted.text, {
     format: extracted.format,
@@ -208,9 +215,16 @@ async function prepareOne(
   };
 }
 
-function extractDocument(extractor: Extractor, document: ClaimedDocument, signal: AbortSignal): Promise<Extracted> {
+async function extractDocument(
+  { extractor, fetcher }: ProcessorOptions,
+  document: ClaimedDocument,
+  signal: AbortSignal,
+): Promise<Extracted> {
   const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
-  if (kind === 'url') throw new MemorydError('fetch_blocked', 'Fetching web pages is not available yet.');
+  if (kind === 'url') {
+    if (!fetcher) throw new MemorydError('fetch_blocked', 'This process fetches no addresses.');
+    return extractor.extract({ kind: 'file', ...(await fetcher.fetch(raw ?? '', signal)) }, { signal });
+  }
   if (kind !== 'file')
     return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html', text: raw ?? '' }, { signal });
   const file = bytes ?? (raw === null ? null : Buffer.from(raw));
@@ -227,8 +241,10 @@ async function embedAndWrite(
   signal: AbortSignal,
 ): Promise<void> {
   let plan: WritePlan;
+  let findings: Findings | null;
   try {
     plan = await planWrites(options, works, signal);
+    findings = await findInstant(options, works, signal);
   } catch (error) {
     if (signal.aborted) throw error;
     const poisoned = works.length > 1 && !(MemorydError.is(error) && error.retryAfterMs !== undefined);
@@ -244,7 +260,7 @@ async function embedAndWrite(
   }
   batch.stage = 'indexing';
   try {
-    await write(options, batch, works, plan);
+    await write(options, batch, works, { ...plan, findings });
   } catch (error) {
     const wrapped = MemorydError.is(error)
       ? error
@@ -257,52 +273,11 @@ async function embedAndWrite(
   }
 }
 
-interface WritePlan {
-  inserts: Omit<ChunkWrite, 'container_tag'>[];
-  moves: { id: string; documentId: string; position: number }[];
-  deletes: { id: string; documentId: string }[];
+interface Results extends WritePlan {
+  findings: Findings | null;
 }
 
-/** Matches cut pieces with stored chunks and computes vectors for the new ones, of all documents in one call. */
-async function planWrites(options: ProcessorOptions, works: readonly Work[], signal: AbortSignal): Promise<WritePlan> {
-  const moves: WritePlan['moves'] = [];
-  const deletes: WritePlan['deletes'] = [];
-  const fresh: { documentId: string; draft: Work['drafts'][number] }[] = [];
-  for (const work of works) {
-    const documentId = work.document.id;
-    const used = new Set<string>();
-    for (const draft of work.drafts) {
-      const same = work.kept.get(draft.hash)?.pop();
-      if (!same) fresh.push({ documentId, draft });
-      else used.add(same.id);
-      if (same && same.position !== draft.position) moves.push({ id: same.id, documentId, position: draft.position });
-    }
-    deletes.push(...work.stored.filter((one) => !used.has(one.id)).map(({ id }) => ({ id, documentId })));
-  }
-  const texts = fresh.map(({ draft }) => withContext(draft.context, draft.content));
-  const vectors = texts.length === 0 ? [] : await options.embedder.embed(texts, { kind: 'document', signal });
-  const now = options.clock.now();
-  const inserts = fresh.map(({ documentId, draft }, index) => {
-    const lexical = terms(texts[index]!);
-    return {
-      id: newId(now),
-      document_id: documentId,
-      position: draft.position,
-      content: draft.content,
-      context: draft.context,
-      token_count: draft.tokenCount,
-      content_hash: draft.hash,
-      terms: lexical.terms,
-      term_counts: lexical.counts,
-      term_total: lexical.total,
-      embedding: vectors[index]!,
-      embedding_model: options.embedder.id,
-    };
-  });
-  return { inserts, moves, deletes };
-}
-
-async function write(options: ProcessorOptions, batch: Batch, works: readonly Work[], plan: WritePlan): Promise<void> {
+async function write(options: ProcessorOptions, batch: Batch, works: readonly Work[], plan: Results): Promise<void> {
   const now = options.clock.now();
   await options.database.transaction(async (tx) => {
     const finished = await finishDocuments(tx, works.map(finishedDocument), { leaseToken: batch.leaseToken, now });
@@ -319,6 +294,7 @@ async function write(options: ProcessorOptions, batch: Batch, works: readonly Wo
         moves.map(({ id, position }) => ({ id, position })),
       );
     if (inserts.length > 0) await insertChunks(tx, inserts, now);
+    if (plan.findings) await options.remembering?.store(tx, plan.findings);
   });
 }
 
@@ -328,18 +304,20 @@ function finishedDocument({ document, extracted, textHash }: Work) {
     id: document.id,
     revision: document.revision,
     title: extracted.title ?? document.file_name,
-    type: document.type === 'text' ? extracted.type : document.type,
+    type: document.type === 'text' || document.kind === 'url' ? extracted.type : document.type,
+    og_image: ogImageOf(extracted),
     text_hash: textHash,
     content: sameAsSent ? null : extracted.text,
   };
 }
 
+function ogImageOf({ metadata }: Extracted): string | null {
+  const image = metadata?.['image'];
+  return typeof image === 'string' && image.length <= 2048 ? image : null;
+}
+
 /** Gives failed documents another time, or ends them with a reason. */
-async function fail(
-  options: ProcessorOptions,
-  batch: Batch,
-  failures: readonly { document: ClaimedDocument; error: unknown }[],
-): Promise<void> {
+async function fail(options: ProcessorOptions, batch: Batch, failures: readonly Failure[]): Promise<void> {
   if (failures.length === 0) return;
   const now = options.clock.now();
   const rows = failures.map(({ document, error }) => {

@@ -36,7 +36,8 @@ export function nextAttempt(error: unknown, document: { attempts: number; redriv
     error_code: code === 'unavailable' || code === 'disk_full' || code === 'database_unreachable' ? 'internal' : code,
     error_message: known?.message ?? 'Unexpected failure while processing; see the log.',
   };
-  if (!retryableCodes.has(code)) return { status: 'failed', next_attempt_at: null, ...shown };
+  if (!retryableCodes.has(code) || known?.shouldRetry === false)
+    return { status: 'failed', next_attempt_at: null, ...shown };
   const pauseMs = attemptPausesMs[document.attempts - 1];
   if (pauseMs !== undefined) {
     return { status: 'queued', next_attempt_at: later(now, Math.max(pauseMs, known?.retryAfterMs ?? 0)), ...shown };

@@ -49,26 +49,65 @@ const letterForms: Record<string, string> = {
  * English stop words are left out unless nothing else is there.
  */
 export function terms(text: string): Terms {
-  const counted = count(text);
-  const sorted = [...counted.keys()].sort();
-  if (!asciiOnly.test(text) && sorted.some(isAstral))
-    sorted.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  const counts = sorted.map((term) => Math.min(counted.get(term)!, maxCount));
-  return { terms: sorted, counts, total: counts.reduce((sum, value) => sum + value, 0) };
+  const counted = count(text).sort(byBytes);
+  const found: Terms = { terms: [], counts: [], total: 0 };
+  for (const term of counted) {
+    const times = Math.min(term.count, maxCount);
+    found.terms.push(term.text);
+    found.counts.push(times);
+    found.total += times;
+  }
+  return found;
 }
 
 /** The distinct terms to look for, in the order of the query. */
 export function queryTerms(query: string): string[] {
-  return [...count(query).keys()];
+  return count(query).map((term) => term.text);
 }
 
-function count(text: string): Map<string, number> {
+/** A term that was seen. It holds its own count, because a map from terms to counts for each text costs much more. */
+interface Term {
+  readonly text: string;
+  readonly isAstral: boolean;
+  /** Valid in the text that was counted as `countedIn`. */
+  count: number;
+  countedIn: number;
+}
+
+/** Memos of pure functions; emptied when full, so that they stay small whatever the texts hold. */
+const knownWords = new Map<string, readonly Term[]>();
+const knownTerms = new Map<string, Term>();
+const maxKnown = 50_000;
+let lastCounted = 0;
+
+/** The distinct terms of a text in the order in which they come, with counts that are valid until the next call. */
+function count(text: string): Term[] {
+  if (knownWords.size > maxKnown || knownTerms.size > maxKnown) {
+    knownWords.clear();
+    knownTerms.clear();
+  }
+  lastCounted += 1;
   const words = wordsOf(text);
-  const counted = new Map<string, number>();
-  for (const word of words) for (const term of termsOfWord(word)) counted.set(term, (counted.get(term) ?? 0) + 1);
-  if (counted.size > 0) return counted;
-  for (const word of words) for (const term of analyze(word, false)) counted.set(term, (counted.get(term) ?? 0) + 1);
-  return counted;
+  const found: Term[] = [];
+  for (const word of words) addTerms(found, termsOfWord(word));
+  if (found.length === 0) for (const word of words) addTerms(found, analyze(word, false).map(toTermSeen));
+  return found;
+}
+
+function addTerms(found: Term[], terms: readonly Term[]): void {
+  for (const term of terms) {
+    if (term.countedIn !== lastCounted) {
+      term.countedIn = lastCounted;
+      term.count = 0;
+      found.push(term);
+    }
+    term.count += 1;
+  }
+}
+
+function byBytes(a: Term, b: Term): number {
+  if (a.isAstral || b.isAstral) return Buffer.compare(Buffer.from(a.text), Buffer.from(b.text));
+  return a.text < b.text ? -1 : 1;
 }
 
 function wordsOf(text: string): string[] {
@@ -82,19 +121,25 @@ function wordsOf(text: string): string[] {
   );
 }
 
-/** A memo of a pure function; emptied when full, so that it stays small whatever the texts hold. */
-const known = new Map<string, readonly string[]>();
-const maxKnown = 50_000;
-
-function termsOfWord(word: string): readonly string[] {
-  const found = known.get(word);
+function termsOfWord(word: string): readonly Term[] {
+  const found = knownWords.get(word);
   if (found !== undefined) return found;
-  const made = analyze(word, true);
-  if (word.length > maxTermLength) return made;
-  if (known.size >= maxKnown) known.clear();
-  // A word cut out of a text by a regular expression can keep the whole text alive; this copy does not.
-  known.set(Buffer.from(word).toString(), made);
+  const made = analyze(word, true).map(toTermSeen);
+  if (word.length <= maxTermLength) knownWords.set(copyOf(word), made);
   return made;
+}
+
+function toTermSeen(text: string): Term {
+  const found = knownTerms.get(text);
+  if (found !== undefined) return found;
+  const term: Term = { text: copyOf(text), isAstral: /[\ud800-\udfff]/.test(text), count: 0, countedIn: 0 };
+  knownTerms.set(term.text, term);
+  return term;
+}
+
+/** A word cut out of a text by a regular expression can keep the whole text alive; its copy does not. */
+function copyOf(word: string): string {
+  return Buffer.from(word).toString();
 }
 
 function analyze(word: string, dropStopWords: boolean): string[] {
@@ -149,8 +194,4 @@ function pairs(run: string): string[] {
 
 function isHighSurrogate(text: string, index: number): boolean {
   return (text.charCodeAt(index) & 0xfc00) === 0xd800;
-}
-
-function isAstral(term: string): boolean {
-  return /[\ud800-\udfff]/.test(term);
 }

@@ -4,6 +4,8 @@ export interface Waking {
   /** Wakes as many workers as `count` queued documents can keep busy. */
   documents(count: number): Promise<void>;
   connection(connectionId: string): Promise<void>;
+  /** Asks workers to help with the run that is under way for a connection. */
+  fetchers(connectionId: string): Promise<void>;
 }
 
 export interface WakingOptions {
@@ -16,6 +18,9 @@ export interface WakingOptions {
   lost(error: unknown): void;
 }
 
+/** Workers that help one run, besides the one that holds it. */
+const fetchersPerRun = 3;
+
 /** Turns "there is work" into tasks. A task that cannot be queued is not an error: the rows are the truth. */
 export function createWaking({ queue, slots, batchSize, lost }: WakingOptions): Waking {
   return {
@@ -27,5 +32,11 @@ export function createWaking({ queue, slots, batchSize, lost }: WakingOptions): 
       await Promise.all(tasks).catch(lost);
     },
     connection: (connectionId) => queue.enqueue('sync-connection', { connectionId }, { key: connectionId }).catch(lost),
+    async fetchers(connectionId) {
+      const tasks = Array.from({ length: fetchersPerRun }, (_, slot) =>
+        queue.enqueue('fetch-items', { connectionId, slot }, { key: `${connectionId}-${slot}` }),
+      );
+      await Promise.all(tasks).catch(lost);
+    },
   };
 }

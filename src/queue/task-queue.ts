@@ -23,6 +23,8 @@ export interface TaskPayloads {
   'process-documents': { slot: number };
   /** Run what is due for one connection. */
   'sync-connection': { connectionId: string };
+  /** Help the run that is under way for one connection. `slot` lets several do so at once. */
+  'fetch-items': { connectionId: string; slot: number };
 }
 export type TaskName = keyof TaskPayloads;
 

@@ -84,9 +84,9 @@ export async function replaceVectors(
   model: string,
   vectors: readonly { id: string; embedding: Float32Array }[],
 ): Promise<number> {
-  const set = rowSet('r', { id: 'text', embedding: 'vector' }, vectors);
+  const set = rowSet('v', { id: 'text', embedding: 'vector' }, vectors);
   return database.execute(sql`
-    update chunks c set embedding = r.embedding::vector, embedding_model = ${model}
-    from ${set.from}
+    update chunks c set embedding = r.embedding, embedding_model = ${model}
+    from (select ${set.select} from ${set.from}) as r (${set.names})
     where c.id = r.id and c.embedding_model is distinct from ${model}`);
 }

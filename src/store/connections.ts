@@ -12,12 +12,18 @@ export interface ConnectionRow {
   config: Record<string, unknown>;
   metadata: Record<string, unknown>;
   selection: Record<string, unknown>[];
+  filters: Record<string, unknown>;
   documentLimit: number | null;
   onSourceDelete: string;
+  /** Null: that of the connector, else the standard one; `manual`: only on request. */
   schedule: string | null;
   syncEveryMs: number | null;
+  /** Windows in which it syncs by itself; null: at any time. */
+  allowedHours: string | null;
   nextSyncAt: Date | null;
   requestedSync: RequestedSync | null;
+  /** What the run that had the connection last was to do, when it did not come to its end. */
+  runningSync: RequestedSync | null;
   failures: number;
   lastSyncedAt: Date | null;
   expiresAt: Date | null;
@@ -29,14 +35,24 @@ export interface ConnectionRow {
 export interface RequestedSync {
   mode: 'full' | 'incremental';
   trigger: 'event' | 'cron' | 'manual';
-  /** Hinted ids per partition; absent: everything. */
+  /** Hinted ids per partition; absent: everything. Empty: only items whose time has come. */
   hints?: Record<string, string[]>;
+  /** Of a request that is under way: the run that serves it. */
+  runId?: string;
+  /** Only says what would change. */
+  dryRun?: boolean;
+  /** It was cancelled before a worker took it; nothing is left to do. */
+  cancelled?: boolean;
 }
+
+/** More hinted ids than this are not worth looking up one by one. */
+export const maxHintedIds = 5_000;
 
 const columns = rawSql(`
   id, provider, container_tag as "containerTag", status, status_reason as "statusReason", email, config, metadata,
-  selection, document_limit as "documentLimit", on_source_delete as "onSourceDelete", schedule,
-  sync_every_ms as "syncEveryMs", next_sync_at as "nextSyncAt", requested_sync as "requestedSync", failures,
+  selection, filters, document_limit as "documentLimit", on_source_delete as "onSourceDelete", schedule,
+  sync_every_ms as "syncEveryMs", allowed_hours as "allowedHours", next_sync_at as "nextSyncAt", requested_sync as "requestedSync",
+  running_sync as "runningSync", failures,
   last_synced_at as "lastSyncedAt", expires_at as "expiresAt", created_at as "createdAt", updated_at as "updatedAt"`);
 
 export interface ConnectionInsert {
@@ -46,20 +62,24 @@ export interface ConnectionInsert {
   status: string;
   config: Record<string, unknown>;
   metadata: Record<string, unknown>;
+  filters?: object;
   documentLimit: number | null;
   onSourceDelete: string;
   schedule: string | null;
   syncEveryMs: number | null;
+  allowedHours?: string | null;
+  /** Default: now. */
+  nextSyncAt?: Date | null;
   now: Date;
 }
 
 export async function insertConnection(tx: Transaction, row: ConnectionInsert): Promise<void> {
   await tx.execute(sql`
-    insert into connections (id, provider, container_tag, status, config, metadata, document_limit, on_source_delete,
-      schedule, sync_every_ms, next_sync_at, created_at, updated_at)
+    insert into connections (id, provider, container_tag, status, config, metadata, filters, document_limit, on_source_delete,
+      schedule, sync_every_ms, allowed_hours, next_sync_at, created_at, updated_at)
     values (${row.id}, ${row.provider}, ${row.containerTag}, ${row.status}, ${JSON.stringify(row.config)}::jsonb,
-      ${JSON.stringify(row.metadata)}::jsonb, ${row.documentLimit}, ${row.onSourceDelete}, ${row.schedule},
-      ${row.syncEveryMs}, ${row.now}, ${row.now}, ${row.now})`);
+      ${JSON.stringify(row.metadata)}::jsonb, ${JSON.stringify(row.filters ?? {})}::jsonb, ${row.documentLimit},
+      ${row.onSourceDelete}, ${row.schedule}, ${row.syncEveryMs}, ${row.allowedHours ?? null}, ${row.nextSyncAt === undefined ? row.now : row.nextSyncAt}, ${row.now}, ${row.now})`);
 }
 
 export async function findConnection(database: Queryable, id: string): Promise<ConnectionRow | null> {
@@ -98,23 +118,40 @@ export async function setConnectionStatus(
     where id = ${id} and status <> 'deleting'`);
 }
 
-/** Adds a trigger to the one that waits: full beats incremental, manual beats event, everything beats some ids. */
-export async function requestSync(tx: Transaction, id: string, request: RequestedSync, now: Date): Promise<void> {
+/**
+ * Adds a trigger to the one that waits: full beats incremental, manual beats event, everything beats some ids.
+ * With `at` it may wait until then for more of its kind, unless something else is due earlier.
+ */
+export async function requestSync(
+  tx: Transaction,
+  id: string,
+  request: RequestedSync,
+  now: Date,
+  at: Date = now,
+): Promise<void> {
   const [row] = await tx.query<{ requested: RequestedSync | null }>(sql`
     select requested_sync as requested from connections where id = ${id} for update`);
   if (!row) return;
   const merged = row.requested ? mergeRequests(row.requested, request) : request;
   await tx.execute(sql`
-    update connections set requested_sync = ${JSON.stringify(merged)}::jsonb, next_sync_at = ${now} where id = ${id}`);
+    update connections set requested_sync = ${JSON.stringify(merged)}::jsonb,
+      next_sync_at = case when ${at > now} then least(next_sync_at, ${at}::timestamptz) else ${now}::timestamptz end
+    where id = ${id}`);
 }
 
-function mergeRequests(first: RequestedSync, second: RequestedSync): RequestedSync {
+/** One request for two; what was only to be tried out is done when the other is meant. */
+export function mergeRequests(first: RequestedSync, second: RequestedSync): RequestedSync {
+  if (first.cancelled) return second;
+  if (second.cancelled) return first;
+  if (!first.dryRun !== !second.dryRun) return first.dryRun ? second : first;
+  if (first.dryRun) return second;
   const mode = first.mode === 'full' || second.mode === 'full' ? 'full' : 'incremental';
   const trigger = [first.trigger, second.trigger].includes('manual') ? 'manual' : second.trigger;
   if (!first.hints || !second.hints || mode === 'full') return { mode, trigger };
   const hints = { ...first.hints };
   for (const [partition, ids] of Object.entries(second.hints)) {
     hints[partition] = [...new Set([...(hints[partition] ?? []), ...ids])];
+    if (hints[partition].length > maxHintedIds) return { mode, trigger };
   }
   return { mode, trigger, hints };
 }
@@ -134,10 +171,27 @@ export async function leaseConnection(database: Queryable, id: string, lease: Le
   return row ?? null;
 }
 
-/** The trigger that waits, which then waits no more. */
-export async function takeRequest(database: Queryable, id: string, leaseToken: string): Promise<void> {
+/** Gives the connection back as it was; it is due again at `until`. */
+export async function postponeConnection(
+  database: Queryable,
+  id: string,
+  { token, until }: { token: string; until: Date },
+): Promise<void> {
   await database.execute(sql`
-    update connections set requested_sync = null where id = ${id} and lease_token = ${leaseToken}`);
+    update connections set lease_token = null, lease_until = null, next_sync_at = ${until}
+    where id = ${id} and lease_token = ${token}`);
+}
+
+/** The request that waits is under way, and waits no more. */
+export async function takeRequest(
+  database: Queryable,
+  id: string,
+  request: RequestedSync,
+  leaseToken: string,
+): Promise<void> {
+  await database.execute(sql`
+    update connections set requested_sync = null, running_sync = ${JSON.stringify(request)}::jsonb
+    where id = ${id} and lease_token = ${leaseToken}`);
 }
 
 /** False when the connection was paused, removed or taken over: the run must stop. */
@@ -157,12 +211,15 @@ export async function releaseConnection(
     failures: number;
     reason: string | null;
     syncedAt: Date | null;
+    /** What the run was to do is left to the next one. */
+    unfinished: boolean;
     now: Date;
   },
 ): Promise<void> {
   await database.execute(sql`
     update connections
     set lease_token = null, lease_until = null, failures = ${change.failures}, status_reason = ${change.reason},
+      running_sync = case when ${change.unfinished} then running_sync end,
       next_sync_at = case when requested_sync is not null then ${change.now}::timestamptz else ${change.nextSyncAt}::timestamptz end,
       last_synced_at = coalesce(${change.syncedAt}::timestamptz, last_synced_at)
     where id = ${id} and lease_token = ${change.token}`);

@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import { isOnlyFromHidden } from './hidden-documents.ts';
 import { sql } from './sql.ts';
 
 export interface ContainerTagSummary {
@@ -31,8 +32,9 @@ export function listContainerTagSummaries(
       select container_tag, count(*) as total, max(updated_at) as last_activity_at
       from documents where deleted_at is null and ${inScope} group by container_tag
     ), memory_counts as (
-      select container_tag, count(*) as total from memories
+      select container_tag, count(*) as total from memories m
       where is_latest and not is_forgotten and (forget_after is null or forget_after > ${now}) and ${inScope}
+        and not ${isOnlyFromHidden}
       group by container_tag
     )
     select container_tags.id, tag as "containerTag", name, description,

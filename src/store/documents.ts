@@ -6,6 +6,7 @@ import { rawSql, sql, type Sql } from './sql.ts';
 export interface DocumentRow {
   id: string;
   containerTag: string;
+  containerTags: string[];
   customId: string | null;
   connectionId: string | null;
   revision: number;
@@ -30,7 +31,8 @@ export interface DocumentRow {
 }
 
 const documentColumns: Sql = rawSql(`
-  d.id, d.container_tag as "containerTag", d.custom_id as "customId", d.connection_id as "connectionId",
+  d.id, d.container_tag as "containerTag",
+  coalesce(d.container_tags, array[d.container_tag::text]) as "containerTags", d.custom_id as "customId", d.connection_id as "connectionId",
   d.revision, d.status, d.dreaming_status as "dreamingStatus", d.task_type as "taskType", d.type, d.source,
   d.title, d.summary, d.url, d.og_image as "ogImage", d.filepath, d.metadata, d.document_date as "documentDate",
   d.error_code as "errorCode", d.error_message as "errorMessage", d.attempts,
@@ -207,17 +209,12 @@ export async function writeContents(tx: Transaction, rows: readonly ContentWrite
 /** What was sent before, for inputs that append to it. */
 export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
-    select document_id as id, raw, content from document_contents where document_id = any(${ids}::text[])`);
+    select document_id as id, case when kind <> 'url' then raw end as raw, content from document_contents where document_id = any(${ids}::text[])`);
   return new Map(rows.map((row) => [row.id, row.raw ?? row.content ?? '']));
 }
 
 export async function deleteDocuments(tx: Transaction, ids: readonly string[]): Promise<number> {
   return tx.execute(sql`delete from documents where id = any(${ids}::text[])`);
-}
-
-/** Documents that stay although their item at the source is gone. */
-export async function detachDocuments(tx: Transaction, ids: readonly string[]): Promise<void> {
-  await tx.execute(sql`update documents set connection_id = null where id = any(${ids}::text[])`);
 }
 
 /** Containers as a condition; null sees every one. */
@@ -284,11 +281,14 @@ export async function countByStatus(
 }
 
 /** Memories that no document is left to stand for. Called before the documents themselves go. */
-export async function deleteMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<void> {
-  await tx.execute(sql`
+/** Answers the chains (ids of their first versions) that lost one. */
+export async function deleteMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<string[]> {
+  const deleted = await tx.query<{ root: string }>(sql`
     delete from memories m
     where exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id = any(${documentIds}::text[]))
-      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> all(${documentIds}::text[]))`);
+      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> all(${documentIds}::text[]))
+    returning coalesce(m.root_memory_id, m.id) as root`);
+  return [...new Set(deleted.map(({ root }) => root))];
 }
 
 export async function chunksOfDocument(
@@ -323,7 +323,8 @@ export async function memoriesOfDocument(database: Queryable, documentId: string
   return database.query(sql`
     select m.id, m.memory, m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
       m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
-      (select count(*) from memory_sources o where o.memory_id = m.id) as "sourceCount",
+      (select count(*) from memory_sources o join documents d on d.id = o.document_id
+        where o.memory_id = m.id and d.deleted_at is null) as "sourceCount",
       m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId",
       m.created_at as "createdAt", m.updated_at as "updatedAt"
     from memory_sources s join memories m on m.id = s.memory_id
@@ -338,4 +339,18 @@ export async function requeueFailed(database: Queryable, id: string, now: Date):
       error_code = null, error_message = null
     where id = ${id} and status = 'failed' and deleted_at is null`);
   return count === 1;
+}
+
+/** The same for all failed documents of some containers (null: of any) and, if named, of one connection. */
+export async function requeueAllFailed(
+  database: Queryable,
+  { tags, connectionId }: { tags: readonly string[] | null; connectionId?: string | undefined },
+  now: Date,
+): Promise<number> {
+  const ofConnection = connectionId === undefined ? sql`true` : sql`d.connection_id = ${connectionId}`;
+  return database.execute(sql`
+    update documents d set status = 'queued', attempts = 0, redrives = 0, next_attempt_at = ${now}, updated_at = ${now},
+      error_code = null, error_message = null
+    where d.status = 'failed' and d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}
+      and ${ofConnection}`);
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
 export interface OrganizationRow {
@@ -21,4 +21,9 @@ export async function ensureOrganizationRow(
     sql`select value from settings where key = 'organization'`,
   );
   return rows[0]!.value;
+}
+
+/** One after the other: whoever changes what belongs to the whole organization holds its row. */
+export async function lockOrganization(tx: Transaction): Promise<void> {
+  await tx.query(sql`select key from settings where key = 'organization' for update`);
 }

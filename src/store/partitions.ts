@@ -8,15 +8,31 @@ export interface PartitionRow {
   title: string | null;
   resource: string | null;
   state: string;
+  /** Why it is parked or paused, in words. */
+  stateReason: string | null;
+  /** The same as a code. */
+  problem: string | null;
+  /** Runs in a row that ended with a problem here. */
+  failures: number;
   epoch: number;
   parkedHead: unknown;
   listingCursor: unknown;
   listingStartedAt: Date | null;
   listingIncomplete: string | null;
+  /** The listing that is under way has shown everything. */
+  listingShown: boolean;
   position: unknown;
   parkedUntil: Date | null;
   lastListedAt: Date | null;
+  /** The run that listed it last. */
+  listedRun: string | null;
   heldSweep: HeldSweep | null;
+  /** The scope that its items were judged for; '' is everything. */
+  scopeKey: string;
+  /** Since when the source no longer shows it. */
+  missingSince: Date | null;
+  /** When its documents go because it is missing; null: they stay. */
+  removeAt: Date | null;
 }
 
 /** A sweep that the brake holds. */
@@ -29,12 +45,23 @@ export interface HeldSweep {
   heldAt: string;
   /** Somebody said yes. */
   confirmed?: boolean;
+  /** Somebody said no: these items are kept for as long as just these are missed. */
+  rejected?: boolean;
+  /** Of a snapshot that was pushed: what it showed has this epoch or a later one. */
+  epoch?: number;
+}
+
+/** Nobody has said yes or no yet. */
+export function isPending(held: HeldSweep | null): held is HeldSweep {
+  return held !== null && !held.confirmed && !held.rejected;
 }
 
 const columns = rawSql(`
-  id, title, resource, state, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
-  listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete", position,
-  parked_until as "parkedUntil", last_listed_at as "lastListedAt", held_sweep as "heldSweep"`);
+  id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
+  listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
+  listing_shown as "listingShown", position,
+  parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_run as "listedRun", held_sweep as "heldSweep",
+  scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
 /** Makes the partitions that do not exist yet and answers all of them. */
 export async function upsertPartitions(
@@ -67,7 +94,7 @@ export async function startListing(
   const [row] = await database.query<{ epoch: number }>(sql`
     update partitions
     set epoch = epoch + 1, state = ${options.relist ? 'relist' : 'backfill'}, parked_head = ${json(options.head)}::jsonb,
-      listing_cursor = null, listing_incomplete = null, listing_started_at = ${options.now}, updated_at = ${options.now}
+      listing_cursor = null, listing_incomplete = null, listing_shown = false, listing_started_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)} returning epoch`);
   return row?.epoch ?? 0;
 }
@@ -75,10 +102,10 @@ export async function startListing(
 /** The checkpoint that goes with a page of a listing. */
 export function listingCheckpoint(
   key: PartitionKey,
-  page: { cursor: unknown; incomplete: string | null; now: Date },
+  page: { cursor: unknown; incomplete: string | null; shown: boolean; now: Date },
 ): Sql {
   return sql`
-    update partitions set listing_cursor = ${json(page.cursor)}::jsonb,
+    update partitions set listing_cursor = ${json(page.cursor)}::jsonb, listing_shown = ${page.shown},
       listing_incomplete = coalesce(listing_incomplete, ${page.incomplete}), updated_at = ${page.now}
     where ${where(key)}`;
 }
@@ -98,13 +125,64 @@ export function noCheckpoint(key: PartitionKey, now: Date): Sql {
 export async function finishListing(
   database: Queryable,
   key: PartitionKey,
-  options: { heldSweep: HeldSweep | null; now: Date },
+  options: { heldSweep: HeldSweep | null; runId?: string; now: Date },
 ): Promise<void> {
   await database.execute(sql`
     update partitions
-    set state = 'delta', position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null,
+    set state = 'delta', listed_run = ${options.runId ?? null}, position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null,
       held_sweep = ${json(options.heldSweep)}::jsonb, last_listed_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)}`);
+}
+
+/** A listing whose cursor the source no longer knows begins again, in the same epoch. */
+export async function restartListing(database: Queryable, key: PartitionKey, now: Date): Promise<void> {
+  await database.execute(sql`
+    update partitions set listing_cursor = null, updated_at = ${now} where ${where(key)}`);
+}
+
+/** Ledger rows that a listing has shown so far, and the items that the run has removed meanwhile. */
+export async function countListed(
+  database: Queryable,
+  key: PartitionKey,
+  listing: { epoch: number; runId: string },
+): Promise<{ rows: number; missing: number; removed: number }> {
+  const [row] = await database.query<{ rows: number; missing: number; removed: number }>(sql`
+    select count(*) filter (where i.seen_epoch = ${listing.epoch}) as rows,
+      count(*) filter (where i.seen_epoch < ${listing.epoch}) as missing,
+      coalesce((select items_deleted from sync_runs where id = ${listing.runId}), 0) as removed
+    from sync_items i
+    where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`);
+  return row ?? { rows: 0, missing: 0, removed: 0 };
+}
+
+export interface PartitionProblem {
+  /** `paused`: somebody has to do something at the source. `parked`: it only takes time. */
+  state: 'parked' | 'paused';
+  problem: string;
+  reason: string;
+  until: Date;
+}
+
+/** Leaves a partition alone until a time. Its items and its place stay as they are. */
+export async function parkPartition(
+  database: Queryable,
+  key: PartitionKey,
+  problem: PartitionProblem,
+  now: Date,
+): Promise<void> {
+  await database.execute(sql`
+    update partitions set state = ${problem.state}, state_reason = ${problem.reason}, problem = ${problem.problem},
+      parked_until = ${problem.until}, failures = failures + 1, updated_at = ${now}
+    where ${where(key)} and state <> 'removing'`);
+}
+
+/** A partition that went well again; writes nothing when it did before. */
+export async function unparkPartition(database: Queryable, key: PartitionKey, now: Date): Promise<void> {
+  await database.execute(sql`
+    update partitions set state_reason = null, problem = null, parked_until = null, failures = 0, updated_at = ${now},
+      state = case when listing_started_at is null and last_listed_at is not null then 'delta'
+        when last_listed_at is not null then 'relist' when listing_started_at is not null then 'backfill' else 'new' end
+    where ${where(key)} and problem is not null and state <> 'removing'`);
 }
 
 export async function setHeldSweep(

@@ -8,6 +8,8 @@ export interface ClaimedDocument {
   revision: number;
   attempts: number;
   redrives: number;
+  /** `instant`: its memories are there when it is done. */
+  dreaming: string;
   type: string;
   given_title: string | null;
   text_hash: string | null;
@@ -43,7 +45,7 @@ export async function claimDocuments(database: Queryable, options: ClaimOptions)
       set status = 'extracting', lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil},
         attempts = d.attempts + 1
       from due where d.id = due.id
-      returning d.id, d.revision, d.attempts, d.redrives, d.type, d.given_title, d.text_hash
+      returning d.id, d.revision, d.attempts, d.redrives, d.dreaming, d.type, d.given_title, d.text_hash
     )
     select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type, c.file_name
     from claimed join document_contents c on c.document_id = claimed.id
@@ -89,6 +91,8 @@ export interface FinishedDocument {
   revision: number;
   title: string | null;
   type: string;
+  /** Picture that a page names for itself. */
+  og_image: string | null;
   text_hash: string;
   /** Null when it equals what was sent. */
   content: string | null;
@@ -105,14 +109,16 @@ export async function finishDocuments(
 ): Promise<Map<string, string>> {
   const set = rowSet(
     'r',
-    { id: 'text', revision: 'integer', title: 'text', type: 'text', text_hash: 'text' },
-    documents.map(({ id, revision, title, type, text_hash }) => ({ id, revision, title, type, text_hash })),
+    { id: 'text', revision: 'integer', title: 'text', type: 'text', og_image: 'text', text_hash: 'text' },
+    documents.map(({ content: _, ...row }) => row),
   );
   const rows = await tx.query<{ id: string; tag: string }>(sql`
     update documents d
-    set status = 'done', lease_token = null, next_attempt_at = null, attempts = 0, redrives = 0,
+    set status = 'done', dreaming_status = case when d.task_type = 'memory'
+        or exists (select 1 from memory_sources s where s.document_id = d.id) then 'dreaming' else 'done' end,
+      dream_attempts = 0, dream_at = null, lease_token = null, next_attempt_at = null, attempts = 0, redrives = 0,
       error_code = null, error_message = null, title = coalesce(d.given_title, r.title), type = r.type,
-      text_hash = r.text_hash, updated_at = ${options.now}
+      og_image = r.og_image, text_hash = r.text_hash, updated_at = ${options.now}
     from ${set.from}
     where d.id = r.id and d.revision = r.revision and d.lease_token = ${options.leaseToken}
     returning d.id, d.container_tag as tag`);

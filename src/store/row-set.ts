@@ -1,5 +1,5 @@
-import { rawSql, sql, type Sql } from './sql.ts';
-import { vectorText } from './vector-text.ts';
+import { joinSql, rawSql, sql, type Sql } from './sql.ts';
+import { vectorArray } from './vector-array.ts';
 
 /** How a column travels: as an array parameter of a simple type, cast where it is read. */
 const transport = {
@@ -10,7 +10,8 @@ const transport = {
   timestamptz: 'timestamptz',
   bytea: 'bytea',
   jsonb: 'text',
-  vector: 'text',
+  /** Where it starts in an array of numbers that holds the vectors of all rows. */
+  vector: 'integer',
   /** Texts without spaces, joined by one: cheaper on both sides than an array within an array. */
   words: 'text',
   'smallint[]': 'text',
@@ -22,7 +23,7 @@ export type ColumnType = keyof typeof transport;
 export type Columns<Row> = { readonly [Name in keyof Row & string]: ColumnType };
 
 export interface RowSet {
-  /** `unnest($1::text[], …) as name(column, …)`: one parameter per column, whatever the number of rows. */
+  /** `unnest($1::text[], …) as name(column, …)`: a fixed number of parameters, whatever the number of rows. */
   from: Sql;
   /** The columns, cast to their types. */
   select: Sql;
@@ -36,32 +37,55 @@ export interface RowSet {
  */
 export function rowSet<Row extends object>(alias: string, columns: Columns<Row>, rows: readonly Row[]): RowSet {
   const entries = Object.entries(columns) as [keyof Row & string, ColumnType][];
-  const arrays = entries.map(([name, type]) => {
-    const values = rows.map((row) => encode(row[name], type));
-    const parameter = transport[type] === 'text' ? textArray(values as (string | null)[]) : values;
-    return sql`${parameter}${rawSql(`::${transport[type]}[]`)}`;
-  });
-  const names = entries.map(([name]) => name).join(', ');
-  const casts = entries.map(([name, type]) => readColumn(`${alias}.${name}`, type));
+  const sent = entries.flatMap(([name, type]) => send(alias, name, type, rows));
+  const arrays = sent.flatMap((column) => column.arrays);
+  const unnested = joinSql(
+    arrays.map(({ array }) => array),
+    ', ',
+  );
+  const read = sent.map((column) => column.read);
   return {
-    from: sql`unnest(${commaList(arrays)}) as ${rawSql(`${alias}(${names})`)}`,
-    select: rawSql(casts.join(', ')),
-    names: rawSql(names),
+    from: sql`unnest(${unnested}) as ${rawSql(`${alias}(${arrays.map(({ name }) => name).join(', ')})`)}`,
+    select: joinSql(read, ', '),
+    names: rawSql(entries.map(([name]) => name).join(', ')),
   };
 }
 
-function readColumn(column: string, type: ColumnType): string {
+interface SentColumn {
+  /** What is unnested, under which names. */
+  arrays: { name: string; array: Sql }[];
+  /** How a row's value is read. */
+  read: Sql;
+}
+
+function send<Row extends object>(
+  alias: string,
+  name: keyof Row & string,
+  type: ColumnType,
+  rows: readonly Row[],
+): SentColumn {
+  const column = `${alias}.${name}`;
+  if (type === 'vector') {
+    const vectors = vectorArray(rows.map((row) => (row[name] ?? null) as ArrayLike<number> | null));
+    const starts = { name, array: sql`${vectors.starts}::integer[]` };
+    const ends = { name: `${name}_end`, array: sql`${vectors.ends}::integer[]` };
+    const read = sql`(${vectors.bytes}::float4[])[${rawSql(`${column}:${column}_end]::vector`)}`;
+    return { arrays: [starts, ends], read };
+  }
+  const values = rows.map((row) => encode(row[name], type));
+  const parameter = transport[type] === 'text' ? textArray(values as (string | null)[]) : values;
+  const array = sql`${parameter}${rawSql(`::${transport[type]}[]`)}`;
+  return { arrays: [{ name, array }], read: rawSql(readColumn(column, type)) };
+}
+
+function readColumn(column: string, type: Exclude<ColumnType, 'vector'>): string {
   if (transport[type] === type) return column;
   return type === 'words' ? `string_to_array(${column}, ' ')` : `${column}::${type}`;
 }
 
-function commaList(parts: readonly Sql[]): Sql {
-  return parts.reduce((joined, part) => sql`${joined}, ${part}`);
-}
-
 /**
  * An array of texts as PostgreSQL reads it. The driver would make the same, but searches every text
- * for what must be escaped by regular expressions, and vectors are long and hold nothing of the kind.
+ * for what must be escaped by regular expressions.
  */
 function textArray(values: readonly (string | null)[]): string {
   const elements = values.map((value) => {
@@ -77,8 +101,6 @@ function encode(value: unknown, type: ColumnType): unknown {
   switch (type) {
     case 'jsonb':
       return JSON.stringify(value);
-    case 'vector':
-      return vectorText(value as ArrayLike<number>);
     case 'words':
       return (value as readonly string[]).join(' ');
     case 'smallint[]':

@@ -12,3 +12,16 @@ export async function writeSetting(database: Queryable, key: string, value: unkn
     insert into settings (key, value, updated_at) values (${key}, ${JSON.stringify(value)}::jsonb, ${now})
     on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
 }
+
+/** Stores a value unless there is one; answers the one that stands. */
+export async function ensureSetting<Value>(database: Queryable, key: string, value: Value, now: Date): Promise<Value> {
+  await database.execute(sql`
+    insert into settings (key, value, updated_at) values (${key}, ${JSON.stringify(value)}::jsonb, ${now})
+    on conflict (key) do nothing`);
+  return (await readSetting<Value>(database, key)) ?? value;
+}
+
+/** Answers whether there was one. */
+export async function deleteSetting(database: Queryable, key: string): Promise<boolean> {
+  return (await database.execute(sql`delete from settings where key = ${key}`)) === 1;
+}

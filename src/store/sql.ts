@@ -21,7 +21,7 @@ function make(text: string, values: readonly unknown[]): Sql {
  * `sql` fragment is spliced in with its own parameters renumbered. Text is never concatenated
  * from values, so there is nothing to escape.
  */
-export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
+export function sql(strings: readonly string[], ...parts: unknown[]): Sql {
   let text = strings[0]!;
   const values: unknown[] = [];
   for (const [index, part] of parts.entries()) {
@@ -40,11 +40,8 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
 
 /** Fragments joined by a separator, e.g. conditions by `and`. */
 export function joinSql(parts: readonly Sql[], separator: string): Sql {
-  let joined = sql``;
-  for (const [index, part] of parts.entries()) {
-    joined = index === 0 ? part : sql`${joined}${rawSql(separator)}${part}`;
-  }
-  return joined;
+  if (parts.length === 0) return sql``;
+  return sql(['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], ...parts);
 }
 
 /** SQL text that the code itself wrote: names of indexes and operators, never input. */

@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { sql, type Sql } from './sql.ts';
+import { isLeftOut } from './scope-reasons.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
 
 /** The part of the ledger that a statement is about. */
 export interface PartitionKey {
@@ -17,6 +18,11 @@ export interface ItemWrite {
   fingerprint: string | null;
   parent: string | null;
   ref: Record<string, unknown>;
+  /** When it last changed at its source, where the source tells. */
+  source_updated_at: Date | null;
+  /** Why it is not mirrored as far as it is known by now (a `ScopeReason`), and in words. */
+  skip: string | null;
+  skip_detail: string | null;
 }
 
 const itemColumns: Columns<ItemWrite> = {
@@ -27,6 +33,9 @@ const itemColumns: Columns<ItemWrite> = {
   fingerprint: 'text',
   parent: 'text',
   ref: 'jsonb',
+  source_updated_at: 'timestamptz',
+  skip: 'text',
+  skip_detail: 'text',
 };
 
 const ofPartition = (key: PartitionKey) =>
@@ -96,7 +105,8 @@ async function markSeen(
 /**
  * Writes changed items as pending and adds new ones, with the checkpoint; answers how many are new.
  * A new item whose fingerprint another id already has is held until the listing shows whether that
- * id is gone (a rename) or still there (a copy).
+ * id is gone (a rename) or still there (a copy). What the filters leave out is skipped at once; what
+ * waits for its place or a free slot stays as it is when it has a document already.
  */
 async function writeItems(
   database: Queryable,
@@ -106,12 +116,15 @@ async function writeItems(
 ): Promise<number> {
   const page = rowSet('p', itemColumns, items);
   const ids = items.map((item) => item.ext_id);
+  const leftOut = rawSql(`(p.skip = 'filtered' or (p.skip is not null and i.document_id is null))`);
   const [counts] = await database.query<{ added: number }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
     known as (
       update sync_items i set
         seen_epoch = ${epoch}, want_rev = p.want_rev, custom_id = p.custom_id, fingerprint = p.fingerprint,
-        parent = p.parent, ref = p.ref, state = case when p.kind = 'container' then 'done' else 'pending' end,
+        parent = p.parent, ref = p.ref, source_updated_at = p.source_updated_at,
+        state = case when p.kind = 'container' then 'done' when ${leftOut} then 'skipped' else 'pending' end,
+        error_class = case when ${leftOut} then p.skip end, error = case when ${leftOut} then p.skip_detail end,
         next_try = ${now}::timestamptz, attempts = 0, lease_token = null, updated_at = ${now}::timestamptz
       from page p
       where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
@@ -119,14 +132,14 @@ async function writeItems(
     ),
     added as (
       insert into sync_items (connection_id, partition_id, ext_id, custom_id, kind, want_rev, fingerprint, parent, ref,
-        state, next_try, seen_epoch, created_at, updated_at)
+        source_updated_at, error_class, error, state, next_try, seen_epoch, created_at, updated_at)
       select ${key.connectionId}, ${key.partitionId}, p.ext_id, p.custom_id, p.kind, p.want_rev, p.fingerprint, p.parent,
-        p.ref,
-        case when p.kind = 'container' then 'done'
+        p.ref, p.source_updated_at, p.skip, p.skip_detail,
+        case when p.kind = 'container' then 'done' when p.skip = 'filtered' then 'skipped'
           when p.fingerprint is not null and exists (
             select 1 from sync_items i
             where ${ofPartition(key)} and i.fingerprint = p.fingerprint and i.document_id is not null)
-          then 'held' else 'pending' end,
+          then 'held' when p.skip is not null then 'skipped' else 'pending' end,
         ${now}::timestamptz, ${epoch}, ${now}::timestamptz, ${now}::timestamptz
       from page p
       where not exists (select 1 from known k where k.ext_id = p.ext_id)
@@ -142,7 +155,8 @@ async function writeItems(
 export type Disappeared = { notSeenIn: number } | 'gone';
 
 function disappeared(which: Disappeared): Sql {
-  return which === 'gone' ? sql`i.state = 'gone'` : sql`i.seen_epoch < ${which.notSeenIn}`;
+  // A folder that is gone stays as that until a listing, for those in it.
+  return which === 'gone' ? sql`i.state = 'gone' and i.kind = 'document'` : sql`i.seen_epoch < ${which.notSeenIn}`;
 }
 
 /** Marks items that the source says are gone. They are removed when its changes are read to their end. */
@@ -212,130 +226,34 @@ export async function countDisappeared(
   return row ?? { gone: 0, total: 0, digest: '' };
 }
 
-export interface DisappearedItem {
-  ext_id: string;
-  document_id: string | null;
-}
-
 /** Some disappeared items, locked. */
 export async function lockDisappeared(
   tx: Transaction,
   key: PartitionKey,
   which: Disappeared,
   limit: number,
-): Promise<DisappearedItem[]> {
-  return tx.query<DisappearedItem>(sql`
-    select i.ext_id, i.document_id from sync_items i
-    where ${ofPartition(key)} and ${disappeared(which)}
-    order by i.ext_id limit ${limit} for update`);
-}
-
-/** Forgets items; answers the documents that no other item stands for any more. */
-export async function deleteItems(tx: Transaction, key: PartitionKey, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ document_id: string }>(sql`
-    with removed as (
-      delete from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])
-      returning i.ext_id, i.document_id
-    )
-    select distinct removed.document_id from removed
-    where removed.document_id is not null and not exists (
-      select 1 from sync_items o where o.document_id = removed.document_id and not (
-        o.connection_id = ${key.connectionId} and o.partition_id = ${key.partitionId} and o.ext_id = any(${ids}::text[])))`);
-  return rows.map((row) => row.document_id);
-}
-
-export interface ClaimedItem {
-  ext_id: string;
-  custom_id: string;
-  want_rev: string;
-  fingerprint: string | null;
-  attempts: number;
-  document_id: string | null;
-  ref: Record<string, unknown>;
-}
-
-/** Takes due items for one worker, until they are finished or the lease ends. */
-export async function claimItems(
-  database: Queryable,
-  key: PartitionKey,
-  options: { limit: number; leaseToken: string; now: Date; leaseUntil: Date },
-): Promise<ClaimedItem[]> {
-  return database.query<ClaimedItem>(sql`
-    with due as (
-      select i.connection_id, i.partition_id, i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${options.now}
-      order by i.next_try
-      limit ${options.limit}
-      for update skip locked
-    )
-    update sync_items i
-    set state = 'fetching', lease_token = ${options.leaseToken}, next_try = ${options.leaseUntil}, attempts = i.attempts + 1
-    from due
-    where i.connection_id = due.connection_id and i.partition_id = due.partition_id and i.ext_id = due.ext_id
-    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.document_id, i.ref`);
-}
-
-/** The items that this lease still holds, locked: a newer rev or a deletion may have taken them away. */
-export async function lockLeased(
-  tx: Transaction,
-  key: PartitionKey,
-  ids: readonly string[],
-  leaseToken: string,
-): Promise<Set<string>> {
+): Promise<string[]> {
   const rows = await tx.query<{ ext_id: string }>(sql`
     select i.ext_id from sync_items i
-    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
-    order by i.ext_id for update`);
-  return new Set(rows.map((row) => row.ext_id));
+    where ${ofPartition(key)} and ${disappeared(which)}
+    order by i.ext_id limit ${limit} for update`);
+  return rows.map((row) => row.ext_id);
 }
 
-export interface FinishedItem {
-  ext_id: string;
-  state: 'done' | 'skipped' | 'failed' | 'pending';
+/** A document that an item no longer stands for, and the revision that it has. */
+export interface LeftDocument {
+  id: string;
   rev: string | null;
-  document_id: string | null;
-  next_try: Date | null;
-  error_class: string | null;
-  error: string | null;
 }
 
-const finishedColumns: Columns<FinishedItem> = {
-  ext_id: 'text',
-  state: 'text',
-  rev: 'text',
-  document_id: 'text',
-  next_try: 'timestamptz',
-  error_class: 'text',
-  error: 'text',
-};
-
-export async function finishItems(
-  tx: Queryable,
-  key: PartitionKey,
-  items: readonly FinishedItem[],
-  options: { leaseToken: string; now: Date },
-): Promise<void> {
-  const set = rowSet('r', finishedColumns, items);
-  await tx.execute(sql`
-    update sync_items i
-    set state = r.state, rev = coalesce(r.rev, i.rev), want_rev = coalesce(r.rev, i.want_rev), document_id = r.document_id,
-      next_try = r.next_try,
-      attempts = case when r.state = 'done' then 0 else i.attempts end,
-      error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
-    from ${set.from}
-    where ${ofPartition(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
-}
-
-/** Gives items back unfinished, as they were (a stop, not a failure). */
-export async function releaseItems(
-  database: Queryable,
-  key: PartitionKey,
-  leaseToken: string,
-  now: Date,
-): Promise<void> {
-  await database.execute(sql`
-    update sync_items i set state = 'pending', lease_token = null, next_try = ${now}, attempts = i.attempts - 1
-    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
+/** Forgets items; answers the documents that they stood for. */
+export async function deleteItems(tx: Transaction, key: PartitionKey, ids: readonly string[]): Promise<LeftDocument[]> {
+  return tx.query<LeftDocument>(sql`
+    with removed as (
+      delete from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])
+      returning i.document_id, i.rev
+    )
+    select document_id as id, max(rev) as rev from removed where document_id is not null group by document_id`);
 }
 
 /** Gives every item back whose worker is certainly gone: at the start of the only process there is. */
@@ -344,7 +262,7 @@ export async function releaseAllItems(database: Queryable, now: Date): Promise<v
     update sync_items set state = 'pending', lease_token = null, next_try = ${now} where state = 'fetching'`);
 }
 
-/** Makes failed and skipped items due now, e.g. for a run that somebody asked for. */
+/** Makes failed and skipped items due now, e.g. for a run that somebody asked for; not those that the scope leaves out. */
 export async function redriveItems(
   database: Queryable,
   key: PartitionKey,
@@ -353,7 +271,7 @@ export async function redriveItems(
 ): Promise<number> {
   return database.execute(sql`
     update sync_items i set state = 'pending', next_try = ${now}, attempts = 0
-    where ${ofPartition(key)} and i.state = any(${states}::text[])`);
+    where ${ofPartition(key)} and i.state = any(${states}::text[]) and not ${isLeftOut}`);
 }
 
 /** Keeps deleted documents deleted: their items are not fetched again until the source changes them. */
@@ -378,12 +296,4 @@ export async function countItems(
       count(*) filter (where state in ('skipped', 'suppressed')) as skipped
     from sync_items where connection_id = ${connectionId} and kind = 'document'`);
   return row ?? { pending: 0, done: 0, failed: 0, skipped: 0 };
-}
-
-/** When the next item of a partition is due, e.g. a failed one. */
-export async function nextDueItem(database: Queryable, connectionId: string): Promise<Date | null> {
-  const [row] = await database.query<{ due: Date | null }>(sql`
-    select min(next_try) as due from sync_items
-    where connection_id = ${connectionId} and state in ('pending', 'fetching', 'failed')`);
-  return row?.due ?? null;
 }

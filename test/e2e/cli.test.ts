@@ -153,7 +153,7 @@ test('secrets are in no output of config', async () => {
   const env = {
     MEMORYD_API_KEY: 'canary-1',
     DATABASE_URL: 'postgresql://u:canary-2@db/x',
-    ENCRYPTION_KEY: 'canary-3-canary-3',
+    ENCRYPTION_KEY: `canary+3${'x'.repeat(35)}=`,
   };
   for (const args of [['config'], ['config', '--json']]) {
     const result = await memoryd(args, { env });

@@ -51,8 +51,11 @@ describe.each(engines)('connections on %s', (engine) => {
       },
       status: 'active',
       statusReason: null,
-      schedule: null,
-      nextSyncAt: expect.toSatisfy((value) => value === null || typeof value === 'string'),
+      schedule: '1m',
+      allowedHours: null,
+      filters: {},
+      selection: [],
+      nextSyncAt: test.clock.now().toISOString(),
       onSourceDelete: 'keep',
       documentCount: 0,
     });
@@ -64,13 +67,30 @@ describe.each(engines)('connections on %s', (engine) => {
     expect((await test.call('GET', `/v3/connections/${body.id}`)).body.containerTag).toBe('sm_project_default');
   });
 
-  it('are refused for known providers without connector, and for what is not possible yet', async () => {
-    for (const [url, body] of [
-      ['/v3/connections/notion', {}],
-      ['/v3/connections/synthetic', { connectionId: 'x' }],
-    ] as const) {
-      const { status, headers } = await test.call('POST', url, body);
-      expect([status, headers['x-should-retry']]).toEqual([501, 'false']);
+  it.each<['POST' | 'DELETE' | 'GET', string, object]>([
+    ['POST', '/v3/connections/{name}', {}],
+    ['POST', '/v3/connections/{name}/connection', { containerTag: 'x' }],
+    ['POST', '/v3/connections/{name}/documents', {}],
+    ['POST', '/v3/connections/{name}/import', {}],
+    ['DELETE', '/v3/connections/{name}', { containerTag: 'x' }],
+    ['GET', '/v3/connectors/{name}/spec', {}],
+  ])('are refused for providers without connector: %s %s', async (method, url, body) => {
+    const sent = (name: string) => test.call(method, url.replace('{name}', name), method === 'GET' ? undefined : body);
+    const known = await sent('notion');
+    expect([known.status, known.body, known.headers['x-should-retry']]).toEqual([
+      501,
+      { error: 'Connector not installed' },
+      'false',
+    ]);
+    // No id looks like a name, but a name that nobody knows may be meant as an id.
+    const unknown = await sent('nosuch');
+    if (method === 'DELETE') expect(unknown).toMatchObject({ status: 404, body: { error: 'Connection not found' } });
+    else {
+      const message = 'nosuch is not the name of a connector';
+      expect(unknown).toMatchObject({
+        status: 400,
+        body: { success: false, error: [{ message, path: ['provider'] }] },
+      });
     }
   });
 
@@ -99,9 +119,13 @@ describe.each(engines)('connections on %s', (engine) => {
       ['GET', '/v3/connections/none'],
       ['DELETE', '/v3/connections/none'],
       ['PATCH', '/v3/connections/none'],
-      ['POST', '/v3/connections/none/sync'],
-      ['GET', '/v3/connections/none/sync-runs'],
-      ['GET', '/v3/connections/none/progress'],
+      ...['sync', 'pause', 'resume', 'cancel', 'check', 'items/retry', 'items/x/retry'].map(
+        (verb) => ['POST', `/v3/connections/none/${verb}`] as const,
+      ),
+      ...['confirm', 'reject'].map((verb) => ['POST', `/v3/connections/none/pending-deletes/${verb}`] as const),
+      ...['sync-runs', 'runs', 'runs/x', 'runs/x/events', 'progress', 'items', 'pending-deletes', 'resources'].map(
+        (list) => ['GET', `/v3/connections/none/${list}`] as const,
+      ),
     ] as const) {
       expect(await test.call(method, url)).toMatchObject(missing);
     }
@@ -127,10 +151,13 @@ describe.each(engines)('connections on %s', (engine) => {
       status: 'running',
       triggerType: 'manual',
       mode: 'full',
+      dryRun: false,
       startedAt: test.clock.now().toISOString(),
       completedAt: null,
       itemsSeen: 0,
       itemsTotal: null,
+      itemsPerSecond: null,
+      etaMs: null,
       itemsProcessed: 0,
       itemsAdded: 0,
       itemsUpdated: 0,
@@ -140,6 +167,7 @@ describe.each(engines)('connections on %s', (engine) => {
       error: null,
       errorCode: null,
       failures: [],
+      warnings: [],
     });
     const older = await test.call('GET', `/v3/connections/${connection}/sync-runs?limit=1&before=${runs[0].id}`);
     expect(older.body).toEqual([runs[1]]);
@@ -149,7 +177,41 @@ describe.each(engines)('connections on %s', (engine) => {
       items: { pending: 0, done: 0, failed: 0, skipped: 0 },
       documents: { waiting: 0, done: 0, failed: 0 },
       heldDeletes: 0,
+      problems: [],
     });
+    for (const path of ['sync-runs', 'runs']) {
+      const url = `/v3/connections/${connection}/${path}`;
+      expect((await test.call('GET', url)).body).toEqual(runs);
+      expect((await test.call('GET', `${url}/${runs[0].id}`)).body).toEqual(runs[0]);
+      expect(await test.call('GET', `${url}/none`)).toMatchObject({
+        status: 404,
+        body: { error: 'Sync run not found' },
+      });
+    }
+  });
+
+  it('cancel their syncs, by run or by connection', async () => {
+    const connection = await create('cancelled');
+    const { body: cancelled } = await test.call('POST', `/v3/connections/${connection}/cancel`);
+    expect(cancelled).toMatchObject({ status: 'failed', error: 'cancelled', errorCode: null });
+    expect(cancelled.completedAt).toBe(test.clock.now().toISOString());
+    const url = `/v3/connections/${connection}/sync-runs/${cancelled.id}/cancel`;
+    expect(await test.call('POST', url)).toMatchObject({ status: 200, body: cancelled });
+    const none = await test.call('POST', `/v3/connections/${connection}/cancel`);
+    expect([none.status, none.body, none.headers['x-should-retry']]).toEqual([
+      409,
+      { error: 'No sync is running.' },
+      'false',
+    ]);
+    const { body: next } = await test.call('POST', `/v3/connections/${connection}/sync`);
+    await test.database.execute(sql`
+      update sync_runs set status = 'completed', completed_at = ${test.clock.now()} where id = ${next.id}`);
+    expect(await test.call('POST', `/v3/connections/${connection}/runs/${next.id}/cancel`)).toMatchObject({
+      status: 409,
+      body: { error: 'The sync is over already.' },
+    });
+    const other = await create('cancelled');
+    expect((await test.call('POST', `/v3/connections/${other}/runs/${next.id}/cancel`)).status).toBe(404);
   });
 
   it.each(['needs_reauth', 'needs_configuration'])('do not sync while they are %s', async (status) => {
@@ -163,23 +225,25 @@ describe.each(engines)('connections on %s', (engine) => {
     });
   });
 
-  it('bring deleted documents back only once that is possible', async () => {
-    const connection = await create('restored');
-    expect((await test.call('POST', `/v3/connections/${connection}/sync`, { restoreDeleted: true })).status).toBe(501);
-  });
-
-  it('are paused and resumed', async () => {
+  it.each(['PATCH', 'verbs'])('are paused and resumed by %s', async (way) => {
     const connection = await create('paused');
-    const set = async (body: object) => (await test.call('PATCH', `/v3/connections/${connection}`, body)).body.status;
-    expect(await set({ paused: true })).toBe('paused');
-    expect(await set({})).toBe('paused');
-    expect(await set({ paused: false })).toBe('active');
-    const refused = await test.call('PATCH', `/v3/connections/${connection}`, { paused: true, documentLimit: 5 });
-    expect(refused).toMatchObject({
-      status: 501,
-      body: { error: 'documentLimit of a connection cannot be changed yet' },
-    });
-    expect((await test.call('GET', `/v3/connections/${connection}`)).body.status).toBe('active');
+    const set = async (paused: boolean) => {
+      const url = `/v3/connections/${connection}`;
+      const answer = await (way === 'PATCH'
+        ? test.call('PATCH', url, { paused })
+        : test.call('POST', `${url}/${paused ? 'pause' : 'resume'}`));
+      return answer.body.status;
+    };
+    expect(await set(true)).toBe('paused');
+    expect((await test.call('PATCH', `/v3/connections/${connection}`, {})).body.status).toBe('paused');
+    const refused = await test.call('POST', `/v3/connections/${connection}/sync`);
+    expect([refused.status, refused.body, refused.headers['x-should-retry']]).toEqual([
+      409,
+      { error: 'The connection is paused' },
+      'false',
+    ]);
+    expect(await set(false)).toBe('active');
+    expect(await set(false)).toBe('active');
   });
 
   it('are all synced by an import, whose answer is text unless JSON is asked for', async () => {
@@ -254,9 +318,26 @@ describe.each(engines)('connections on %s', (engine) => {
         kind: 'other',
         version: '1.0.0',
         auth: 'config',
+        configured: true,
+        capabilities: { selectable: false, push: false, incremental: false, deletes: true },
         configSchema: { type: 'object', properties: {}, additionalProperties: false },
       },
     ]);
+    expect((await test.call('GET', '/v3/connectors/synthetic/spec')).body).toEqual({
+      name: 'synthetic',
+      title: 'Synthetic source',
+      description: 'Items in memory.',
+      kind: 'other',
+      version: '1.0.0',
+      configured: true,
+      capabilities: { selectable: false, push: false, incremental: false, deletes: true },
+      config: { type: 'object', properties: {}, additionalProperties: false },
+      auth: [],
+      limits: [],
+      schedule: { everyMs: 60_000 },
+      maxItemBytes: 25 * 1024 * 1024,
+      documentType: null,
+    });
   });
 
   it('are part of the status', async () => {

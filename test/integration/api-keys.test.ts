@@ -108,6 +108,8 @@ describe('GET /v3/auth/keys', () => {
       createdAt: test.clock.now().toISOString(),
       lastUsedAt: null,
       expiresAt: null,
+      rateLimitMax: 500,
+      rateLimitTimeWindow: 60_000,
     });
   });
 });

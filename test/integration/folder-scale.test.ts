@@ -53,7 +53,8 @@ async function measure(name: string): Promise<{ small: Measured; large: Measured
 describe.each(['flat', 'deep'])('100,000 files, %s', (name) => {
   it('are listed within 50 MB and in proportion to their number', { timeout: 60_000 }, async () => {
     const { small, large } = await measure(name);
-    expect(large).toMatchObject({ refs: files, pages: files / 1_000 });
+    // The first page is a quarter of the others.
+    expect(large).toMatchObject({ refs: files, pages: files / 1_000 + 1 });
     expect(large.heldMb).toBeLessThan(50);
     // Ten times the files; a hundred times the work if pages began from the start. Processor time,
     // because wall time tells of the neighbours.

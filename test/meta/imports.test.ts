@@ -18,6 +18,7 @@ const units = {
   engine: /^src\/engine\//,
   memory: /^src\/memory\//,
   search: /^src\/search\//,
+  kit: /^src\/connect\/testing\//,
   connect: /^src\/connect\//,
   account: /^src\/account\//,
   schedule: /^src\/schedule\//,
@@ -83,6 +84,17 @@ const allowed: Record<Unit, Permissions> = {
     store: 'everything',
     'queue interface': 'everything',
     engine: 'everything',
+  },
+  // Published as `memoryd/testing`: puts the real parts together for a connector under test.
+  kit: {
+    base: 'everything',
+    contract: 'everything',
+    connect: 'everything',
+    store: 'everything',
+    'store engines': 'everything',
+    engine: 'everything',
+    models: 'everything',
+    'model interfaces': 'everything',
   },
   schedule: {
     base: 'everything',

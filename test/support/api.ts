@@ -1,18 +1,36 @@
 import type { InjectOptions } from 'fastify';
-import { createContainerTags } from '../../src/account/container-tags.ts';
+import { createChunkSize } from '../../src/account/chunk-size.ts';
 import { ensureFirstKey } from '../../src/account/first-key.ts';
 import { createKeys, type NewKey } from '../../src/account/keys.ts';
 import { ensureOrganization } from '../../src/account/organization.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import type { ApiConfig, ApiServices, Status } from '../../src/api/services.ts';
+import { createAddressGuard } from '../../src/base/address-guard.ts';
+import { createEncryption, newEncryptionKey } from '../../src/base/encryption.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
 import type { Connector } from '../../src/connect/contract.ts';
+import { createAuthorizing } from '../../src/connect/authorizing.ts';
 import { createConnections } from '../../src/connect/connection-service.ts';
+import { createHooks } from '../../src/connect/hooks/create-hooks.ts';
+import type { ClientConfig } from '../../src/connect/oauth/oauth-clients.ts';
+import { createPush } from '../../src/connect/push/create-push.ts';
+import { createOutbound } from '../../src/connect/http/outbound.ts';
 import { createRegistry } from '../../src/connect/registry.ts';
-import { createDocuments } from '../../src/engine/document-service.ts';
+import { defaultRunSettings } from '../../src/connect/run.ts';
+import { createContentServices } from '../../src/content-services.ts';
+import { createUrlFetcher } from '../../src/engine/fetch-url.ts';
 import { createExtractor } from '../../src/engine/extract/extractor.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
+import { requireWritable } from '../../src/engine/require-writable.ts';
+import { terms } from '../../src/engine/terms.ts';
+import { createDreaming } from '../../src/memory/dreaming.ts';
+import { createHeuristicExtractor } from '../../src/memory/heuristic-extractor.ts';
+import { createMemories } from '../../src/memory/memories.ts';
+import { createProfiles } from '../../src/memory/profiles.ts';
+import { createRemembering } from '../../src/memory/remember.ts';
+import { searchMemories } from '../../src/search/memory-matches.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import { createTestClock } from './clock.ts';
 import { engines, openTestDatabase, type Engine } from './databases.ts';
@@ -22,6 +40,11 @@ export interface TestApiOptions {
   engine?: Engine;
   config?: Partial<ApiConfig>;
   connectors?: Record<string, Connector<any, any>>;
+  /** OAuth clients of the configuration. */
+  clients?: ClientConfig;
+  redirectAllowlist?: string[];
+  /** Of hooks that serve a whole provider. */
+  sharedSecrets?: Record<string, string>;
   /** Replaces services, to make them fail. */
   services?: (services: ApiServices) => Partial<ApiServices>;
 }
@@ -29,6 +52,8 @@ export interface TestApiOptions {
 export type TestApi = Awaited<ReturnType<typeof startTestApi>>;
 
 export const fullKey = 'sm_test_full-access-key-0123456789';
+/** Where the API under test believes that browsers reach it. */
+export const publicUrl = 'https://memory.example.com';
 export const localToken = 'local-token-of-this-start';
 
 /** The whole API over the real services and a database of its own. Documents wait until `process` is called. */
@@ -44,19 +69,73 @@ export async function startTestApi(options: TestApiOptions = {}) {
   );
   const embedder = createHashingEmbedder();
   const keys = createKeys({ database, clock, log, organization, localToken });
+  const registry = createRegistry(Object.fromEntries(loaders));
+  const encryption = createEncryption([newEncryptionKey()]);
+  const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
+  const outbound = createOutbound({ database, clock, log, guard, metrics: createMetrics() });
+  const authorizing = createAuthorizing({
+    database,
+    encryption,
+    outbound,
+    clients: options.clients ?? {},
+    connector: (name) => registry.load(name),
+    clock,
+    log,
+    publicUrl: () => publicUrl,
+    connected: async () => {},
+  });
+  const wake = async (): Promise<void> => {};
+  const { sharedSecrets = {} } = options;
+  const hooks = createHooks({
+    database,
+    registry,
+    credentials: authorizing.credentials,
+    outbound,
+    encryption,
+    clock,
+    log,
+    publicUrl,
+    sharedSecrets,
+    wake,
+  });
+  const push = createPush({ database, clock, log, settings: defaultRunSettings, wake });
+  const fetcher = createUrlFetcher({ guard });
+  const connections = createConnections({
+    database,
+    registry,
+    credentials: authorizing.credentials,
+    consents: authorizing.consents,
+    outbound,
+    hooks: hooks.subscriptions,
+    push,
+    redirectAllowlist: options.redirectAllowlist ?? [],
+    clock,
+    log,
+    wake,
+    changed: async () => {},
+  });
+  const content = createContentServices({
+    database,
+    clock,
+    log,
+    organization,
+    defaultContainerTag: standardConfig.defaultContainerTag,
+    connections,
+    clients: authorizing.clients,
+    wake,
+  });
+  const search = createSearch({ database, embedder, clock, log });
+  const remembering = createRemembering({ extractor: createHeuristicExtractor(), embedder, index: terms, clock });
   const services: ApiServices = {
-    documents: createDocuments({ database, clock, wake: async () => {} }),
-    search: createSearch({ database, embedder, clock, log }),
-    connections: createConnections({
-      database,
-      registry: createRegistry(Object.fromEntries(loaders)),
-      clock,
-      log,
-      wake: async () => {},
-      changed: async () => {},
-    }),
+    ...content,
+    search,
+    memories: createMemories({ database, embedder, index: terms, clock, requireWritable, search: searchMemories(search) }),
+    profiles: createProfiles({ database, clock }),
+    connections,
+    consents: authorizing.consents,
+    push,
+    hooks: hooks.receiver,
     keys,
-    containerTags: createContainerTags({ database, clock }),
     status: createTestStatus(clock.now()),
   };
   const api = createApi({
@@ -83,8 +162,11 @@ export async function startTestApi(options: TestApiOptions = {}) {
   return {
     api,
     services,
+    authorizing,
+    hooks,
     database,
     clock,
+    log,
     organization,
     /** Everything that was logged. */
     logged: () => lines.join(''),
@@ -96,12 +178,26 @@ export async function startTestApi(options: TestApiOptions = {}) {
     /** Brings every document that waits to its end. */
     async process(): Promise<void> {
       const extractor = createExtractor({ log });
-      await createProcessor({ database, embedder, extractor, clock, log }).drain(new AbortController().signal);
+      const chunkTokens = createChunkSize({ database, clock });
+      await createProcessor({ database, embedder, extractor, fetcher, remembering, chunkTokens, clock, log }).drain(
+        new AbortController().signal,
+      );
       await extractor.close();
     },
+    /** Finds the memories of every document that waits for it, however short. */
+    dream: () =>
+      createDreaming({ database, remembering, clock, log, holder: 'test', quietMs: 0 }).run(new AbortController().signal),
+    /** Goes on with merges of containers, as the scheduler does. */
+    runMerges: () => content.merges.runOpen(new AbortController().signal),
     async close() {
       await api.close();
+      await content.merges.close();
+      await fetcher.close();
+      await services.connections.close();
+      await hooks.receiver.close();
       await keys.close();
+      await authorizing.close();
+      await outbound.close();
       await close();
     },
   };

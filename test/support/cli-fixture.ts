@@ -69,4 +69,5 @@ export const progress = (status: string, waiting: number, fields: object = {}) =
   items: { pending: 0, done: 3, failed: 0, skipped: 0 },
   documents: { waiting, done: 3 - waiting, failed: 0 },
   heldDeletes: 0,
+  problems: [],
 });

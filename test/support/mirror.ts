@@ -3,7 +3,7 @@ import { newId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Connector } from '../../src/connect/contract.ts';
 import { defaultRunSettings, type RunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import { runSync, type RunnerOptions } from '../../src/connect/runner.ts';
 import { insertConnection, requestSync, type RequestedSync } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
 import { sql } from '../../src/store/sql.ts';
@@ -17,6 +17,7 @@ export async function createMirror(options: {
   settings?: Partial<RunSettings>;
   onSourceDelete?: 'delete' | 'keep';
   containerTag?: string;
+  runner?: Partial<RunnerOptions>;
 }) {
   const { database, clock, connector } = options;
   const tag = options.containerTag ?? 'mirror';
@@ -37,30 +38,39 @@ export async function createMirror(options: {
     }),
   );
 
+  async function request(what: Partial<RequestedSync> = {}): Promise<void> {
+    const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...what };
+    await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
+  }
+
+  function runner(used: Database = database): RunnerOptions {
+    return {
+      database: used,
+      clock,
+      log: silentLogger,
+      settings: { ...defaultRunSettings, claimSize: 4, ...options.settings },
+      connector: async () => connector,
+      wake: async () => {},
+      ...options.runner,
+    };
+  }
+
+  /** Runs what is due to its end, on another connection to the same database if one is given. */
+  async function run(signal: AbortSignal = new AbortController().signal, used?: Database) {
+    await runSync(runner(used), id, signal);
+    const [latest] = await listRuns(database, id, { limit: 1 });
+    return latest!;
+  }
+
   return {
     id,
-    /** Asks for a sync and runs it to its end, on another connection to the same database if one is given. */
-    async sync(
-      request: Partial<RequestedSync> = {},
-      signal: AbortSignal = new AbortController().signal,
-      used: Database = database,
-    ) {
-      const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...request };
-      await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
-      await runSync(
-        {
-          database: used,
-          clock,
-          log: silentLogger,
-          settings: { ...defaultRunSettings, claimSize: 4, ...options.settings },
-          connector: async () => connector,
-          wake: async () => {},
-        },
-        id,
-        signal,
-      );
-      const [run] = await listRuns(database, id, { limit: 1 });
-      return run!;
+    request,
+    runner,
+    run,
+    /** Asks for a sync and runs it. */
+    async sync(what: Partial<RequestedSync> = {}, signal?: AbortSignal, used?: Database) {
+      await request(what);
+      return run(signal, used);
     },
     /** Text by the id at the source. */
     async texts(): Promise<Map<string, string>> {
@@ -71,7 +81,7 @@ export async function createMirror(options: {
     },
     async documentIds(): Promise<Map<string, string>> {
       const rows = await database.query<{ customId: string; id: string }>(
-        sql`select custom_id as "customId", id from documents where container_tag = ${tag} order by custom_id`,
+        sql`select custom_id as "customId", id from documents where container_tag = ${tag} and deleted_at is null order by custom_id`,
       );
       return new Map(rows.map((row) => [row.customId.replace(`${connector.spec.name}:`, ''), row.id]));
     },
@@ -82,6 +92,7 @@ export async function createMirror(options: {
       ),
     items: () =>
       database.query<Record<string, any>>(sql`select * from sync_items where connection_id = ${id} order by ext_id`),
-    partitions: () => database.query<Record<string, any>>(sql`select * from partitions where connection_id = ${id}`),
+    partitions: () =>
+      database.query<Record<string, any>>(sql`select * from partitions where connection_id = ${id} order by id`),
   };
 }

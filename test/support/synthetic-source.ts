@@ -4,6 +4,7 @@ import {
   sourceMissing,
   transient,
   type Connector,
+  type Fetched,
   type Page,
   type Ref,
 } from '../../src/connect/contract.ts';
@@ -12,6 +13,15 @@ interface Item {
   text: string;
   rev: number;
   fingerprint: string;
+  /** Changes with `describe`, without the text. */
+  note: string;
+}
+
+export interface Abilities {
+  incremental?: boolean;
+  lookup?: boolean;
+  /** Many items in one request. */
+  batches?: boolean;
 }
 
 type Change = { id: string; gone: boolean };
@@ -35,9 +45,19 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     requests,
     missing: false,
     incomplete: undefined as string | undefined,
+    /** Ids that listings do not show although the items are there; say so with `incomplete`. */
+    hidden: new Set<string>(),
     put(id: string, text: string) {
       const before = items.get(id);
-      items.set(id, { text, rev: ++counter, fingerprint: before?.fingerprint ?? `f${counter}` });
+      const fingerprint = before?.fingerprint ?? `f${counter + 1}`;
+      items.set(id, { text, rev: ++counter, fingerprint, note: before?.note ?? '' });
+      log.push({ id, gone: false });
+    },
+    /** Changes what is known of an item, and not its text. */
+    describe(id: string, note: string) {
+      const item = items.get(id);
+      if (!item) return;
+      items.set(id, { ...item, note, rev: ++counter });
       log.push({ id, gone: false });
     },
     remove(id: string) {
@@ -59,6 +79,9 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     },
     /** What memory must hold: text by id. */
     texts: () => new Map([...items].map(([id, item]) => [id, item.text])),
+    /** The same with everything else that memory must hold. */
+    documents: () =>
+      new Map([...items].map(([id, { text, note }]) => [id, { text, title: id, path: `/${id}`, metadata: { note } }])),
   };
 
   async function request(name: string): Promise<void> {
@@ -73,12 +96,15 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     fingerprint: item.fingerprint,
     title: id,
     path: `/${id}`,
+    metadata: { note: item.note },
     size: item.text.length,
   });
 
   async function list(from: { after: string } | undefined): Promise<Page<any>> {
     await request('list');
-    const ids = [...items.keys()].sort().filter((id) => from === undefined || id > from.after);
+    const ids = [...items.keys()]
+      .sort()
+      .filter((id) => (from === undefined || id > from.after) && !state.hidden.has(id));
     const page = ids.slice(0, pageSize);
     const rest = ids.length > pageSize;
     return {
@@ -108,7 +134,17 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     };
   }
 
-  function connector(abilities: { incremental?: boolean; lookup?: boolean } = {}): Connector<any, any> {
+  const document = ({ text, rev }: Item) => ({ text, rev: `r${rev}` });
+
+  async function* fetchMany(ids: string[]): AsyncIterable<[string, Fetched]> {
+    await request(`fetch ${ids.join(' ')}`);
+    for (const id of ids) {
+      const item = items.get(id);
+      if (item) yield [id, { ...document(item), title: id }];
+    }
+  }
+
+  function connector(abilities: Abilities = {}): Connector<any, any> {
     return defineConnector<any, any>({
       spec: {
         name: 'synthetic',
@@ -126,7 +162,7 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
       async fetch(_context, _partition, wanted) {
         await request(`fetch ${wanted.id}`);
         const item = items.get(wanted.id);
-        return item ? { text: item.text, rev: `r${item.rev}` } : { gone: true };
+        return item ? { ...document(item), title: wanted.id } : { gone: true };
       },
       ...(abilities.incremental
         ? {
@@ -137,6 +173,9 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
             changes: (_context: unknown, _partition: unknown, from: { at: number }) => changes(from),
           }
         : {}),
+      ...(abilities.batches && {
+        fetchMany: (_context: unknown, _partition: unknown, refs: Ref[]) => fetchMany(refs.map((one) => one.id)),
+      }),
       ...(abilities.lookup
         ? {
             lookup: async (_context: unknown, _partition: unknown, ids: string[]) => {

@@ -20,15 +20,10 @@ describe('failures', () => {
     content: 'must not be shown',
     error: { code: 'extract_failed', message: 'The PDF file is damaged.', attempts: 1, nextRetryAt },
   });
-  const run = (failures: object[], error: string | null = null) => ({
-    id: 'R1',
-    status: 'completed',
-    startedAt: '2026-03-01T09:00:00.000Z',
-    error,
-    errorCode: error && 'provider_unavailable',
-    failures,
-  });
-  const failedItem = { customId: 'folder:x', documentId: null, title: 'locked.md', error: 'No permission.' };
+  const item = (fields: object) => ({ id: 'x', path: null, title: null, nextRetryAt: null, ...fields });
+  const unreadable = item({ path: 'locked.md', state: 'failed', errorClass: 'forbidden', error: 'No permission.' });
+  const waiting = item({ id: 'y', state: 'failed', errorClass: 'transient', nextRetryAt: '2026-03-01T11:00:00.000Z' });
+  const tooLarge = item({ title: 'film.mkv', state: 'skipped', errorClass: 'too_large', error: 'It has 9 GB.' });
   const listed = (ids: string[], totalItems = ids.length) =>
     cli.api.on('POST /v3/documents/list', () => ({ memories: ids.map((id) => ({ id })), pagination: { totalItems } }));
   beforeEach(() => {
@@ -36,12 +31,19 @@ describe('failures', () => {
     cli.api.on('GET /v3/documents/b', () => document('b', '2026-03-01T10:00:00.000Z'));
   });
 
-  test('shows failed documents, failed items and a sync that ended early', async () => {
+  test('shows failed documents, failed and skipped items with their reasons, and a sync that ended early', async () => {
     listed(['a', 'b'], 102);
-    const items = { pending: 0, done: 3, failed: 1, skipped: 4 };
-    cli.api.on(`GET ${path(folderId, 'progress')}`, () => ({ ...quiet, items }));
-    // The latest run had nothing to do.
-    cli.api.on(`GET ${path(folderId, 'sync-runs')}`, () => [run([]), run([failedItem], 'The disk is away.')]);
+    const items = { pending: 0, done: 3, failed: 3, skipped: 41 };
+    const run = {
+      startedAt: '2026-03-01T09:00:00.000Z',
+      error: 'The disk is away.',
+      errorCode: 'provider_unavailable',
+    };
+    cli.api.on(`GET ${path(folderId, 'progress')}`, () => ({ ...progress('failed', 0, run), items }));
+    cli.api.on(`GET ${path(folderId, 'items')}`, ({ path: asked }) => ({
+      items: asked.includes('state=skipped') ? [tooLarge] : [unreadable, waiting],
+      next: null,
+    }));
     const { exitCode, stdout, stderr } = await cli.run(['failures']);
     expect(exitCode).toBe(0);
     const lines = stdout.trimEnd().split('\n');
@@ -49,11 +51,17 @@ describe('failures', () => {
     expect(lines[1]).toMatch(/^a\.pdf +extract_failed +- +The PDF file is damaged\.$/);
     expect(lines[2]).toMatch(/^b\.pdf +extract_failed +2026-03-01 .* +The PDF file is damaged\.$/);
     expect(lines[3]).toMatch(/^sync of 2026-.* +provider_unavailable +- +The disk is away\.$/);
-    expect(lines[4]).toMatch(/^locked\.md +- +by itself +No permission\.$/);
-    expect(lines).toHaveLength(5);
+    expect(lines[4]).toMatch(/^locked\.md +forbidden +- +No permission\.$/);
+    expect(lines[5]).toMatch(/^y +transient +2026-03-01 .* +-$/);
+    expect(lines[6]).toMatch(/^film\.mkv +too_large +- +It has 9 GB\.$/);
+    expect(lines).toHaveLength(7);
     expect(stderr).toContain('100 more failed documents.');
-    expect(stderr).toContain('folder /srv/notes: 4 items skipped');
-    expect(cli.api.seen().filter((line) => line.includes('sync-runs'))).toHaveLength(1);
+    expect(stderr).toContain(
+      `folder /srv/notes: 1 more item failed; \`memoryd items ${folderId} --state failed,dead\``,
+    );
+    expect(stderr).toContain(`folder /srv/notes: 40 more items skipped; \`memoryd items ${folderId} --state skipped\``);
+    // Of connections where nothing failed, no items are asked for.
+    expect(cli.api.seen().filter((line) => line.includes('/items?'))).toHaveLength(2);
   });
 
   test('of one connection as JSON, without the content of documents', async () => {
@@ -63,7 +71,9 @@ describe('failures', () => {
     expect(JSON.parse(stdout)).toEqual({
       documents: [shown],
       totalDocuments: 1,
-      connections: [{ id: imapId, name: 'imap mail.example.com', items: quiet.items, run: null }],
+      connections: [
+        { id: imapId, name: 'imap mail.example.com', items: quiet.items, failed: [], skipped: [], run: null },
+      ],
     });
     const asked = cli.api.requests.find(({ path: asking }) => asking === '/v3/documents/list')!.body;
     expect(asked).toEqual({ status: 'failed', limit: 100, connectionId: imapId });

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { useCliFixture } from '../support/cli-fixture.ts';
 
 const cli = useCliFixture();
@@ -58,14 +61,30 @@ describe('commands without a daemon', () => {
     const good = await cli.run(['doctor', '--json'], { env: {}, ...embedder(true) });
     expect(good.exitCode).toBe(0);
     const findings: { name: string; ok: boolean; detail: string }[] = JSON.parse(good.stdout);
-    expect(findings.map(({ name }) => name)).toEqual(['node', 'configuration', 'data directory', 'model', 'daemon']);
+    expect(findings.map(({ name }) => name)).toEqual([
+      'node',
+      'configuration',
+      'data directory',
+      'connectors',
+      'model',
+      'daemon',
+    ]);
     expect(findings[2]!.detail).toMatch(/\.memoryd \(not made yet\), [\d.]+ GiB free$/);
-    expect(findings[3]!.detail).toBe('minilm-l6-v2 on onnxruntime-web');
-    expect(findings[4]!.detail).toMatch(/^No daemon runs/);
+    expect(findings[3]!.detail).toMatch(/^folder, /);
+    expect(findings[4]!.detail).toBe('minilm-l6-v2 on onnxruntime-web');
+    expect(findings[5]!.detail).toMatch(/^No daemon runs/);
     const bad = await cli.run(['doctor'], { env: { MEMORYD_DATA_DIR: '/proc/none' }, ...embedder(false) });
     expect(bad.exitCode).toBe(1);
     expect(bad.stdout).toMatch(/^failed {2}data directory/m);
     expect(bad.stdout).toMatch(/^failed {2}model +vectors: cosine 0\.9999$/m);
+  });
+
+  test('doctor says which plugin is broken, and why', async () => {
+    writeFileSync(join(cli.folder, 'broken.mjs'), "throw new Error('no such service');");
+    writeFileSync(join(cli.folder, 'memoryd.config.json'), '{ "connectors": ["./broken.mjs"] }');
+    const { stdout, exitCode } = await cli.run(['doctor'], { env: {}, clock: systemClock, ...embedder(true) });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^failed {2}connectors +\.\/broken\.mjs: It cannot be loaded: no such service$/m);
   });
 
   test('an unforeseen error is a failure', async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newEncryptionKey } from '../../src/base/encryption.ts';
 import { MemorydError } from '../../src/base/errors.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import type { AppOptions, CommandContext, DaemonApp } from '../../src/cli/context.ts';
@@ -31,6 +32,7 @@ function progressOf(status: 'running' | 'completed', id = 'R1'): ConnectionProgr
     items: { pending: 0, done: 3, failed: 0, skipped: 0 },
     documents: { waiting, done: 3 - waiting, failed: 0 },
     heldDeletes: 0,
+    problems: [],
   };
 }
 
@@ -235,7 +237,11 @@ describe('start', () => {
   test('a process without the API is not announced', async () => {
     const app = standInApp({});
     const { signal } = app.context;
-    const env = { DATABASE_URL: 'postgresql://db/memory', REDIS_URL: 'redis://queue' };
+    const env = {
+      DATABASE_URL: 'postgresql://db/memory',
+      REDIS_URL: 'redis://queue',
+      ENCRYPTION_KEY: newEncryptionKey(),
+    };
     const stop = new AbortController();
     const write = (text: string) => {
       expect(text).toContain('runs as worker. Data: PostgreSQL, as the environment variable DATABASE_URL says');
@@ -316,8 +322,10 @@ describe('help', () => {
     stdout: screen,
     stderr: screen,
     readInput: unused,
+    ask: null,
     createApp: unused,
     createEmbedder: unused,
+    rotateKeys: unused,
   });
   const all = (command: typeof program): (typeof program)[] => [command, ...command.commands.flatMap(all)];
   const commands = all(program).map((command) => [command.name(), command] as const);
@@ -355,7 +363,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add config connect connections disconnect doctor failures keys models pause resume search start status sync'.split(
+      'add cancel check config connect connections connector disconnect doctor encryption failures items keys models pause push resume retry runs search start status sync'.split(
         ' ',
       ),
     );

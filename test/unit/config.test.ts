@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commandVariables, configFields } from '../../src/base/config-schema.ts';
 import { describeConfig, loadConfig, processEnvironment, type ConfigInputs } from '../../src/base/config.ts';
+import { newEncryptionKey } from '../../src/base/encryption.ts';
 import { MemorydError } from '../../src/base/errors.ts';
 
 let folder: string;
@@ -36,6 +37,8 @@ function problems(inputs: Parameters<typeof load>[0]): string[] {
   return [];
 }
 
+const exampleKey = newEncryptionKey();
+
 /** A valid value of each field that is not its default, as text and as it is read. */
 const samples: Record<string, [text: string, value: unknown]> = {
   dataDir: ['/var/lib/memoryd', '/var/lib/memoryd'],
@@ -43,6 +46,26 @@ const samples: Record<string, [text: string, value: unknown]> = {
   port: ['8080', 8080],
   role: ['all', 'all'],
   apiKey: ['key-for-tests', 'key-for-tests'],
+  encryptionKey: [exampleKey, exampleKey],
+  encryptionKeyPrevious: ['ab'.repeat(32), 'ab'.repeat(32)],
+  publicUrl: ['https://memory.example.com', 'https://memory.example.com'],
+  redirectAllowlist: [
+    'https://app.example.com/done, http://localhost:3000',
+    ['https://app.example.com/done', 'http://localhost:3000'],
+  ],
+  oauthClients: [
+    '{"gitlab":{"clientId":"id","clientSecret":"secret-of-gitlab"}}',
+    { gitlab: { clientId: 'id', clientSecret: 'secret-of-gitlab' } },
+  ],
+  hookSecrets: ['{"github":"hook-secret"}', { github: 'hook-secret' }],
+  'google.clientId': ['google-id', 'google-id'],
+  'google.clientSecret': ['google-secret', 'google-secret'],
+  'notion.clientId': ['notion-id', 'notion-id'],
+  'notion.clientSecret': ['notion-secret', 'notion-secret'],
+  'github.clientId': ['github-id', 'github-id'],
+  'github.clientSecret': ['github-secret', 'github-secret'],
+  'onedrive.clientId': ['onedrive-id', 'onedrive-id'],
+  'onedrive.clientSecret': ['onedrive-secret', 'onedrive-secret'],
   databaseUrl: ['postgresql://u:p@db:5432/memory', 'postgresql://u:p@db:5432/memory'],
   redisUrl: ['rediss://cache:6379', 'rediss://cache:6379'],
   redisPrefix: ['memory.eu-1', 'memory.eu-1'],
@@ -65,7 +88,11 @@ const samples: Record<string, [text: string, value: unknown]> = {
   'limits.maxFileBytes': ['20MB', 20_000_000],
   'rateLimit.max': ['100', 100],
   'rateLimit.windowMs': ['1000', 1000],
+  metrics: ['1', true],
+  allowPrivateUrls: ['yes', true],
+  allowedPrivateHosts: ['nas.lan, *.lan,10.0.0.0/8', ['nas.lan', '*.lan', '10.0.0.0/8']],
   'sync.concurrency': ['8', 8],
+  'sync.cron': ['0 6 * * *', '0 6 * * *'],
   'worker.concurrency': ['1', 1],
 };
 
@@ -85,6 +112,14 @@ describe('defaults', () => {
       logLevel: 'info',
       defaultContainerTag: 'sm_project_default',
       orgName: 'local',
+      metrics: false,
+      allowPrivateUrls: false,
+      allowedPrivateHosts: [],
+      redirectAllowlist: [],
+      google: {},
+      notion: {},
+      github: {},
+      onedrive: {},
       corsOrigins: [],
       compat: [],
       connectors: [],
@@ -96,7 +131,7 @@ describe('defaults', () => {
         maxFileBytes: 52_428_800,
       },
       rateLimit: { max: 0, windowMs: 60_000 },
-      sync: { concurrency: 4 },
+      sync: { concurrency: 4, cron: '0 */4 * * *' },
       worker: { concurrency: 2 },
     });
     expect(file).toBeNull();
@@ -137,7 +172,7 @@ describe('environment', () => {
   });
 
   test('all turns every compatibility switch on, once', () => {
-    const all = ['plural-tags', 'api-key-header'];
+    const all = ['plural-tags', 'api-key-header', 'search-v3', 'memories-v3'];
     expect(load({ env: { COMPAT: 'all' } }).config.compat).toEqual(all);
     expect(load({ env: { COMPAT: 'plural-tags,all' } }).config.compat).toEqual(all);
     expect(load({ file: { compat: ['all'] } }).config.compat).toEqual(all);
@@ -240,7 +275,7 @@ describe('problems', () => {
       'port (memoryd.config.json line 2): "80 80" is not a whole number from 0 to 65535',
       'role (environment variable MEMORYD_ROLE): "boss" is not one of all, api, worker, scheduler',
       'logLevel (option --log-level): "loud" is not one of silent, error, warn, info, debug',
-      'compat (memoryd.config.json line 3): ["old"] is not some of plural-tags, api-key-header, or all',
+      'compat (memoryd.config.json line 3): ["old"] is not some of plural-tags, api-key-header, search-v3, memories-v3, or all',
       'rateLimit.max (environment variable RATE_LIMIT_MAX): "-1" is not a whole number of at least 0',
     ]);
   });
@@ -302,6 +337,10 @@ describe('problems', () => {
   test.each([
     [{ role: 'worker' }, 'role (memoryd.config.json line 2): "worker" needs databaseUrl'],
     [{ role: 'api', databaseUrl: 'postgresql://db/memory' }, 'role (memoryd.config.json line 2): "api" needs redisUrl'],
+    [
+      { role: 'api', databaseUrl: 'postgresql://db/memory', redisUrl: 'redis://cache' },
+      'role (memoryd.config.json line 2): "api" needs encryptionKey',
+    ],
     [{ embedder: { kind: 'onnx' } }, 'embedder.kind (memoryd.config.json line 3): "onnx" needs embedder.folder'],
     [
       { embedder: { kind: 'http', model: 'm' } },
@@ -312,7 +351,11 @@ describe('problems', () => {
   });
 
   test('what belongs together is accepted', () => {
-    const env = { DATABASE_URL: 'postgresql://db/memory', REDIS_URL: 'redis://cache' };
+    const env = {
+      DATABASE_URL: 'postgresql://db/memory',
+      REDIS_URL: 'redis://cache',
+      ENCRYPTION_KEY: newEncryptionKey(),
+    };
     expect(load({ env, flags: { role: 'worker' } }).config.role).toBe('worker');
     const embedder = { kind: 'http', baseUrl: 'http://127.0.0.1:11434/v1', model: 'm' };
     expect(load({ file: { embedder } }).config.embedder).toEqual(embedder);
@@ -323,7 +366,20 @@ describe('secrets', () => {
   const secrets = configFields.filter((field) => field.secret);
 
   test('are the fields that open something', () => {
-    expect(secrets.map(({ path }) => path)).toEqual(['apiKey', 'databaseUrl', 'redisUrl', 'embedder.apiKey']);
+    expect(secrets.map(({ path }) => path)).toEqual([
+      'apiKey',
+      'encryptionKey',
+      'encryptionKeyPrevious',
+      'oauthClients',
+      'hookSecrets',
+      'google.clientSecret',
+      'notion.clientSecret',
+      'github.clientSecret',
+      'onedrive.clientSecret',
+      'databaseUrl',
+      'redisUrl',
+      'embedder.apiKey',
+    ]);
   });
 
   test('are masked in the description, as are credentials inside addresses', () => {
@@ -348,6 +404,8 @@ describe('secrets', () => {
     { file: { redisUrl: 'canary' } },
     { file: { embedder: { apiKey: ['canary'] } } },
     { file: { embedder: { kind: 'http', baseUrl: 'ftp://u:canary@x', model: 'm' } } },
+    { file: { oauthClients: { gitlab: { clientId: 'x', clientSecret: ['canary'] } } } },
+    { env: { ENCRYPTION_KEY: 'canary' } },
     { file: { apikey: 'canary' } },
     { file: '{ "apiKey": "canary }' },
     { env: { MEMORYD_DATABASE_URI: 'postgresql://u:canary@db/x' } },

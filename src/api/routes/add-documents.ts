@@ -3,7 +3,7 @@ import { batchResults, ingestOrder, readBatch } from '../batch.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { documentInputOf } from '../document-input.ts';
 import * as schemas from '../schemas/documents.ts';
-import { tagOfWrite } from '../tags.ts';
+import { containersOfWrite } from '../tags.ts';
 
 const tags = ['Documents'];
 
@@ -25,8 +25,8 @@ export function addDocumentRoutes(app: Api, { services, config }: RouteContext):
     },
     async (request) => {
       const input = documentInputOf(request.body, config.limits.maxTextBytes);
-      const containerTag = tagOfWrite(callerOf(request), request.body, config);
-      const [result] = await services.documents.add([{ ...input, containerTag }]);
+      const containers = containersOfWrite(callerOf(request), request.body, config);
+      const [result] = await services.documents.add([{ ...input, ...containers }]);
       return { id: result!.id, status: result!.status };
     },
   );

@@ -1,21 +1,26 @@
-import { readScope, requireManagement } from '../../account/access.ts';
+import { readScope, requireManagement, requireWrite } from '../../account/access.ts';
+import type { Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { NewConnection } from '../../connect/connections.ts';
+import type { ConnectionChange, NewConnection } from '../../connect/connections.ts';
+import type { JsonObject } from '../../connect/contract.ts';
+import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { findConnection, isInstalled, matchingConnections, requireInstalled } from '../connection-lookup.ts';
+import { findConnection, isProvider, matchingConnections, requireInstalled } from '../connection-lookup.ts';
 import * as schemas from '../schemas/connections.ts';
 import { requestedTags, singleTag, type TagFields } from '../tags.ts';
 import { invalidField } from '../validation.ts';
-import { connectionView, connectorView } from '../views/connections.ts';
+import { connectionView, createView, providerDocumentView } from '../views/connections.ts';
 
 const tags = ['Connections'];
 
-/** Section 19 of the API, without what concerns syncs. */
+/** Section 19 of the API: connections themselves. */
 export function connectionRoutes(app: Api, context: RouteContext): void {
   createRoute(app, context);
   readRoutes(app, context);
   lookupRoutes(app, context);
   patchRoute(app, context);
+  pauseRoutes(app, context);
+  checkRoute(app, context);
   deleteRoute(app, context);
 }
 
@@ -28,7 +33,7 @@ function createRoute(app: Api, { services, config }: RouteContext): void {
         operationId: 'createConnection',
         summary: 'Create a connection',
         description:
-          'The path names the provider. Checks the configuration and the access, stores the connection and starts the first sync.',
+          'The path names the provider. Checks the configuration and the access, stores the connection and starts the first sync. Where the user has to consent at the source, the answer has the link to send the browser to, and the connection comes to be when it is back. With connectionId that connection is authorized again.',
         tags,
         params: schemas.connectionOrProviderParams,
         body: schemas.createBody,
@@ -38,31 +43,40 @@ function createRoute(app: Api, { services, config }: RouteContext): void {
     async (request) => {
       const { body, params } = request;
       await requireInstalled(services.connections, params.connection);
-      if (body.connectionId !== undefined) {
-        throw new MemorydError('unsupported_operation', 'A connection cannot be authorized again yet');
-      }
-      const containerTag = singleTag(body) ?? config.defaultContainerTag;
-      requireManagement(callerOf(request));
-      const connection = await services.connections.create(newConnection(params.connection, containerTag, body));
-      return {
-        id: connection.id,
-        authLink: null,
-        expiresIn: null,
-        ...(body.redirectUrl !== undefined && { redirectsTo: body.redirectUrl }),
-      };
+      const caller = callerOf(request);
+      requireManagement(caller);
+      const tag = singleTag(body);
+      if (body.connectionId !== undefined) await requireSameContainer(services, body.connectionId, caller, tag);
+      const input = newConnection(params.connection, tag ?? config.defaultContainerTag, body);
+      return createView(await services.connections.create(input), body.redirectUrl);
     },
   );
 }
 
+async function requireSameContainer(
+  { connections }: RouteContext['services'],
+  connectionId: string,
+  caller: Caller,
+  tag: string | undefined,
+): Promise<void> {
+  const { containerTag } = await findConnection(connections, connectionId, caller);
+  if (tag === undefined || tag === containerTag) return;
+  throw new MemorydError('invalid_request', 'containerTag of a connection cannot be changed');
+}
+
 function newConnection(provider: string, containerTag: string, body: schemas.CreateConnectionBody): NewConnection {
-  const { documentLimit, schedule, onSourceDelete } = body;
+  const { documentLimit, schedule, allowedHours, onSourceDelete, filters, redirectUrl, connectionId } = body;
   return {
     provider,
     containerTag,
     metadata: (body.metadata ?? {}) as NewConnection['metadata'],
     ...(documentLimit !== undefined && { documentLimit }),
-    ...(typeof schedule === 'string' && { schedule }),
+    ...(schedule !== undefined && { schedule }),
+    ...(allowedHours !== undefined && { allowedHours }),
     ...(onSourceDelete !== undefined && { onSourceDelete }),
+    ...(filters !== undefined && { filters: filters as JsonObject }),
+    ...(redirectUrl !== undefined && { redirectUrl }),
+    ...(connectionId !== undefined && { connectionId }),
   };
 }
 
@@ -126,17 +140,28 @@ function lookupRoutes(app: Api, { services }: RouteContext): void {
     },
   );
 
-  app.get(
-    '/v3/connectors',
+  app.post(
+    '/v3/connections/:provider/documents',
     {
+      preValidation: readDigits('page', 'limit'),
       schema: {
-        operationId: 'listConnectors',
-        summary: 'List the installed connectors',
+        operationId: 'listProviderDocuments',
+        summary: 'List the documents of a provider',
+        description: 'Newest first.',
         tags,
-        response: { 200: schemas.connectorsAnswer },
+        params: schemas.providerParams,
+        body: schemas.providerDocumentsBody,
+        response: { 200: schemas.providerDocumentsAnswer },
       },
     },
-    async () => (await services.connections.connectors()).map(connectorView),
+    async (request) => {
+      const { provider } = request.params;
+      const { page = 1, limit = 1000 } = request.body;
+      await requireInstalled(services.connections, provider);
+      const scope = readScope(callerOf(request), requestedTags(request.body));
+      const query = { scope, sources: [provider], sort: 'createdAt', order: 'desc', page, limit } as const;
+      return (await services.documents.list(query)).documents.map(providerDocumentView);
+    },
   );
 }
 
@@ -148,7 +173,8 @@ function patchRoute(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'changeConnection',
         summary: 'Change a connection',
-        description: 'Pauses or resumes it. Other fields cannot be changed yet.',
+        description:
+          'What is not named stays as it is. New settings of the connector, filters or a new limit start a sync that adds and removes what follows from them.',
         tags,
         params: schemas.connectionOrProviderParams,
         body: schemas.patchBody,
@@ -156,14 +182,75 @@ function patchRoute(app: Api, { services }: RouteContext): void {
       },
     },
     async (request) => {
-      const { paused, ...others } = request.body;
       const caller = callerOf(request);
       requireManagement(caller);
-      const connection = await findConnection(services.connections, request.params.connection, caller);
-      const fixed = ['documentLimit', 'schedule', 'metadata', 'onSourceDelete'].find((name) => name in others);
-      if (fixed) throw new MemorydError('unsupported_operation', `${fixed} of a connection cannot be changed yet`);
-      if (paused === undefined) return connectionView(connection);
-      return connectionView(await services.connections.setPaused(connection.id, paused));
+      const { id } = await findConnection(services.connections, request.params.connection, caller);
+      return connectionView(await services.connections.change(id, connectionChange(request.body)));
+    },
+  );
+}
+
+function connectionChange(body: schemas.PatchBody): ConnectionChange {
+  const { paused, documentLimit, schedule, allowedHours, metadata, onSourceDelete, filters } = body;
+  return {
+    ...(paused !== undefined && { paused }),
+    ...(documentLimit !== undefined && { documentLimit }),
+    ...(schedule !== undefined && { schedule }),
+    ...(allowedHours !== undefined && { allowedHours }),
+    ...(metadata !== undefined && { metadata: metadata as JsonObject }),
+    ...(onSourceDelete !== undefined && { onSourceDelete }),
+    ...(filters !== undefined && { filters: filters as JsonObject }),
+  };
+}
+
+const verbs = {
+  pause: { paused: true, summary: 'Pause a connection', description: 'Its documents stay and can be found.' },
+  resume: { paused: false, summary: 'Resume a paused connection', description: 'It is synced at once.' },
+} as const;
+
+function pauseRoutes(app: Api, { services }: RouteContext): void {
+  for (const [verb, { paused, summary, description }] of Object.entries(verbs)) {
+    app.post(
+      `/v3/connections/:connectionId/${verb}`,
+      {
+        schema: {
+          operationId: `${verb}Connection`,
+          summary,
+          description,
+          tags,
+          params: schemas.connectionParams,
+          response: { 200: schemas.connectionRef },
+        },
+      },
+      async (request) => {
+        const caller = callerOf(request);
+        requireManagement(caller);
+        const { id } = await findConnection(services.connections, request.params.connectionId, caller);
+        return connectionView(await services.connections.setPaused(id, paused));
+      },
+    );
+  }
+}
+
+function checkRoute(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/connections/:connectionId/check',
+    {
+      schema: {
+        operationId: 'checkConnection',
+        summary: 'Check whether a connection works',
+        description: 'Asks the source now, and changes nothing.',
+        tags,
+        params: schemas.connectionParams,
+        response: { 200: schemas.checkAnswer },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { id, containerTag } = await findConnection(services.connections, request.params.connectionId, caller);
+      requireWrite(caller, containerTag);
+      const checks = await services.connections.check(id);
+      return { ok: checks.every(({ status }) => status !== 'failed'), checks };
     },
   );
 }
@@ -187,7 +274,7 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
     async (request) => {
       const caller = callerOf(request);
       const name = request.params.connection;
-      const byProvider = await isInstalled(services.connections, name);
+      const byProvider = await isProvider(services.connections, name);
       if (byProvider) requireTags(request.body);
       requireManagement(caller);
       const doomed = byProvider

@@ -1,18 +1,17 @@
-import { readScope } from '../../account/access.ts';
 import type { DocumentStatus } from '../../engine/document.ts';
 import type { DocumentListQuery } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
 import * as schemas from '../schemas/documents.ts';
-import { requestedTags } from '../tags.ts';
+import { listedTags } from '../tags.ts';
 import { listedDocumentView } from '../views/documents.ts';
 
 const tags = ['Documents'];
 const processingStatuses: DocumentStatus[] = ['queued', 'extracting', 'chunking', 'embedding', 'indexing'];
 
 /** Sections 12.6 and 12.7 of the API. */
-export function documentListRoutes(app: Api, { services }: RouteContext): void {
+export function documentListRoutes(app: Api, { services, config }: RouteContext): void {
   app.post(
     '/v3/documents/list',
     {
@@ -29,7 +28,7 @@ export function documentListRoutes(app: Api, { services }: RouteContext): void {
     async (request) => {
       const query = {
         ...listQuery(request.body),
-        scope: readScope(callerOf(request), requestedTags(request.body)),
+        ...listedTags(callerOf(request), request.body, config),
       };
       const { documents, total } = await services.documents.list(query);
       return {
@@ -57,7 +56,7 @@ export function documentListRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       const { documents, total } = await services.documents.list({
-        scope: readScope(callerOf(request), requestedTags(request.query)),
+        ...listedTags(callerOf(request), request.query, config),
         statuses: processingStatuses,
         sort: 'createdAt',
         order: 'desc',

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { readScope, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { Scope } from '../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { findDocument } from '../find-document.ts';
 import * as schemas from '../schemas/documents.ts';
 import { chunksView, documentView } from '../views/documents.ts';
 
@@ -94,10 +94,4 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
       return { id, status };
     },
   );
-}
-
-async function findDocument({ documents }: RouteContext['services'], id: string, scope: Scope) {
-  const document = await documents.find(id, scope);
-  if (!document) throw new MemorydError('not_found', 'Document not found');
-  return document;
 }

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { MemorydError } from '../../base/errors.ts';
 import { readForms } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -5,14 +6,18 @@ import { fileInputOf } from '../document-input.ts';
 import { readFileForm } from '../file-form.ts';
 import { addAnswer } from '../schemas/documents.ts';
 import { fileForm } from '../schemas/files.ts';
-import { tagOfWrite } from '../tags.ts';
+import { createUploadSpool } from '../upload-spool.ts';
+import { containersOfWrite } from '../tags.ts';
 
 /** What the other parts of the form and its boundaries may take beyond the file. */
 const formOverheadBytes = 1024 * 1024;
+/** Uploads that are taken apart and stored at once; the others wait on disk. */
+const uploadsInMemory = 2;
 
 /** Section 12.3 of the API. In a scope of its own, because only here the body is a form. */
 export function fileRoutes(app: Api, { services, config }: RouteContext): void {
-  readForms(app);
+  const spool = createUploadSpool({ folder: config.uploadFolder ?? tmpdir(), atOnce: uploadsInMemory });
+  readForms(app, spool);
   app.post(
     '/v3/documents/file',
     {
@@ -31,16 +36,18 @@ export function fileRoutes(app: Api, { services, config }: RouteContext): void {
       },
     },
     async (request) => {
-      const body = request.body as unknown;
+      const { upload } = request;
       const contentType = request.headers['content-type'];
-      if (!(body instanceof Uint8Array) || contentType === undefined) {
+      if (!upload || contentType === undefined) {
         throw new MemorydError('unsupported_media_type', 'Send the body as multipart/form-data');
       }
-      const upload = await readFileForm(body, contentType, config.limits.maxFileBytes);
-      const input = fileInputOf(upload);
-      const containerTag = tagOfWrite(callerOf(request), tagFieldsOf(upload.fields), config);
-      const [result] = await services.documents.add([{ ...input, containerTag }]);
-      return { id: result!.id, status: result!.status };
+      return spool.inTurn(async () => {
+        const form = await readFileForm(await upload.read(), contentType, config.limits.maxFileBytes);
+        await upload.close();
+        const containers = containersOfWrite(callerOf(request), tagFieldsOf(form.fields), config);
+        const [result] = await services.documents.add([{ ...fileInputOf(form), ...containers }]);
+        return { id: result!.id, status: result!.status };
+      });
     },
   );
 }

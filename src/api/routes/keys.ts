@@ -125,12 +125,14 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
       managerOf(request);
       const keys = await services.keys.list();
       return {
-        keys: keys.map(({ prefix, createdAt, lastUsedAt, expiresAt, ...key }) => ({
+        keys: keys.map(({ prefix, createdAt, lastUsedAt, expiresAt, rateLimit, ...key }) => ({
           ...key,
           start: prefix,
           createdAt: createdAt.toISOString(),
           lastUsedAt: lastUsedAt?.toISOString() ?? null,
           expiresAt: expiresAt?.toISOString() ?? null,
+          rateLimitMax: rateLimit?.max ?? null,
+          rateLimitTimeWindow: rateLimit?.windowMs ?? null,
         })),
       };
     },

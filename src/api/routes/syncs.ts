@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { requireWrite } from '../../account/access.ts';
+import type { Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Connection, SyncRun } from '../../connect/connections.ts';
 import { findConnection, matchingConnections } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import * as schemas from '../schemas/connections.ts';
-import { progressView, syncRunView } from '../views/connections.ts';
+import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';
+import * as schemas from '../schemas/sync-runs.ts';
+import { progressView, syncRunView } from '../views/sync-runs.ts';
 
 const tags = ['Connections'];
 
@@ -13,36 +15,9 @@ const tags = ['Connections'];
 export function syncRoutes(app: Api, context: RouteContext): void {
   syncRoute(app, context);
   importRoute(app, context);
-  progressRoutes(app, context);
-  heldDeleteRoutes(app, context);
-}
-
-/** Answers to a brake that holds deletions: let them happen, or forget them until the next listing. */
-function heldDeleteRoutes(app: Api, { services }: RouteContext): void {
-  for (const decision of ['confirm', 'reject'] as const) {
-    app.post(
-      `/v3/connections/:connectionId/pending-deletes/${decision}`,
-      {
-        schema: {
-          operationId: `${decision}PendingDeletes`,
-          summary:
-            decision === 'confirm'
-              ? 'Delete the documents whose deletion is held'
-              : 'Keep the documents whose deletion is held, until a later listing misses them again',
-          tags,
-          params: schemas.connectionParams,
-          response: { 200: schemas.progressAnswer },
-        },
-      },
-      async (request) => {
-        const caller = callerOf(request);
-        const connection = await findConnection(services.connections, request.params.connectionId, caller);
-        requireWrite(caller, connection.containerTag);
-        await services.connections.resolveHeldSweep(connection.id, decision);
-        return progressView(await services.connections.progress(connection.id));
-      },
-    );
-  }
+  runRoutes(app, context);
+  cancelRoute(app, context);
+  progressRoute(app, context);
 }
 
 function syncRoute(app: Api, { services }: RouteContext): void {
@@ -53,19 +28,21 @@ function syncRoute(app: Api, { services }: RouteContext): void {
         operationId: 'syncConnection',
         summary: 'Sync a connection now',
         tags,
-        params: schemas.connectionParams,
+        params: connectionParams,
         body: schemas.syncBody,
         response: { 202: schemas.syncRunRef },
       },
     },
     async (request, reply) => {
-      const { mode = 'incremental', restoreDeleted = false } = request.body;
+      const { mode = 'incremental', restoreDeleted = false, dryRun = false } = request.body;
       const caller = callerOf(request);
       const connection = await findConnection(services.connections, request.params.connectionId, caller);
       requireWrite(caller, connection.containerTag);
-      if (restoreDeleted) throw new MemorydError('unsupported_operation', 'restoreDeleted is not possible yet');
-      requireSyncable(connection);
-      const run = await services.connections.requestSync(connection.id, { mode, trigger: 'manual' });
+      if (restoreDeleted && dryRun) {
+        throw new MemorydError('invalid_request', 'restoreDeleted and dryRun exclude each other');
+      }
+      const wanted = { mode, trigger: 'manual', restoreDeleted, dryRun } as const;
+      const run = await services.connections.requestSync(connection.id, wanted);
       return reply.code(202).send(syncRunView(run));
     },
   );
@@ -80,8 +57,8 @@ function importRoute(app: Api, { services }: RouteContext): void {
         summary: 'Sync the connections of a provider now',
         description: 'All active ones in the containers. One that syncs already runs again afterwards.',
         tags,
-        params: schemas.providerParams,
-        body: schemas.tagsBody,
+        params: providerParams,
+        body: tagsBody,
         response: { 202: schemas.importAnswer },
       },
     },
@@ -109,43 +86,108 @@ function importRoute(app: Api, { services }: RouteContext): void {
   }
 }
 
-/** Section 19.18: a sync that cannot work is refused now instead of failing later. */
-function requireSyncable({ status, statusReason }: Connection): void {
-  if (status !== 'needs_reauth' && status !== 'needs_configuration') return;
-  throw new MemorydError('conflict', `The connection is ${status}`, {
-    shouldRetry: false,
-    ...(statusReason !== null && { details: statusReason }),
-  });
-}
-
 /** Text unless the caller asks for JSON and not for text. */
 function wantsJson(request: FastifyRequest<any, any, any, any, any, any, any>): boolean {
   const accept = request.headers.accept ?? '';
   return accept.includes('application/json') && !accept.includes('text/plain');
 }
 
-function progressRoutes(app: Api, { services }: RouteContext): void {
-  app.get(
-    '/v3/connections/:connectionId/sync-runs',
+/** Two paths of the same thing: the one of the published interface, and the short one beside it. */
+const runPaths = [
+  { path: 'sync-runs', name: 'SyncRun' },
+  { path: 'runs', name: 'Run' },
+];
+
+function runRoutes(app: Api, { services }: RouteContext): void {
+  for (const { path, name } of runPaths) {
+    app.get(
+      `/v3/connections/:connectionId/${path}`,
+      {
+        schema: {
+          operationId: `list${name}s`,
+          summary: 'List the sync runs of a connection',
+          description: 'Newest first.',
+          tags,
+          params: connectionParams,
+          querystring: schemas.runsQuery,
+          response: { 200: schemas.syncRunsAnswer },
+        },
+      },
+      async (request) => {
+        const { limit = 50, before } = request.query;
+        const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
+        const runs = await services.connections.runs(id, { limit, ...(before !== undefined && { before }) });
+        return runs.map(syncRunView);
+      },
+    );
+
+    app.get(
+      `/v3/connections/:connectionId/${path}/:runId`,
+      {
+        schema: {
+          operationId: `get${name}`,
+          summary: 'Get a sync run',
+          tags,
+          params: schemas.runParams,
+          response: { 200: schemas.syncRunRef },
+        },
+      },
+      async (request) => {
+        const { connectionId, runId } = request.params;
+        const { id } = await findConnection(services.connections, connectionId, callerOf(request));
+        const run = await services.connections.run(id, runId);
+        if (!run) throw new MemorydError('not_found', 'Sync run not found');
+        return syncRunView(run);
+      },
+    );
+
+    app.post(
+      `/v3/connections/:connectionId/${path}/:runId/cancel`,
+      {
+        schema: {
+          operationId: `cancel${name}`,
+          summary: 'Cancel a sync run',
+          description: 'What it has stored stays. The next run goes on from there.',
+          tags,
+          params: schemas.runParams,
+          response: { 200: schemas.syncRunRef },
+        },
+      },
+      async (request) => {
+        const { connectionId, runId } = request.params;
+        return cancel(services, { connectionId, runId, caller: callerOf(request) });
+      },
+    );
+  }
+}
+
+function cancelRoute(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/connections/:connectionId/cancel',
     {
       schema: {
-        operationId: 'listSyncRuns',
-        summary: 'List the sync runs of a connection',
-        description: 'Newest first.',
+        operationId: 'cancelSync',
+        summary: 'Cancel the sync run of a connection',
+        description: 'What it has stored stays. The next run goes on from there.',
         tags,
-        params: schemas.connectionParams,
-        querystring: schemas.runsQuery,
-        response: { 200: schemas.syncRunsAnswer },
+        params: connectionParams,
+        response: { 200: schemas.syncRunRef },
       },
     },
-    async (request) => {
-      const { limit = 50, before } = request.query;
-      const connection = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-      const runs = await services.connections.runs(connection.id, { limit, ...(before !== undefined && { before }) });
-      return runs.map(syncRunView);
-    },
+    async (request) => cancel(services, { connectionId: request.params.connectionId, caller: callerOf(request) }),
   );
+}
 
+async function cancel(
+  { connections }: RouteContext['services'],
+  wanted: { connectionId: string; runId?: string; caller: Caller },
+): Promise<schemas.SyncRunAnswer> {
+  const { id, containerTag } = await findConnection(connections, wanted.connectionId, wanted.caller);
+  requireWrite(wanted.caller, containerTag);
+  return syncRunView(await connections.cancelRun(id, wanted.runId));
+}
+
+function progressRoute(app: Api, { services }: RouteContext): void {
   app.get(
     '/v3/connections/:connectionId/progress',
     {
@@ -154,7 +196,7 @@ function progressRoutes(app: Api, { services }: RouteContext): void {
         summary: 'Get the progress of a connection',
         description: 'From what the source shows to what search finds: the latest run, items and documents by state.',
         tags,
-        params: schemas.connectionParams,
+        params: connectionParams,
         response: { 200: schemas.progressAnswer },
       },
     },

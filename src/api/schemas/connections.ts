@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { containerTag, containerTags, jsonObject, nullable, timestamp, words } from './shared.ts';
+import { filtersSchema } from '../../connect/filters.ts';
+import { containerTag, containerTags, documentStatus, jsonObject, nullable, timestamp, words } from './shared.ts';
 
 /** Section 19 of the API. */
 
@@ -24,10 +25,32 @@ export const connectionParams = Type.Object({
   connectionId: Type.String({ description: 'Id of a connection.', minLength: 1, maxLength: 255 }),
 });
 
+const documentLimit = Type.Integer({ minimum: 1, maximum: 10_000 });
+
+const schedule = nullable(
+  Type.String({
+    maxLength: 200,
+    description:
+      'An interval (10m, 4h, 1d) or a cron expression of five fields, with an optional time zone. Null: only on request.',
+    examples: ['0 */6 * * *', '0 8 * * mon-fri Europe/Berlin'],
+  }),
+);
+
+const allowedHours = nullable(
+  Type.String({
+    maxLength: 500,
+    description: 'Windows of time in which it syncs by itself, with an optional time zone. Null: at any time.',
+    examples: ['22:00-06:00', 'mon-fri 19:00-07:00 Europe/Berlin'],
+  }),
+);
+
+/** Checked by `parseFilters`, which names the remedy for each mistake. */
+const filters = Type.Unsafe<Record<string, unknown>>(filtersSchema);
+
 export const createBody = Type.Object({
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
-  documentLimit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  documentLimit: Type.Optional(documentLimit),
   metadata: Type.Optional(
     nullable(jsonObject, {
       description: 'Configuration of the connector, and what else is put on every synced document.',
@@ -36,11 +59,17 @@ export const createBody = Type.Object({
   redirectUrl: Type.Optional(
     Type.String({ pattern: '^https?://[^\\s/]+', maxLength: 2048, 'x-expected': 'an absolute http(s) URL' }),
   ),
-  schedule: Type.Optional(
-    nullable(Type.String({ maxLength: 100, description: 'Cron expression. Null: manual only.' })),
-  ),
+  schedule: Type.Optional(schedule),
+  allowedHours: Type.Optional(allowedHours),
   onSourceDelete: Type.Optional(words(['delete', 'keep'])),
-  connectionId: Type.Optional(Type.String({ description: 'Authorizes this connection again.' })),
+  filters: Type.Optional(filters),
+  connectionId: Type.Optional(
+    Type.String({
+      description: 'Authorizes this connection again; metadata may hold new credentials only.',
+      minLength: 1,
+      maxLength: 255,
+    }),
+  ),
 });
 export type CreateConnectionBody = Static<typeof createBody>;
 
@@ -50,6 +79,7 @@ export const createAnswer = Type.Object({
   expiresIn: nullable(Type.String()),
   redirectsTo: Type.Optional(Type.String()),
 });
+export type CreateConnectionAnswer = Static<typeof createAnswer>;
 
 const errorCode = nullable(Type.String());
 
@@ -75,7 +105,10 @@ export const connectionAnswer = Type.Object(
     status: words(['active', 'paused', 'needs_reauth', 'needs_configuration', 'deleting']),
     statusReason: nullable(Type.String(), { description: 'Why it is not active, and what to do.' }),
     containerTag: Type.String(),
-    schedule: nullable(Type.String()),
+    schedule: nullable(Type.String(), { description: 'Null: only on request.' }),
+    allowedHours: nullable(Type.String(), { description: 'Null: at any time.' }),
+    filters: jsonObject,
+    selection: Type.Array(jsonObject, { description: 'Chosen resources. Empty: everything.' }),
     nextSyncAt: nullable(timestamp),
     onSourceDelete: words(['delete', 'keep']),
     documentCount: Type.Integer(),
@@ -84,44 +117,9 @@ export const connectionAnswer = Type.Object(
 );
 export type ConnectionAnswer = Static<typeof connectionAnswer>;
 
-const syncRunFields = {
-  id: Type.String(),
-  connectionId: Type.String(),
-  status: words(['running', 'completed', 'failed']),
-  triggerType: words(['event', 'cron', 'manual']),
-  mode: words(['full', 'incremental']),
-  startedAt: timestamp,
-  completedAt: nullable(timestamp),
-  itemsSeen: Type.Integer(),
-  itemsTotal: nullable(Type.Integer()),
-  itemsProcessed: Type.Integer(),
-  itemsAdded: Type.Integer(),
-  itemsUpdated: Type.Integer(),
-  itemsDeleted: Type.Integer(),
-  itemsSkipped: Type.Integer(),
-  itemsFailed: Type.Integer(),
-  error: nullable(Type.String()),
-  errorCode,
-  failures: Type.Array(
-    Type.Object({
-      customId: Type.String(),
-      documentId: nullable(Type.String()),
-      title: nullable(Type.String()),
-      error: Type.String(),
-    }),
-    { description: 'At most 50.' },
-  ),
-};
-
-export const syncRunAnswer = Type.Object(syncRunFields, { $id: 'SyncRun', title: 'SyncRun' });
-export type SyncRunAnswer = Static<typeof syncRunAnswer>;
-
 export const connectionRef = Type.Unsafe<ConnectionAnswer>({ $ref: 'Connection#' });
-export const syncRunRef = Type.Unsafe<SyncRunAnswer>({ $ref: 'SyncRun#' });
 
 export const connectionsAnswer = Type.Array(connectionRef);
-
-export const syncRunsAnswer = Type.Array(syncRunRef);
 
 export const listConnectionsBody = Type.Object({
   containerTag: Type.Optional(containerTag),
@@ -148,60 +146,57 @@ export const deleteAnswer = Type.Object({
   deleted: Type.Optional(Type.Array(Type.Object(deletedConnection))),
 });
 
-export const syncBody = Type.Object({
-  mode: Type.Optional(words(['incremental', 'full'], { description: 'Default incremental.' })),
-  restoreDeleted: Type.Optional(Type.Boolean()),
-});
-
 export const patchBody = Type.Object({
   paused: Type.Optional(Type.Boolean()),
-  documentLimit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-  schedule: Type.Optional(nullable(Type.String({ maxLength: 100 }))),
-  metadata: Type.Optional(jsonObject),
+  documentLimit: Type.Optional(
+    nullable(documentLimit, { description: 'At most so many items are mirrored. Null: the standard limit.' }),
+  ),
+  schedule: Type.Optional(schedule),
+  allowedHours: Type.Optional(allowedHours),
+  metadata: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      ...jsonObject,
+      description: 'Merged into what is there; null takes a field away. Secrets replace stored ones.',
+    }),
+  ),
   onSourceDelete: Type.Optional(words(['delete', 'keep'])),
+  filters: Type.Optional(filters),
+});
+export type PatchBody = Static<typeof patchBody>;
+
+export const checkAnswer = Type.Object({
+  ok: Type.Boolean({ description: 'No check failed.' }),
+  checks: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      title: Type.String(),
+      status: words(['ok', 'failed', 'unknown'], { description: 'unknown: it could not be found out.' }),
+      detail: Type.Optional(Type.String()),
+      remedy: Type.Optional(Type.String({ description: 'What to do about it.' })),
+    }),
+  ),
 });
 
-export const runsQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Default 50.' })),
-  before: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id of a run: only older ones.' })),
+export const providerDocumentsBody = Type.Object({
+  containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Default 1000.' })),
 });
 
-export const importAnswer = {
-  description: 'A line of text; as JSON when only that is accepted.',
-  content: {
-    'text/plain': { schema: Type.String({ examples: ['Importing connections...'] }) },
-    'application/json': {
-      schema: Type.Object({
-        message: Type.String(),
-        provider: Type.String(),
-        runs: Type.Array(Type.Object({ connectionId: Type.String(), runId: Type.String() })),
-      }),
-    },
-  },
-};
-
-export const progressAnswer = Type.Object({
-  run: nullable(Type.Object(syncRunFields)),
-  items: Type.Object({
-    pending: Type.Integer(),
-    done: Type.Integer(),
-    failed: Type.Integer(),
-    skipped: Type.Integer(),
-  }),
-  documents: Type.Object({ waiting: Type.Integer(), done: Type.Integer(), failed: Type.Integer() }),
-  heldDeletes: Type.Integer({ description: 'Documents that a sweep would delete and the brake holds.' }),
-});
-export type ProgressAnswer = Static<typeof progressAnswer>;
-
-export const connectorsAnswer = Type.Array(
+export const providerDocumentsAnswer = Type.Array(
   Type.Object({
-    provider: Type.String(),
-    displayName: Type.String(),
-    description: Type.String(),
-    kind: Type.String(),
-    version: Type.String(),
-    auth: words(['oauth2', 'token', 'config']),
-    configSchema: jsonObject,
+    id: Type.String(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    status: documentStatus,
+    title: nullable(Type.String()),
+    summary: nullable(Type.String()),
+    type: Type.String(),
+    customId: nullable(Type.String()),
+    url: nullable(Type.String()),
+    connectionId: nullable(Type.String()),
+    metadata: jsonObject,
   }),
 );
-export type ConnectorAnswer = Static<typeof connectorsAnswer>[number];
+export type ProviderDocument = Static<typeof providerDocumentsAnswer>[number];

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { nullable, timestamp, words } from './shared.ts';
+import { bucket, buckets } from './settings.ts';
+import { containerTag, filepath, jsonObject, nullable, timestamp, words } from './shared.ts';
 
-/** Section 18.1 of the API. */
+/** Section 18 of the API. */
 
 export const containerTagsAnswer = Type.Array(
   Type.Object({
@@ -21,3 +22,105 @@ export const containerTagsAnswer = Type.Array(
   { description: 'The one with the newest activity first.' },
 );
 export type ContainerTagAnswer = Static<typeof containerTagsAnswer>[number];
+
+export const containerParams = Type.Object({ containerTag });
+
+export const inferredParams = Type.Object({
+  containerTag,
+  memoryId: Type.String({ minLength: 1, maxLength: 100 }),
+});
+
+export const mergeParams = Type.Object({ mergeId: Type.String({ minLength: 1, maxLength: 100 }) });
+
+const changedContainer = {
+  containerTag: Type.String(),
+  name: nullable(Type.String()),
+  entityContext: nullable(Type.String()),
+  memoryFilesystemPaths: nullable(Type.Array(Type.String())),
+  profileBuckets: Type.Array(bucket, { description: 'Its own, beside those of the organization.' }),
+  updatedAt: timestamp,
+};
+
+export const containerChangeAnswer = Type.Object(changedContainer);
+export type ContainerChangeAnswer = Static<typeof containerChangeAnswer>;
+
+export const containerAnswer = Type.Object({ ...changedContainer, createdAt: timestamp });
+
+export const containerChangeBody = Type.Object({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'For display only.' })),
+  entityContext: Type.Optional(
+    nullable(Type.String({ maxLength: 1_500, description: 'Guides the extraction of memories.' })),
+  ),
+  memoryFilesystemPaths: Type.Optional(
+    nullable(Type.Array(filepath, { maxItems: 100 }), {
+      description: 'Documents with a filepath elsewhere have no memories; null: they all have.',
+    }),
+  ),
+  profileBuckets: Type.Optional(buckets),
+});
+
+export const containerDeleteAnswer = Type.Object({
+  success: Type.Boolean(),
+  containerTag: Type.String(),
+  deletedDocumentsCount: Type.Integer(),
+  deletedMemoriesCount: Type.Integer(),
+});
+
+export const mergeBody = Type.Object({
+  containerTags: Type.Array(containerTag, {
+    minItems: 2,
+    maxItems: 2,
+    uniqueItems: true,
+    description: 'Two; one of them may be the target.',
+  }),
+  targetContainerTag: containerTag,
+});
+
+export const mergeAnswer = Type.Object({
+  success: Type.Boolean(),
+  status: words(['queued']),
+  mergeId: Type.String(),
+  targetTag: Type.String(),
+  sourceTags: Type.Array(Type.String()),
+});
+
+export const mergeStatusAnswer = Type.Object({
+  id: Type.String(),
+  status: words([
+    'queued',
+    'waiting_for_ingest',
+    'copying_vectors',
+    'db_committing',
+    'cleanup_pending',
+    'completed',
+    'failed',
+  ]),
+  sourceTags: Type.Array(Type.String()),
+  targetTag: Type.String(),
+  progress: nullable(jsonObject),
+  lastError: nullable(Type.String()),
+});
+
+export const inferredAnswer = Type.Object({
+  memories: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      memory: Type.String(),
+      parentCount: Type.Integer({ description: 'Memories that it was concluded from.' }),
+      createdAt: timestamp,
+      updatedAt: timestamp,
+      metadata: nullable(jsonObject),
+    }),
+    { description: 'At most 50, the best founded first.' },
+  ),
+  total: Type.Integer(),
+});
+
+export const reviewBody = Type.Object({ action: words(['approve', 'decline', 'undo']) });
+
+export const reviewAnswer = Type.Object({
+  id: Type.String(),
+  isInference: Type.Boolean(),
+  isForgotten: Type.Boolean(),
+  reviewStatus: Type.Unsafe<'approved' | 'declined' | null>({ type: ['string', 'null'] }),
+});

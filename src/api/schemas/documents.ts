@@ -172,7 +172,7 @@ export const listBody = Type.Object({
 });
 export type ListBody = Static<typeof listBody>;
 
-const listedDocument = Type.Object({
+export const listedDocument = Type.Object({
   id: Type.String(),
   customId: nullable(Type.String()),
   connectionId: nullable(Type.String()),

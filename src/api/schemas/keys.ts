@@ -70,6 +70,8 @@ export const keysAnswer = Type.Object({
       createdAt: timestamp,
       lastUsedAt: nullable(timestamp),
       expiresAt: nullable(timestamp),
+      rateLimitMax: nullable(Type.Integer(), { description: 'Null: that of the configuration.' }),
+      rateLimitTimeWindow: nullable(Type.Integer(), { description: 'Milliseconds.' }),
     }),
     { description: 'Newest first.' },
   ),

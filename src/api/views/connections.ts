@@ -1,10 +1,12 @@
-import type { Connection, ConnectionProgress, Connections, SyncRun } from '../../connect/connections.ts';
-import type { ConnectionAnswer, ConnectorAnswer, ProgressAnswer, SyncRunAnswer } from '../schemas/connections.ts';
+import type { Connection, StartedConnection, SyncRun } from '../../connect/connections.ts';
+import type { Document } from '../../engine/document.ts';
+import type { ConnectionAnswer, CreateConnectionAnswer, ProviderDocument } from '../schemas/connections.ts';
+import { publicMetadata } from './metadata.ts';
 
 /** Section 19.2. `config` holds no secrets: those are in the vault. */
 export function connectionView(connection: Connection): ConnectionAnswer {
   const { id, provider, status, statusReason, containerTag, schedule, onSourceDelete, documentCount } = connection;
-  const { lastSyncedAt } = connection;
+  const { lastSyncedAt, allowedHours, filters, selection } = connection;
   return {
     id,
     provider,
@@ -12,6 +14,9 @@ export function connectionView(connection: Connection): ConnectionAnswer {
     statusReason,
     containerTag,
     schedule,
+    allowedHours,
+    filters,
+    selection,
     onSourceDelete,
     documentCount,
     createdAt: connection.createdAt.toISOString(),
@@ -29,6 +34,25 @@ export function connectionView(connection: Connection): ConnectionAnswer {
   };
 }
 
+/** Section 19.6. */
+export function createView(
+  { id, authLink, expiresInMs }: StartedConnection,
+  redirectUrl: string | undefined,
+): CreateConnectionAnswer {
+  return {
+    id,
+    authLink,
+    expiresIn: expiresInMs === null ? null : lifeInWords(expiresInMs),
+    ...(redirectUrl !== undefined && { redirectsTo: redirectUrl }),
+  };
+}
+
+/** As the published clients know it: `1 hour`. */
+function lifeInWords(lifeMs: number): string {
+  const hours = Math.round(lifeMs / 3_600_000);
+  return hours === 1 ? '1 hour' : `${hours} hours`;
+}
+
 function shortRun({ status, errorCode, error, startedAt, completedAt }: SyncRun) {
   return {
     status,
@@ -39,31 +63,20 @@ function shortRun({ status, errorCode, error, startedAt, completedAt }: SyncRun)
   };
 }
 
-/** Section 19.3. */
-export function syncRunView(run: SyncRun): SyncRunAnswer {
-  return { ...run, startedAt: run.startedAt.toISOString(), completedAt: run.completedAt?.toISOString() ?? null };
-}
-
-export function progressView(progress: ConnectionProgress): ProgressAnswer {
-  return { ...progress, run: progress.run && syncRunView(progress.run) };
-}
-
-type ConnectorSpec = Awaited<ReturnType<Connections['connectors']>>[number];
-
-/** Section 19.20. */
-export function connectorView(spec: ConnectorSpec): ConnectorAnswer {
+/** Section 19.14. */
+export function providerDocumentView(document: Document): ProviderDocument {
+  const { id, status, title, summary, type, customId, url, connectionId } = document;
   return {
-    provider: spec.name,
-    displayName: spec.title,
-    description: spec.description,
-    kind: spec.kind,
-    version: spec.version,
-    auth: authKindOf(spec),
-    configSchema: spec.config,
+    id,
+    createdAt: document.createdAt.toISOString(),
+    updatedAt: document.updatedAt.toISOString(),
+    status,
+    title,
+    summary,
+    type,
+    customId,
+    url,
+    connectionId,
+    metadata: publicMetadata(document.metadata),
   };
-}
-
-function authKindOf({ auth: [first] }: ConnectorSpec): ConnectorAnswer['auth'] {
-  if (!first) return 'config';
-  return first.type === 'oauth2' || first.type === 'xoauth2' ? 'oauth2' : 'token';
 }

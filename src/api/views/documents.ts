@@ -5,11 +5,10 @@ import { publicMetadata } from './metadata.ts';
 
 /** Section 10.3. */
 export function documentView(document: Document & DocumentContent, memories: DocumentMemory[]): DocumentAnswer {
-  const { containerTag, revision: _, ...fields } = document;
+  const { containerTag: _tag, revision: _revision, ...fields } = document;
   return {
     ...fields,
     metadata: publicMetadata(document.metadata),
-    containerTags: [containerTag],
     spatialPoint: null,
     documentDate: document.documentDate?.toISOString() ?? null,
     createdAt: document.createdAt.toISOString(),
@@ -45,7 +44,7 @@ export function listedDocumentView(
     url,
     filepath,
     metadata: publicMetadata(document.metadata),
-    containerTags: [document.containerTag],
+    containerTags: document.containerTags,
     createdAt: document.createdAt.toISOString(),
     updatedAt: document.updatedAt.toISOString(),
     ...(includeContent ? { content: document.content ?? '' } : {}),

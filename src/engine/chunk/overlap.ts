@@ -1,5 +1,5 @@
 import { sentenceCuts } from './cuts.ts';
-import { contentEnd, type Measure } from './measure.ts';
+import { contentEnd, contentStart, type Measure } from './measure.ts';
 import type { Packed } from './pack.ts';
 import type { Unit } from './units.ts';
 
@@ -20,7 +20,9 @@ export function overlapStart(
   const next = units[previous.to]!;
   const end = next.start;
   if (overlapTokens <= 0 || !isProse(last, next)) return end;
-  const earliest = Math.max(last.block.start, previous.start + 1, end - overlapTokens * charactersPerToken);
+  // What `previous` shows begins after the blank lines at its start.
+  const behindStart = contentStart(text, previous.start, end) + 1;
+  const earliest = Math.max(last.block.start, behindStart, end - overlapTokens * charactersPerToken);
   const starts = sentenceCuts(text, earliest, end).filter((cut) => cut < contentEnd(text, cut, end));
   if (last.block.start >= earliest) starts.unshift(last.block.start);
   return starts.find((start) => measure.tokens(text.slice(start, end)) <= overlapTokens) ?? end;

@@ -20,7 +20,7 @@ export interface Extracted {
   title: string | null;
   /** The document's type (API section 10.1). */
   type: 'text' | 'pdf' | 'webpage';
-  /** `author`, `date` (ISO 8601), `pages`, `language`, `description`, `siteName`, `tags`; of mail `from`, `to`, `cc`. */
+  /** `author`, `date` (ISO 8601), `pages`, `language`, `description`, `siteName`, `image`, `tags`; of mail `from`, `to`, `cc`. */
   metadata?: Metadata;
   /** What could not be taken over as it was, one sentence each. */
   degraded?: string[];

@@ -34,7 +34,7 @@ export interface HtmlOptions {
 export async function htmlText(html: string, options: HtmlOptions): Promise<Page> {
   if (nestingDepth(html) > maxDepth) return tooDeep(html);
   const document = await parseHtml(html);
-  const head = readHead(document);
+  const head = readHead(document, options.url);
   removeAll(document, invisible);
   const heading = onlyHeading(document);
   try {
@@ -85,7 +85,7 @@ async function writeMarkdown(element: DomElement, url: string | undefined): Prom
   return createMarkdownWriter(url)(element);
 }
 
-function readHead(document: DomDocument): { title: string | null; metadata: Metadata } {
+function readHead(document: DomDocument, url: string | undefined): { title: string | null; metadata: Metadata } {
   const meta = (names: string[]) =>
     names
       .map((name) => document.querySelector(`meta[name="${name}"], meta[property="${name}"]`)?.getAttribute('content'))
@@ -97,11 +97,20 @@ function readHead(document: DomDocument): { title: string | null; metadata: Meta
     date,
     description: meta(['description', 'og:description']),
     siteName: meta(['og:site_name']),
+    image: webAddress(meta(['og:image', 'og:image:url', 'twitter:image']), url),
     language: document.documentElement?.getAttribute('lang'),
   };
   document.querySelector('title')?.remove();
   const known = Object.entries(fields).filter((entry): entry is [string, string] => Boolean(entry[1]));
   return { title: title ?? null, metadata: Object.fromEntries(known) };
+}
+
+/** Pages name their picture with a whole address, or with its path. */
+function webAddress(text: string | null | undefined, url: string | undefined): string | undefined {
+  const address = text?.trim();
+  if (!address || !URL.canParse(address, url)) return undefined;
+  const parsed = new URL(address, url);
+  return /^https?:$/.test(parsed.protocol) ? parsed.href : undefined;
 }
 
 interface Article {

@@ -11,16 +11,21 @@ export function inScope(alias: string, containerTags: readonly string[] | null):
 }
 
 /**
+ * On a chunk `c`: its document is not hidden. Within `coalesce` it stays a filter, and the planner has
+ * the choice: few hidden documents are read once into a hash, very many are looked up one by one (a
+ * `not in` would compare each chunk with all of them).
+ */
+const isVisible = rawSql(
+  'coalesce(not exists (select 1 from documents d where d.id = c.document_id and d.deleted_at is not null), true)',
+);
+
+/**
  * On a chunk `c`: what the search may see. Filters and not a join, for two reasons: the planner
  * would read all documents to join the chunks of a few, and it would give up the order of the
- * vector index. The few deleted documents are read once; others are only looked up when something
- * is asked of them.
+ * vector index. Documents are only looked up when something is asked of them.
  */
 export function visibleChunks(narrowing: Narrowing): Sql {
-  const conditions = [
-    inScope('c', narrowing.containerTags),
-    rawSql('c.document_id not in (select id from documents where deleted_at is not null)'),
-  ];
+  const conditions = [inScope('c', narrowing.containerTags), isVisible];
   if (narrowing.docId !== undefined) conditions.push(rawSql('c.document_id in (select id from wanted)'));
   if (narrowing.filters !== undefined || narrowing.filepath !== undefined) {
     conditions.push(sql`(select ${documentConditions(narrowing)} from documents d where d.id = c.document_id)`);

@@ -90,6 +90,19 @@ describe('chunks of any text', { timeout: 120_000 }, () => {
     });
   });
 
+  it('do not start where the one before does, whatever blank lines stand between', () => {
+    const text = 'Lobortis felis non.\n\nFelis. Sapien felis integer ut. Lorem.';
+    const { drafts } = run(text, {
+      format: 'text',
+      maxTokens: 20,
+      overlapTokens: 7,
+      counter: 'characters',
+      title: undefined,
+    });
+    const starts = drafts.map((draft) => draft.start);
+    expect(starts).toEqual([...new Set(starts)]);
+  });
+
   it('are never empty, never over the limit, and counted as they are embedded', () => {
     holds((text, given) => {
       const { drafts, chunkOptions } = run(text, given);

@@ -1,0 +1,66 @@
+/**
+ *     npm run fuzz:mirror -- [--minutes 10] [--engine pglite|postgres] [--seed N [--path P]]
+ *
+ * Runs random programs of edits, faults, crashes, restarts and clock jumps against the mirror, until
+ * the time is over or one fails. A failure prints its seed and how to see it again; with `--seed`
+ * just that one is run, made smaller as long as it still fails.
+ */
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { openTestDatabase } from '../test/support/databases.ts';
+import { checkPrograms, createProgramRunner } from '../test/support/mirror-program.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    engine: { type: 'string', default: 'pglite' },
+    seed: { type: 'string' },
+    path: { type: 'string' },
+  },
+});
+const minutes = Number(values.minutes);
+const engine = values.engine;
+if (!(minutes > 0) || (engine !== 'pglite' && engine !== 'postgres')) {
+  console.error('--minutes must be a number above 0, and --engine pglite or postgres.');
+  process.exit(2);
+}
+
+/** The database is made anew after each: it grows with what programs leave in it. */
+const programsAtOnce = 250;
+let programs = 0;
+
+/** One database, one seed. Answers false when a program failed. */
+async function check(seed: number, count: number, path: string | undefined): Promise<boolean> {
+  const opened = await openTestDatabase(engine as 'pglite' | 'postgres');
+  const runner = createProgramRunner(opened.database);
+  try {
+    await checkPrograms(runner, {
+      programs: count,
+      seed,
+      ...(path === undefined ? {} : { path }),
+      shrink: values.seed !== undefined,
+      replay: (failed, at) => `npm run fuzz:mirror -- --engine ${engine} --seed ${failed} --path ${at}`,
+    });
+    return true;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return false;
+  } finally {
+    await runner.close();
+    await opened.close();
+  }
+}
+
+if (values.seed !== undefined) {
+  process.exitCode = (await check(Number(values.seed), programsAtOnce, values.path)) ? 0 : 1;
+  if (process.exitCode === 0) console.log('No program of this seed fails.');
+} else {
+  const end = performance.now() + minutes * 60_000;
+  let well = true;
+  while (well && performance.now() < end) {
+    const seed = randomInt(2 ** 31);
+    well = await check(seed, programsAtOnce, undefined);
+    if (well) console.log(`${(programs += programsAtOnce)} programs passed (last seed ${seed}).`);
+  }
+  process.exitCode = well ? 0 : 1;
+}

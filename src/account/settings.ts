@@ -1,0 +1,130 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Database } from '../store/database.ts';
+import { lockOrganization } from '../store/organization.ts';
+import { deleteSetting, readSetting, writeSetting } from '../store/settings.ts';
+import { checkBuckets, suggestBuckets, type Bucket } from './buckets.ts';
+
+/** Settings of the organization (section 20 of the API) without those of OAuth clients. */
+export interface ContentSettings {
+  shouldLLMFilter: boolean;
+  filterPrompt: string | null;
+  includeItems: unknown;
+  excludeItems: unknown;
+  /** Tokens of a chunk; -1 is the standard. */
+  chunkSize: number;
+  profileBuckets: Bucket[];
+  workspacePrompt: string | null;
+}
+
+export const clientNames = ['googleDrive', 'notion', 'onedrive', 'github'] as const;
+export type ClientName = (typeof clientNames)[number];
+
+/** An OAuth client of the settings. */
+export interface ClientSettings {
+  enabled: boolean;
+  clientId: string | null;
+  hasClientSecret: boolean;
+}
+
+export interface ClientChange {
+  enabled?: boolean | null;
+  clientId?: string | null;
+  clientSecret?: string | null;
+}
+
+export interface OrganizationSettings {
+  content: ContentSettings;
+  clients: Record<ClientName, ClientSettings>;
+}
+
+/** What is absent stays; null is the standard value. */
+export interface SettingsChange {
+  content: { [Name in keyof ContentSettings]?: ContentSettings[Name] | null };
+  clients: Partial<Record<ClientName, ClientChange>>;
+}
+
+export interface Settings {
+  read(): Promise<OrganizationSettings>;
+  /** Throws `invalid_request` for values that do not fit together. */
+  change(change: SettingsChange): Promise<OrganizationSettings>;
+  /** Buckets for profiles that fit the filterPrompt. Throws `invalid_request` without one. */
+  suggestBuckets(): Promise<Bucket[]>;
+  /** Back to the standard. */
+  clear(): Promise<void>;
+}
+
+export interface SettingsOptions {
+  database: Database;
+  clock: Clock;
+  clients: {
+    custom(name: ClientName): Promise<ClientSettings>;
+    setCustom(name: ClientName, change: ClientChange): Promise<void>;
+  };
+}
+
+const settingKey = 'settings';
+
+const standard: ContentSettings = {
+  shouldLLMFilter: false,
+  filterPrompt: null,
+  includeItems: null,
+  excludeItems: null,
+  chunkSize: -1,
+  profileBuckets: [],
+  workspacePrompt: null,
+};
+
+/** What the settings say about content. */
+export async function readContentSettings(database: Pick<Database, 'query' | 'execute'>): Promise<ContentSettings> {
+  return { ...standard, ...(await readSetting<Partial<ContentSettings>>(database, settingKey)) };
+}
+
+export function createSettings({ database, clock, clients }: SettingsOptions): Settings {
+  async function read(): Promise<OrganizationSettings> {
+    const content = await readContentSettings(database);
+    const entries = await Promise.all(clientNames.map(async (name) => [name, await clients.custom(name)] as const));
+    return { content, clients: Object.fromEntries(entries) as OrganizationSettings['clients'] };
+  }
+
+  return {
+    read,
+    async change(change) {
+      await database.transaction(async (tx) => {
+        // The row of the organization is always there: changes at the same time come one after the other.
+        await lockOrganization(tx);
+        const content = changed(await readContentSettings(tx), change.content);
+        await writeSetting(tx, settingKey, content, clock.now());
+      });
+      for (const name of clientNames) {
+        const client = change.clients[name];
+        if (client) await clients.setCustom(name, client);
+      }
+      return read();
+    },
+    async suggestBuckets() {
+      const { filterPrompt } = await readContentSettings(database);
+      if (filterPrompt === null) throw new MemorydError('invalid_request', 'No organization context configured');
+      return suggestBuckets(filterPrompt);
+    },
+    async clear() {
+      await deleteSetting(database, settingKey);
+      for (const name of clientNames) {
+        await clients.setCustom(name, { enabled: false, clientId: null, clientSecret: null });
+      }
+    },
+  };
+}
+
+function changed(before: ContentSettings, change: SettingsChange['content']): ContentSettings {
+  const given = Object.entries(change).map(([name, value]) => [name, value ?? standard[name as keyof ContentSettings]]);
+  const after = { ...before, ...(Object.fromEntries(given) as Partial<ContentSettings>) };
+  checkBuckets(after.profileBuckets);
+  const filters = (['filterPrompt', 'includeItems', 'excludeItems'] as const).filter(
+    (name) => change[name] !== undefined && change[name] !== null,
+  );
+  if (filters.length > 0 && !after.shouldLLMFilter) {
+    throw new MemorydError('invalid_request', `${filters[0]} needs shouldLLMFilter: true`);
+  }
+  return after;
+}

@@ -1,0 +1,74 @@
+import type { Clock } from './base/clock.ts';
+import type { Config } from './base/config.ts';
+import type { Logger } from './base/log.ts';
+import { rotateEncryption, type RotationReport } from './connect/credentials/rotation.ts';
+import type { EncryptionKeyOptions } from './connect/credentials/encryption-keys.ts';
+import type { Embedder } from './models/embedder.ts';
+import { createInProcessQueue } from './queue/in-process.ts';
+import type { TaskQueue } from './queue/task-queue.ts';
+import type { Database } from './store/database.ts';
+import { migrate } from './store/migrate.ts';
+
+/** What every part of the process is built from. */
+export interface AppOptions {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+}
+
+/** The model that the configuration names. Local models load at their first use. */
+export async function createEmbedder({ config, clock }: AppOptions): Promise<Embedder> {
+  const { kind, folder, baseUrl, model, apiKey, dimensions } = config.embedder;
+  const threads = config.threads === undefined ? {} : { threads: config.threads };
+  const length = dimensions === undefined ? {} : { dimensions };
+  switch (kind) {
+    case 'minilm': {
+      const { createMinilmEmbedder } = await import('./models/minilm/minilm-embedder.ts');
+      return createMinilmEmbedder(threads);
+    }
+    case 'onnx': {
+      const { createOnnxFolderEmbedder } = await import('./models/onnx-folder/onnx-folder-embedder.ts');
+      return createOnnxFolderEmbedder({ folder: folder!, ...threads });
+    }
+    case 'http': {
+      const { createHttpEmbedder } = await import('./models/http/http-embedder.ts');
+      const key = apiKey === undefined ? {} : { apiKey, apiKeySetting: 'MEMORYD_EMBEDDER_API_KEY' };
+      return createHttpEmbedder({ baseUrl: baseUrl!, model: model!, ...key, ...length, clock });
+    }
+    case 'hashing': {
+      const { createHashingEmbedder } = await import('./models/hashing-embedder.ts');
+      return createHashingEmbedder(length);
+    }
+  }
+}
+
+export async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {
+  if (config.databaseUrl === undefined) {
+    const { openPglite } = await import('./store/pglite/open-pglite.ts');
+    return openPglite({ dataDir: config.dataDir, clock, log });
+  }
+  const { openPostgres } = await import('./store/postgres.ts');
+  return openPostgres({ url: config.databaseUrl, log, applicationName: `memoryd ${config.role}` });
+}
+
+export async function openQueue({ config, clock, log }: AppOptions): Promise<TaskQueue> {
+  if (config.databaseUrl === undefined || config.redisUrl === undefined) return createInProcessQueue({ clock, log });
+  const { openBullmqQueue } = await import('./queue/bullmq.ts');
+  return openBullmqQueue({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
+}
+
+export function encryptionOptions({ config, clock, log }: AppOptions, database: Database): EncryptionKeyOptions {
+  const { encryptionKey: key, encryptionKeyPrevious: previousKey, dataDir } = config;
+  return { database, key, previousKey, dataDir, clock, log };
+}
+
+/** Seals every stored secret anew, see `rotateEncryption`. Opens the database for itself. */
+export async function rotateKeys(options: AppOptions, discardUnreadable: boolean): Promise<RotationReport> {
+  const database = await openDatabase(options);
+  try {
+    await migrate(database, { log: options.log });
+    return await rotateEncryption({ ...encryptionOptions(options, database), discardUnreadable });
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,135 @@
+import type { Caller } from '../../account/caller.ts';
+import { readScope, requireWrite } from '../../account/access.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Scope } from '../../base/scope.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { documentChangeOf } from '../document-input.ts';
+import { findDocument } from '../find-document.ts';
+import * as schemas from '../schemas/document-changes.ts';
+import { addAnswer, documentParams } from '../schemas/documents.ts';
+import { containersOfWrite, requestedTags } from '../tags.ts';
+
+const tags = ['Documents'];
+
+/** Sections 12.5, 12.9 and the second half of 12.12 of the API. */
+export function changeDocumentRoutes(app: Api, context: RouteContext): void {
+  changeRoute(app, context);
+  bulkDeleteRoute(app, context);
+  retryFailedRoute(app, context);
+}
+
+function changeRoute(app: Api, { services, config }: RouteContext): void {
+  app.patch(
+    '/v3/documents/:id',
+    {
+      schema: {
+        operationId: 'updateDocument',
+        summary: 'Change a document',
+        description:
+          'New content is processed again; all else holds at once. containerTag moves the document with what hangs on it.',
+        tags,
+        params: documentParams,
+        body: schemas.changeBody,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request) => {
+      const { body } = request;
+      const caller = callerOf(request);
+      const change = documentChangeOf(body, config.limits.maxTextBytes);
+      const moves = body.containerTag !== undefined || body.containerTags !== undefined;
+      const target = moves ? containersOfWrite(caller, body, config) : {};
+      const document = await findDocument(services, request.params.id, readScope(caller, []));
+      requireWrite(caller, document.containerTag);
+      const { id, status } = await services.documents.change(document.id, { ...change, ...target });
+      return { id, status };
+    },
+  );
+}
+
+function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
+  app.delete(
+    '/v3/documents/bulk',
+    {
+      schema: {
+        operationId: 'deleteDocuments',
+        summary: 'Delete many documents',
+        description:
+          'Those with the ids, those of the containers, and those at the path. Of more than 10,000 the rest is invisible at once and deleted later.',
+        tags,
+        body: schemas.bulkDeleteBody,
+        response: { 200: schemas.bulkDeleteAnswer },
+      },
+    },
+    async (request): Promise<schemas.BulkDeleteAnswer> => {
+      const { ids = [], filepath, containerTags } = request.body;
+      const caller = callerOf(request);
+      const named = requestedTags(request.body);
+      if (ids.length === 0 && named.length === 0 && filepath === undefined) {
+        throw new MemorydError('invalid_request', 'Provide ids, containerTag or filepath');
+      }
+      const scope = writableScope(caller, named);
+      const { deleted, errors } = await deleteByIds(ids, caller);
+      let deletedCount = deleted;
+      if (named.length > 0) deletedCount += await services.documents.removeSelected({ containerTags: named });
+      if (filepath !== undefined) {
+        deletedCount += await services.documents.removeSelected({ containerTags: scope.containerTags, filepath });
+      }
+      return {
+        success: errors.length === 0 || errors.length < ids.length,
+        deletedCount,
+        ...(errors.length > 0 && { errors }),
+        ...(containerTags && { containerTags }),
+      };
+    },
+  );
+
+  /** Each id is on its own. */
+  async function deleteByIds(ids: readonly string[], caller: Caller) {
+    const found: string[] = [];
+    const errors: { id: string; error: string }[] = [];
+    for (const id of new Set(ids)) {
+      try {
+        const document = await findDocument(services, id, readScope(caller, []));
+        requireWrite(caller, document.containerTag);
+        found.push(document.id);
+      } catch (error) {
+        if (!MemorydError.is(error) || error.status >= 500) throw error;
+        errors.push({ id, error: error.message });
+      }
+    }
+    return { deleted: found.length === 0 ? 0 : await services.documents.remove([...new Set(found)]), errors };
+  }
+}
+
+function retryFailedRoute(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/documents/retry-failed',
+    {
+      schema: {
+        operationId: 'retryFailedDocuments',
+        summary: 'Process all failed documents again',
+        tags,
+        body: schemas.retryFailedBody,
+        response: { 200: schemas.retryFailedAnswer },
+      },
+    },
+    async (request) => {
+      const { connectionId } = request.body;
+      const scope = writableScope(callerOf(request), requestedTags(request.body));
+      return { requeued: await services.documents.retryFailed({ scope, connectionId }) };
+    },
+  );
+}
+
+/** The named containers, or all that the key may write in. */
+function writableScope(caller: Caller, named: readonly string[]): Scope {
+  const scope = readScope(caller, named);
+  for (const tag of named) requireWrite(caller, tag);
+  if (caller.kind === 'full' || caller.permission !== 'write') {
+    if (caller.permission !== 'write') throw new MemorydError('forbidden', 'This key may only read');
+    return scope;
+  }
+  const writable = caller.grants.filter((grant) => grant.permission === 'write').map((grant) => grant.containerTag);
+  return { containerTags: (scope.containerTags ?? []).filter((tag) => writable.includes(tag)) };
+}

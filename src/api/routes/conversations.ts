@@ -1,0 +1,83 @@
+import { writeTag } from '../../account/access.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Message } from '../../engine/conversations.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { dateOf, requireSmall } from '../document-input.ts';
+import { conversationAnswer, conversationBody, type MessageInput } from '../schemas/conversations.ts';
+import { singleTag } from '../tags.ts';
+import { createCheck, validationFailed } from '../validation.ts';
+import { containerTag as tagSchema } from '../schemas/shared.ts';
+
+const checkTag = createCheck(tagSchema);
+
+/** Section 17 of the API. */
+export function conversationRoutes(app: Api, { services, config }: RouteContext): void {
+  app.post(
+    '/v4/conversations',
+    {
+      config: { replay: true },
+      schema: {
+        operationId: 'addConversation',
+        summary: 'Add a conversation, or what is new of it',
+        description:
+          'One document for each conversationId. Send all messages or only the newest ones: what is there already is not added again.',
+        tags: ['Conversations'],
+        body: conversationBody,
+        response: { 200: conversationAnswer },
+      },
+    },
+    async (request) => {
+      const { conversationId, messages: sent, documentDate, ...rest } = request.body;
+      const { containerTag: _tag, containerTags: _tags, ...fields } = rest;
+      requireSmall(fields.metadata, 'metadata');
+      const messages = sent.map(messageOf);
+      requireShort(messages, config.limits.maxTextBytes);
+      const containerTag = writeTag(callerOf(request), tagOf(rest), config.defaultContainerTag);
+      const { id, status } = await services.conversations.add({
+        ...defined(fields),
+        ...(documentDate !== undefined && { documentDate: dateOf(documentDate) }),
+        conversationId,
+        containerTag,
+        messages,
+      });
+      return { id, conversationId, status };
+    },
+  );
+}
+
+/** The published schema has containerTags without a pattern. */
+function tagOf(fields: Parameters<typeof singleTag>[0]): string | undefined {
+  const tag = singleTag(fields);
+  const issues = tag === undefined ? [] : checkTag(tag);
+  if (issues.length > 0) throw validationFailed(issues.map(({ message }) => ({ message, path: ['containerTags', 0] })));
+  return tag;
+}
+
+function messageOf({ role, content, name, tool_calls, tool_call_id }: MessageInput): Message {
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+  const images = parts.flatMap((part) => (part as { imageUrl?: { url: string } }).imageUrl?.url ?? imageOf(part));
+  return {
+    role,
+    text: parts.flatMap((part) => (part.type === 'text' ? (part.text ?? []) : [])).join('\n'),
+    ...(images.length > 0 && { images }),
+    ...(name !== undefined && { name }),
+    ...(tool_calls !== undefined && { tool_calls }),
+    ...(tool_call_id !== undefined && { tool_call_id }),
+  };
+}
+
+/** As `@supermemory/tools` spells it. */
+function imageOf(part: object): string[] {
+  const { image_url: image } = part as { image_url?: { url: string } };
+  return image === undefined ? [] : [image.url];
+}
+
+function requireShort(messages: readonly Message[], maxTextBytes: number): void {
+  const bytes = messages.reduce((sum, message) => sum + Buffer.byteLength(message.text), 0);
+  if (bytes <= maxTextBytes) return;
+  throw new MemorydError('payload_too_large', `The text of the messages is larger than ${maxTextBytes} bytes`);
+}
+
+function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}

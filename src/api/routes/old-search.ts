@@ -1,0 +1,81 @@
+import { readScope } from '../../account/access.ts';
+import type { Scope } from '../../base/scope.ts';
+import type { SearchResult } from '../../search/search.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { parseFilters } from '../filters.ts';
+import { oldSearchAnswer, oldSearchBody, type OldSearchBody, type OldSearchResult } from '../schemas/old-search.ts';
+import { requestedTags } from '../tags.ts';
+import { publicMetadata } from '../views/metadata.ts';
+
+/** `POST /v3/search` for older clients (section 24), where the switch search-v3 is on. */
+export function oldSearchRoutes(app: Api, { services, config, clock }: RouteContext): void {
+  if (!config.compat?.includes('search-v3')) return;
+  app.post(
+    '/v3/search',
+    {
+      schema: {
+        operationId: 'searchDocuments',
+        summary: 'Search documents, as version 3 did',
+        description: 'For older clients; use POST /v4/search.',
+        deprecated: true,
+        tags: ['Search'],
+        body: oldSearchBody,
+        response: { 200: oldSearchAnswer },
+      },
+    },
+    async (request) => {
+      const startedAtMs = clock.now().getTime();
+      const scope = readScope(callerOf(request), requestedTags(request.body));
+      const found = await services.search.search({ ...searchRequest(request.body), scope });
+      const byDocument = Map.groupBy(found, (result) => result.documents[0]?.id ?? '');
+      byDocument.delete('');
+      const results = await Promise.all([...byDocument].map(([id, hits]) => resultOf(id, hits, request.body, scope)));
+      return { results, total: results.length, timing: clock.now().getTime() - startedAtMs };
+    },
+  );
+
+  async function resultOf(id: string, hits: SearchResult[], body: OldSearchBody, scope: Scope) {
+    const chunks = await services.documents.chunks(id);
+    const scores = new Map(hits.map((hit) => [hit.id, hit.similarity]));
+    const matching = new Set(chunks.filter((chunk) => scores.has(chunk.id)).map((chunk) => chunk.position));
+    const isNear = (position: number) => matching.has(position - 1) || matching.has(position + 1);
+    const shown = chunks.filter(
+      ({ position }) => matching.has(position) || (body.onlyMatchingChunks === false && isNear(position)),
+    );
+    const document = hits[0]!.documents[0]!;
+    const result: OldSearchResult = {
+      documentId: id,
+      title: document.title,
+      type: document.type,
+      score: Math.max(...scores.values()),
+      createdAt: document.createdAt.toISOString(),
+      updatedAt: document.updatedAt.toISOString(),
+      metadata: publicMetadata(document.metadata),
+      chunks: shown.map((chunk) => ({
+        content: chunk.content,
+        isRelevant: scores.has(chunk.id),
+        score: scores.get(chunk.id) ?? 0,
+        position: chunk.position,
+      })),
+    };
+    if (body.includeSummary) result.summary = document.summary;
+    if (body.includeFullDocs) result.content = (await services.documents.find(id, scope))?.content ?? null;
+    return result;
+  }
+}
+
+function searchRequest(body: OldSearchBody) {
+  const { q, chunkThreshold = 0, docId, filepath, limit = 10 } = body;
+  const filters = parseFilters(body.filters);
+  return {
+    q,
+    limit,
+    mode: 'documents' as const,
+    threshold: chunkThreshold,
+    includeDocuments: true,
+    includeSummaries: true,
+    ...(filters && { filters }),
+    ...(filepath !== undefined && { filepath }),
+    ...(docId !== undefined && { docId }),
+  };
+}

@@ -1,0 +1,101 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { MemorydError } from '../base/errors.ts';
+
+/** A body that was received, on disk. */
+export interface SpooledBody {
+  /** SHA-256 as base64. */
+  hash: string;
+  read(): Promise<Buffer>;
+  /** Frees the disk. Harmless a second time. */
+  close(): Promise<void>;
+}
+
+/**
+ * Receives large bodies on disk, so that a hundred slow uploads hold a hundred files and no memory,
+ * and lets only a few of them be worked on, in memory, at once.
+ */
+export interface UploadSpool {
+  /** Throws `payload_too_large` at the first byte too many; the rest is thrown away. */
+  receive(stream: Readable, maxBytes: number): Promise<SpooledBody>;
+  /** Waits for its turn. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+export function createUploadSpool({ folder, atOnce }: { folder: string; atOnce: number }): UploadSpool {
+  const waiting: (() => void)[] = [];
+  let working = 0;
+
+  return {
+    async receive(stream, maxBytes) {
+      const file = await openUnnamed(folder);
+      try {
+        const hash = await write(stream, file, maxBytes);
+        return spooled(file, hash);
+      } catch (error) {
+        await file.close();
+        stream.resume();
+        throw error;
+      }
+    },
+    async inTurn(work) {
+      if (working >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+      else working += 1;
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        // The turn goes on to who waits, or is free again.
+        if (next) next();
+        else working -= 1;
+      }
+    },
+  };
+}
+
+/** A file without a name is gone when it is closed, whatever happens to the process. */
+async function openUnnamed(folder: string): Promise<FileHandle> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `upload-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    await unlink(path);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return file;
+}
+
+async function write(stream: Readable, file: FileHandle, maxBytes: number): Promise<string> {
+  const hash = createHash('sha256');
+  let length = 0;
+  // Not closed by the loop: what is too much has to be read to its end, or the client never sees the answer.
+  for await (const part of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > maxBytes) throw new MemorydError('payload_too_large', `The body is larger than ${maxBytes} bytes`);
+    hash.update(part);
+    await file.writeFile(part);
+  }
+  return hash.digest('base64');
+}
+
+function spooled(file: FileHandle, hash: string): SpooledBody {
+  let closing: Promise<void> | undefined;
+  return {
+    hash,
+    async read() {
+      const { size } = await file.stat();
+      const bytes = Buffer.alloc(size);
+      for (let at = 0; at < size;) {
+        const { bytesRead } = await file.read(bytes, at, size - at, at);
+        if (bytesRead === 0) throw new MemorydError('internal', 'An upload is shorter than it was');
+        at += bytesRead;
+      }
+      return bytes;
+    },
+    close: () => (closing ??= file.close()),
+  };
+}

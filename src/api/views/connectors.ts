@@ -1,0 +1,56 @@
+import type { InstalledConnector } from '../../connect/connections.ts';
+import type { AuthSpec, ConnectorSpec } from '../../connect/contract.ts';
+import type { ConnectorAnswer, ConnectorSpecAnswer } from '../schemas/connectors.ts';
+
+/** Section 19.20. */
+export function connectorView({ spec, configured, capabilities }: InstalledConnector): ConnectorAnswer {
+  return {
+    provider: spec.name,
+    displayName: spec.title,
+    description: spec.description,
+    kind: spec.kind,
+    version: spec.version,
+    auth: authKindOf(spec),
+    configured,
+    capabilities,
+    configSchema: spec.config,
+  };
+}
+
+function authKindOf({ auth: [first] }: ConnectorSpec): ConnectorAnswer['auth'] {
+  if (!first) return 'config';
+  return first.type === 'oauth2' || first.type === 'xoauth2' ? 'oauth2' : 'token';
+}
+
+/** Bytes that an item may have unless its connector says otherwise. */
+const standardItemBytes = 25 * 1024 * 1024;
+
+/** All that a connector says about itself, without what is code. */
+export function connectorSpecView({ spec, configured, capabilities }: InstalledConnector): ConnectorSpecAnswer {
+  const { name, title, description, kind, version, config, auth, limits = [], schedule } = spec;
+  return {
+    name,
+    title,
+    description,
+    kind,
+    version,
+    configured,
+    capabilities,
+    config,
+    auth: auth.map(authorizationView),
+    limits: limits.map(({ match, rate, perMs, weight }) => ({ match, rate, perMs, ...(weight && { weight }) })),
+    schedule: schedule ?? null,
+    maxItemBytes: spec.maxItemBytes ?? standardItemBytes,
+    documentType: spec.documentType ?? null,
+  };
+}
+
+function authorizationView(auth: AuthSpec): ConnectorSpecAnswer['auth'][number] {
+  const { type, title } = auth;
+  return {
+    type,
+    ...(title !== undefined && { title }),
+    ...('scopes' in auth && auth.scopes && { scopes: auth.scopes }),
+    ...('fields' in auth && { fields: auth.fields }),
+  };
+}

@@ -1,0 +1,19 @@
+import type { PendingDeletes, SyncItem } from '../../connect/items.ts';
+import type { ItemAnswer } from '../schemas/items.ts';
+
+export function itemView(item: SyncItem): ItemAnswer {
+  return {
+    ...item,
+    nextRetryAt: item.nextRetryAt?.toISOString() ?? null,
+    updatedAt: item.updatedAt.toISOString(),
+  };
+}
+
+export function pendingDeletesView({ partitions, items }: PendingDeletes) {
+  return {
+    count: partitions.reduce((sum, { count, confirmed }) => sum + (confirmed ? 0 : count), 0),
+    partitions: partitions.map((partition) => ({ ...partition, heldAt: partition.heldAt.toISOString() })),
+    items: items.entries.map(itemView),
+    next: items.next,
+  };
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { countDocumentsOf, requestSync, type ConnectionRow } from '../store/connections.ts';
+import type { Database } from '../store/database.ts';
+import { forgetJudgements } from '../store/partition-scope.ts';
+import { isPending, listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { countItems } from '../store/sync-items.ts';
+import {
+  cancelRun,
+  failLostRuns,
+  findRun,
+  latestRuns,
+  listRuns,
+  startRun,
+  waitingRun,
+  type SyncRunRow,
+} from '../store/sync-runs.ts';
+import { redriveSelected } from '../store/sync-items-list.ts';
+import type { PartitionIssue, SyncRequest, SyncRun, SyncRuns } from './connections.ts';
+import { requireConnection } from './require-connection.ts';
+
+export interface RunServiceOptions {
+  database: Database;
+  clock: Clock;
+  /** Wakes a worker for the connection. */
+  wake(connectionId: string): Promise<void>;
+}
+
+/** A run that shows no life for this long has lost its worker. */
+const lostAfterMs = 10 * 60_000;
+
+export function createSyncRuns({ database, clock, wake }: RunServiceOptions): SyncRuns {
+  async function find(id: string, runId: string): Promise<SyncRun | null> {
+    const row = await findRun(database, id, runId);
+    return row && toRun(row);
+  }
+
+  /** Makes the run visible at once, before a worker has taken it. */
+  async function announce(id: string, { mode, trigger, dryRun = false }: SyncRequest): Promise<SyncRun> {
+    const now = clock.now();
+    const runId = newId(now);
+    await startRun(database, { id: runId, connectionId: id, mode, triggerType: trigger, dryRun, now });
+    return (await find(id, runId))!;
+  }
+
+  async function store(id: string, request: SyncRequest): Promise<void> {
+    const { mode, trigger, dryRun, onlyDue, restoreDeleted } = request;
+    const now = clock.now();
+    await database.transaction(async (tx) => {
+      if (restoreDeleted) {
+        await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
+        await forgetJudgements(tx, id);
+      }
+      await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
+    });
+    await wake(id);
+  }
+
+  return {
+    async requestSync(id, request) {
+      requireActive(await requireConnection(database, id));
+      const now = clock.now();
+      await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - lostAfterMs), now });
+      const running = await waitingRun(database, id);
+      if (running && request.dryRun) throw conflict('A sync is running; try again when it is over.');
+      const run = running ? null : await announce(id, request);
+      await store(id, request);
+      if (!run) throw conflict('A sync is running; another one follows it.');
+      return run;
+    },
+    async runs(id, page) {
+      await requireConnection(database, id);
+      return (await listRuns(database, id, page)).map(toRun);
+    },
+    run: find,
+    async cancelRun(id, runId) {
+      await requireConnection(database, id);
+      const run = runId === undefined ? await waitingRun(database, id) : await findRun(database, id, runId);
+      if (!run && runId !== undefined) throw new MemorydError('not_found', 'Sync run not found');
+      if (!run) throw conflict('No sync is running.');
+      const cancelled = await cancelRun(database, run.id, clock.now());
+      if (!cancelled && run.cancelledAt === null) throw conflict('The sync is over already.');
+      return toRun(cancelled ?? run);
+    },
+    async progress(id) {
+      await requireConnection(database, id);
+      const [run] = await latestRuns(database, [id]);
+      const [documents] = await countDocumentsOf(database, [id]);
+      const partitions = await listPartitions(database, id);
+      return {
+        run: run ? toRun(run) : null,
+        items: await countItems(database, id),
+        documents: { waiting: documents?.waiting ?? 0, done: documents?.done ?? 0, failed: documents?.failed ?? 0 },
+        heldDeletes: partitions.reduce((sum, { heldSweep: held }) => sum + (isPending(held) ? held.count : 0), 0),
+        problems: partitions.flatMap(issueOf),
+      };
+    },
+  };
+}
+
+function requireActive({ status, statusReason }: ConnectionRow): void {
+  if (status === 'active') return;
+  throw new MemorydError('conflict', `The connection is ${status}`, {
+    shouldRetry: false,
+    ...(statusReason !== null && { details: statusReason }),
+  });
+}
+
+function conflict(message: string): MemorydError {
+  return new MemorydError('conflict', message, { shouldRetry: false });
+}
+
+function issueOf(row: PartitionRow): PartitionIssue[] {
+  const { id, title, state, problem, stateReason, parkedUntil, missingSince, removeAt } = row;
+  if (missingSince !== null) {
+    const reason = stateReason ?? 'The source no longer shows it.';
+    return [{ partition: id, title, state: 'paused', code: 'missing', reason, until: removeAt }];
+  }
+  if (problem === null) return [];
+  const left = state === 'paused' ? 'paused' : 'parked';
+  return [{ partition: id, title, state: left, code: problem, reason: stateReason ?? problem, until: parkedUntil }];
+}
+
+export function toRun(row: SyncRunRow): SyncRun {
+  return {
+    ...row,
+    etaMs: etaMsOf(row),
+    status: row.status as SyncRun['status'],
+    mode: row.mode as SyncRun['mode'],
+    triggerType: row.triggerType as SyncRun['triggerType'],
+  };
+}
+
+function etaMsOf({ status, itemsTotal, itemsProcessed, itemsPerSecond }: SyncRunRow): number | null {
+  if (status !== 'running' || itemsTotal === null || !itemsPerSecond) return null;
+  return Math.round((Math.max(0, itemsTotal - itemsProcessed) / itemsPerSecond) * 1_000);
+}

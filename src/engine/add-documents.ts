@@ -1,0 +1,48 @@
+import type { Clock } from '../base/clock.ts';
+import { memoryPaths, writeEntityContext } from '../store/container-tags.ts';
+import type { Transaction } from '../store/database.ts';
+import { writeContainerTags } from '../store/document-changes.ts';
+import type { DocumentInput, IngestResult } from './document.ts';
+import { ingest } from './ingest.ts';
+import { requireWritable } from './require-writable.ts';
+
+/** Ingests what callers add, with what that means for their containers. Throws `conflict` during a merge. */
+export async function addDocuments(
+  tx: Transaction,
+  inputs: readonly DocumentInput[],
+  clock: Clock,
+): Promise<IngestResult[]> {
+  await requireWritable(
+    tx,
+    inputs.map((input) => input.containerTag),
+  );
+  const results = await ingest(tx, await withTaskTypes(tx, inputs), clock);
+  const contexts = new Map(
+    inputs.flatMap(({ containerTag, entityContext }) =>
+      entityContext === undefined ? [] : [[containerTag, entityContext] as const],
+    ),
+  );
+  if (contexts.size > 0) await writeEntityContext(tx, contexts, clock.now());
+  const listed = inputs.flatMap(({ containerTags }, index) =>
+    containerTags === undefined ? [] : [{ id: results[index]!.id, containerTags }],
+  );
+  if (listed.length > 0) await writeContainerTags(tx, listed);
+  return results;
+}
+
+/** Where a container has memories only below some paths, documents of other paths have none. */
+async function withTaskTypes(tx: Transaction, inputs: readonly DocumentInput[]): Promise<readonly DocumentInput[]> {
+  const placed = inputs.filter((input) => input.filepath !== undefined && input.taskType !== 'superrag');
+  if (placed.length === 0) return inputs;
+  const paths = await memoryPaths(tx, [...new Set(placed.map((input) => input.containerTag))]);
+  if (paths.size === 0) return inputs;
+  return inputs.map((input) => {
+    const within = paths.get(input.containerTag);
+    const outside = within !== undefined && input.filepath !== undefined && !isWithin(input.filepath, within);
+    return outside ? { ...input, taskType: 'superrag' } : input;
+  });
+}
+
+function isWithin(filepath: string, paths: readonly string[]): boolean {
+  return paths.some((path) => filepath === path || filepath.startsWith(path.endsWith('/') ? path : `${path}/`));
+}

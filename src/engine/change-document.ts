@@ -1,0 +1,133 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { writeEntityContext } from '../store/container-tags.ts';
+import { isUniqueViolation } from '../store/database-errors.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import {
+  forgetMemoriesOnlyFrom,
+  lockDocument,
+  moveParts,
+  writeChangedDocument,
+  type ChangingDocument,
+} from '../store/document-changes.ts';
+import { ensureContainers, writeContents } from '../store/documents.ts';
+import { clearMessages } from '../store/conversations.ts';
+import type { DocumentInput, Metadata, WrittenBody } from './document.ts';
+import { contentHash, contentWrite } from './ingest.ts';
+import { requireWritable } from './require-writable.ts';
+
+/** What is to be changed of a document; what is absent stays. */
+export interface DocumentChange extends Pick<
+  DocumentInput,
+  | 'containerTag'
+  | 'containerTags'
+  | 'customId'
+  | 'filepath'
+  | 'taskType'
+  | 'dreaming'
+  | 'documentDate'
+  | 'filterByMetadata'
+  | 'entityContext'
+> {
+  /** The new content. */
+  body?: WrittenBody;
+  /** Merged key by key; null takes a key away. */
+  metadata?: Record<string, Metadata[string] | null>;
+}
+export type PartialDocumentChange = Partial<DocumentChange>;
+
+/**
+ * Changes a document in place. New content, and memories that were not wanted before, start its
+ * processing again; everything else holds at once. Answers whether it was queued.
+ * Throws `not_found`, and `conflict` for a customId that is taken and during a merge.
+ */
+export async function changeDocument(
+  database: Database,
+  id: string,
+  change: PartialDocumentChange,
+  clock: Clock,
+): Promise<boolean> {
+  if (Object.keys(change).length === 0) return false;
+  try {
+    return await database.transaction((tx) => changeIn(tx, id, change, clock.now()));
+  } catch (error) {
+    if (!isUniqueViolation(error, 'documents_by_custom_id')) throw error;
+    throw new MemorydError('conflict', 'Another document of the container has this customId', {
+      shouldRetry: false,
+      cause: error,
+    });
+  }
+}
+
+async function changeIn(tx: Transaction, id: string, change: PartialDocumentChange, now: Date): Promise<boolean> {
+  const before = await lockDocument(tx, id);
+  if (!before) throw new MemorydError('not_found', 'Document not found');
+  const after = changed(before, change);
+  await requireWritable(tx, [before.container_tag, after.container_tag]);
+  const requeue = isToBeProcessed(before, after, change);
+  if (requeue || differs(before, after)) {
+    if (after.container_tag !== before.container_tag) {
+      await ensureContainers(tx, [{ tag: after.container_tag, id: newId(now) }], now);
+    }
+    await writeChangedDocument(tx, after, { requeue, now });
+    if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag);
+  }
+  if (change.body && requeue) {
+    await writeContents(tx, [contentWrite(id, change.body)]);
+    await clearMessages(tx, id);
+  }
+  if (before.task_type === 'memory' && after.task_type === 'superrag') {
+    await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
+  }
+  if (change.entityContext !== undefined) {
+    await writeEntityContext(tx, new Map([[after.container_tag, change.entityContext]]), now);
+  }
+  return requeue;
+}
+
+function changed(before: ChangingDocument, change: PartialDocumentChange): ChangingDocument {
+  const { body, containerTag, containerTags, metadata: given } = change;
+  const metadata = given === undefined ? before.metadata : mergedMetadata(before.metadata, given);
+  const title = typeof given?.['title'] === 'string' ? given['title'] : undefined;
+  const moved = containerTag !== undefined && containerTag !== before.container_tag;
+  return {
+    ...before,
+    ...(body === undefined ? {} : contentFields(before, body)),
+    container_tag: containerTag ?? before.container_tag,
+    container_tags: containerTags === undefined ? (moved ? null : before.container_tags) : [...containerTags],
+    custom_id: change.customId ?? before.custom_id,
+    given_title: title ?? before.given_title,
+    title: title ?? before.title,
+    filepath: change.filepath ?? before.filepath,
+    metadata,
+    task_type: change.taskType ?? before.task_type,
+    dreaming: change.dreaming ?? before.dreaming,
+    document_date: change.documentDate ?? before.document_date,
+    filter_by_metadata: change.filterByMetadata ?? before.filter_by_metadata,
+  };
+}
+
+/** An address becomes a page and back; what a connector or an upload was stays its source. */
+function contentFields(before: ChangingDocument, body: WrittenBody) {
+  const content_hash = contentHash(body);
+  if (content_hash === before.content_hash) return {};
+  const source = ['api', 'url'].includes(before.source ?? '') ? (body.kind === 'url' ? 'url' : 'api') : before.source;
+  const wasPage = before.source === 'url';
+  const url = body.kind === 'url' ? body.url : wasPage ? null : before.url;
+  return { content_hash, source, url, type: body.kind === 'url' ? 'webpage' : 'text' };
+}
+
+function mergedMetadata(before: object, change: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== null));
+}
+
+function isToBeProcessed(before: ChangingDocument, after: ChangingDocument, change: PartialDocumentChange): boolean {
+  const contentIsNew = after.content_hash !== before.content_hash;
+  const contentIsAgain = change.body !== undefined && (change.body.kind === 'url' || before.status === 'failed');
+  return contentIsNew || contentIsAgain || (before.task_type === 'superrag' && after.task_type === 'memory');
+}
+
+function differs(before: ChangingDocument, after: ChangingDocument): boolean {
+  return JSON.stringify(before) !== JSON.stringify(after);
+}

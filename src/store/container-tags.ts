@@ -1,0 +1,103 @@
+import type { Queryable, Transaction } from './database.ts';
+import { sql } from './sql.ts';
+
+export interface Bucket {
+  key: string;
+  description: string;
+}
+
+/** The settings of a container. */
+export interface ContainerRow {
+  id: string;
+  containerTag: string;
+  name: string | null;
+  entityContext: string | null;
+  memoryFilesystemPaths: string[] | null;
+  profileBuckets: Bucket[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = sql`id, tag as "containerTag", name, entity_context as "entityContext",
+  memory_filesystem_paths as "memoryFilesystemPaths", profile_buckets as "profileBuckets",
+  created_at as "createdAt", updated_at as "updatedAt"`;
+
+export async function findContainer(database: Queryable, tag: string): Promise<ContainerRow | null> {
+  const rows = await database.query<ContainerRow>(sql`select ${columns} from container_tags where tag = ${tag}`);
+  return rows[0] ?? null;
+}
+
+/** Makes a container when there is none. Answers whether this call made it. */
+export async function insertContainer(
+  tx: Transaction,
+  container: { tag: string; id: string },
+  now: Date,
+): Promise<boolean> {
+  const inserted = await tx.execute(sql`
+    insert into container_tags (tag, id, created_at, updated_at) values (${container.tag}, ${container.id}, ${now}, ${now})
+    on conflict (tag) do nothing`);
+  return inserted === 1;
+}
+
+export async function writeContainer(
+  tx: Transaction,
+  row: Omit<ContainerRow, 'id' | 'createdAt'>,
+): Promise<ContainerRow> {
+  const rows = await tx.query<ContainerRow>(sql`
+    update container_tags set name = ${row.name}, entity_context = ${row.entityContext},
+      memory_filesystem_paths = ${row.memoryFilesystemPaths}::text[],
+      profile_buckets = ${JSON.stringify(row.profileBuckets)}::jsonb, updated_at = ${row.updatedAt}
+    where tag = ${row.containerTag}
+    returning ${columns}`);
+  return rows[0]!;
+}
+
+/** What a caller says about a container while it adds to it; the last one counts. */
+export async function writeEntityContext(
+  tx: Transaction,
+  containers: ReadonlyMap<string, string>,
+  now: Date,
+): Promise<void> {
+  for (const [tag, entityContext] of containers) {
+    await tx.execute(sql`
+      update container_tags set entity_context = ${entityContext}, updated_at = ${now}
+      where tag = ${tag} and entity_context is distinct from ${entityContext}`);
+  }
+}
+
+/** By container: the only paths whose documents have memories. Containers without such a rule are left out. */
+export async function memoryPaths(database: Queryable, tags: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await database.query<{ tag: string; paths: string[] }>(sql`
+    select tag, memory_filesystem_paths as paths from container_tags
+    where tag = any(${tags}::text[]) and memory_filesystem_paths is not null`);
+  return new Map(rows.map((row) => [row.tag, row.paths]));
+}
+
+/** The containers' own profile buckets. */
+export async function bucketsOf(database: Queryable, tags: readonly string[]): Promise<Map<string, Bucket[]>> {
+  const rows = await database.query<{ tag: string; buckets: Bucket[] }>(sql`
+    select tag, profile_buckets as buckets from container_tags where tag = any(${tags}::text[])`);
+  return new Map(rows.map((row) => [row.tag, row.buckets]));
+}
+
+export async function deleteContainer(tx: Transaction, tag: string): Promise<void> {
+  await tx.execute(sql`delete from container_tags where tag = ${tag}`);
+}
+
+/** Takes its settings from a container that stays. Answers whether there were any. */
+export async function clearContainer(tx: Transaction, tag: string, now: Date): Promise<boolean> {
+  const cleared = await tx.execute(sql`
+    update container_tags set entity_context = null, memory_filesystem_paths = null, profile_buckets = '[]',
+      name = null, description = null, updated_at = ${now}
+    where tag = ${tag}`);
+  return cleared === 1;
+}
+
+export async function allContainerTags(database: Queryable): Promise<string[]> {
+  const rows = await database.query<{ tag: string }>(sql`select tag from container_tags order by tag`);
+  return rows.map((row) => row.tag);
+}
+
+export async function deleteMemoriesOf(tx: Transaction, tag: string): Promise<number> {
+  return tx.execute(sql`delete from memories where container_tag = ${tag}`);
+}

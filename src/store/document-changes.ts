@@ -1,0 +1,94 @@
+import type { Transaction } from './database.ts';
+import { rawSql, sql } from './sql.ts';
+
+/** A document that is about to be changed, locked. */
+export interface ChangingDocument {
+  id: string;
+  container_tag: string;
+  container_tags: string[] | null;
+  custom_id: string | null;
+  status: string;
+  type: string;
+  source: string | null;
+  given_title: string | null;
+  title: string | null;
+  url: string | null;
+  filepath: string | null;
+  metadata: Record<string, unknown>;
+  task_type: string;
+  dreaming: string;
+  document_date: Date | null;
+  filter_by_metadata: Record<string, unknown> | null;
+  content_hash: string;
+}
+
+const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,
+  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, content_hash`);
+
+export async function lockDocument(tx: Transaction, id: string): Promise<ChangingDocument | null> {
+  const rows = await tx.query<ChangingDocument>(sql`
+    select ${columns} from documents where id = ${id} and deleted_at is null for update`);
+  return rows[0] ?? null;
+}
+
+/** Writes every field. `requeue` starts processing again and takes the document from the worker that has it. */
+export async function writeChangedDocument(
+  tx: Transaction,
+  row: ChangingDocument,
+  { requeue, now }: { requeue: boolean; now: Date },
+): Promise<void> {
+  await tx.execute(sql`
+    update documents d set
+      container_tag = ${row.container_tag}, container_tags = ${row.container_tags}::text[],
+      custom_id = ${row.custom_id}, type = ${row.type}, source = ${row.source}, given_title = ${row.given_title},
+      title = ${row.title}, url = ${row.url}, filepath = ${row.filepath},
+      metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.task_type}, dreaming = ${row.dreaming},
+      document_date = ${row.document_date}::timestamptz,
+      filter_by_metadata = ${row.filter_by_metadata === null ? null : JSON.stringify(row.filter_by_metadata)}::jsonb,
+      content_hash = ${row.content_hash}, updated_at = ${now}
+    where d.id = ${row.id}`);
+  if (!requeue) return;
+  await tx.execute(sql`
+    update documents set revision = revision + 1, status = 'queued', lease_token = null, attempts = 0, redrives = 0,
+      next_attempt_at = ${now}, error_code = null, error_message = null
+    where id = ${row.id}`);
+}
+
+/**
+ * Moves what hangs on a document to its new container. Memories that other documents stand for stay
+ * where they are, without this one.
+ */
+export async function moveParts(tx: Transaction, documentId: string, containerTag: string): Promise<void> {
+  await tx.execute(sql`update chunks set container_tag = ${containerTag} where document_id = ${documentId}`);
+  await tx.execute(sql`
+    delete from memory_sources s where s.document_id = ${documentId}
+      and exists (select 1 from memory_sources o where o.memory_id = s.memory_id and o.document_id <> ${documentId})`);
+  await tx.execute(sql`
+    update memories set container_tag = ${containerTag}
+    where id in (select memory_id from memory_sources where document_id = ${documentId})`);
+}
+
+/** Forgets the memories that no other document stands for. */
+export async function forgetMemoriesOnlyFrom(
+  tx: Transaction,
+  documentId: string,
+  { reason, now }: { reason: string; now: Date },
+): Promise<void> {
+  await tx.execute(sql`
+    update memories m set is_forgotten = true, forget_reason = ${reason}, updated_at = ${now}
+    where not is_forgotten
+      and exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id = ${documentId})
+      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> ${documentId})`);
+}
+
+/** Keeps what a caller sent as containerTags, by document. */
+export async function writeContainerTags(
+  tx: Transaction,
+  documents: readonly { id: string; containerTags: readonly string[] }[],
+): Promise<void> {
+  for (const { id, containerTags } of documents) {
+    await tx.execute(sql`
+      update documents set container_tags = ${containerTags}::text[]
+      where id = ${id} and container_tags is distinct from ${containerTags}::text[]`);
+  }
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { keyOf } from '../../src/connect/testing/law.ts';
+import { laws } from '../../src/connect/testing/laws.ts';
+import { readFile } from '../support/imports-of.ts';
+
+const page = readFile('docs/connectors/acceptance-kit.md');
+
+describe('the acceptance kit', () => {
+  it('has all 22 laws', () => {
+    expect([...new Set(laws.map(({ number }) => number))]).toEqual(Array.from({ length: 22 }, (_, index) => index + 1));
+    expect(new Set(laws.map(keyOf)).size).toBe(laws.length);
+  });
+
+  it('is documented: every law with its title, in order', () => {
+    const [, table = ''] = /<!-- laws: begin -->([\s\S]*)<!-- laws: end -->/.exec(page) ?? [];
+    const rows = [...table.matchAll(/^\| `(\d+ [\w-]+)`\s*\| (.+?)\s*\|$/gm)].map(([, key, title]) => [key, title]);
+    expect(rows).toEqual(laws.map((law) => [keyOf(law), law.title]));
+  });
+
+  it('is documented: every member of a world', () => {
+    const source = readFile('src/connect/testing/world.ts');
+    const [, body = ''] = /export interface World \{([\s\S]*?)\n\}/.exec(source) ?? [];
+    const members = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map((match) => match[1]!);
+    expect(members.length).toBeGreaterThan(20);
+    expect(members.filter((name) => !new RegExp(`\`${name}\\b`).test(page))).toEqual([]);
+  });
+});
