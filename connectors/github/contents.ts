@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Fetched, Partition, Ref } from 'memoryd/connector';
+import { openArchive } from './archive.ts';
+import { fetchBatch, batchSize } from './batch.ts';
+import { getOf, remember, type GithubContext } from './client.ts';
+import { headOfFiles } from './files.ts';
+import { binarySkipped, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
+import { blobOf, linkMode, moduleMode } from './file-ref.ts';
+import { placeOf } from './place.ts';
+import { seenPositions } from './position.ts';
+import { isDocument } from './rules.ts';
+
+/** From so many files of one run on, one archive is cheaper than asking for them. */
+const archiveFrom = 200;
+
+/** From the archive of the commit when there are many, else in batches. Binary documents are left to `fetchFile`. */
+export async function* fetchFiles(
+  ctx: GithubContext,
+  partition: Partition,
+  refs: Ref[],
+): AsyncGenerator<[string, Fetched]> {
+  const plain: Ref[] = [];
+  for (const ref of refs) {
+    const skipped = skippedByMode(ref);
+    if (skipped) yield [ref.id, skipped];
+    else plain.push(ref);
+  }
+  if (plain.length === 0) return;
+  const commit = await commitOf(ctx, partition);
+  if (commit === null) return;
+  const missing: Ref[] = [];
+  const archive = (await isMany(ctx, partition, plain.length)) ? await openArchive(ctx, partition, commit) : null;
+  for (const ref of plain) {
+    const bytes = await archive?.read(ref.path ?? '');
+    // Attributes such as export-ignore and export-subst change what an archive holds.
+    if (bytes && hashOf(bytes) === blobOf(ref).sha) yield [ref.id, readable(ref, bytes)];
+    else missing.push(ref);
+  }
+  for (let start = 0; start < missing.length; start += batchSize) {
+    yield* fetchBatch(ctx, partition, { commit, refs: missing.slice(start, start + batchSize) });
+  }
+}
+
+/** One blob by its hash, which stays readable when the branch has moved on. */
+export async function fetchFile(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
+  const skipped = skippedByMode(ref);
+  if (skipped) return skipped;
+  const { repositoryId } = placeOf(partition);
+  const answer = await getOf(ctx, repositoryId, `/git/blobs/${blobOf(ref).sha}`, {
+    headers: { accept: 'application/vnd.github.raw+json' },
+    accept: [404],
+  });
+  if (answer.status === 404) return { gone: true };
+  return readable(ref, answer.bytes);
+}
+
+function readable(ref: Ref, bytes: Uint8Array): Fetched {
+  // Git’s own rule for what is binary.
+  const isBinary = bytes.subarray(0, 8_000).includes(0);
+  return isBinary && !isDocument(ref.path ?? '') ? binarySkipped : toDocument(ref, bytes);
+}
+
+function skippedByMode(ref: Ref): Fetched | undefined {
+  const { mode } = blobOf(ref);
+  return mode === linkMode ? linkSkipped : mode === moduleMode ? moduleSkipped : undefined;
+}
+
+async function commitOf(ctx: GithubContext, partition: Partition): Promise<string | null> {
+  const seen = (await seenPositions(ctx)).get(partition.id);
+  return seen ? seen.commit : ((await headOfFiles(ctx, partition))['commit'] as string | null);
+}
+
+async function isMany(ctx: GithubContext, partition: Partition, count: number): Promise<boolean> {
+  const asked = await remember<number>(ctx, 'asked');
+  const listed = (await remember<number>(ctx, 'listed')).get(partition.id) ?? 0;
+  const isFirstOfMany = listed > archiveFrom && count >= batchSize;
+  const total = (asked.get(partition.id) ?? 0) + count + (isFirstOfMany ? archiveFrom : 0);
+  asked.set(partition.id, total);
+  return total > archiveFrom;
+}
+
+/** The name of a blob in Git. */
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+}

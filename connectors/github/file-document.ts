@@ -1,0 +1,25 @@
+import type { Fetched, Ref } from 'memoryd/connector';
+import { isProse } from './rules.ts';
+
+const pointer = 'version https://git-lfs.github.com/spec/v1\n';
+
+/** What a file is in memory, from the bytes that Git has of it. */
+export function toDocument(ref: Ref, bytes: Uint8Array): Fetched {
+  if (bytes.length === 0) return { skip: 'empty', detail: 'The file is empty.' };
+  if (Buffer.from(bytes.subarray(0, pointer.length)).toString('latin1') === pointer) {
+    return { skip: 'unsupported_type', detail: 'A pointer to a file in Git LFS.' };
+  }
+  const { title, url, path, metadata } = ref;
+  return {
+    file: { bytes, ...(title === undefined ? {} : { name: title }) },
+    ...(title === undefined ? {} : { title }),
+    ...(url === undefined ? {} : { url }),
+    ...(path === undefined ? {} : { path }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(isProse(path ?? '') ? { type: 'github_markdown' } : {}),
+  };
+}
+
+export const linkSkipped: Fetched = { skip: 'other', detail: 'A symbolic link.' };
+export const moduleSkipped: Fetched = { skip: 'other', detail: 'A submodule.' };
+export const binarySkipped: Fetched = { skip: 'binary', detail: 'The file is binary.' };

@@ -1,0 +1,56 @@
+import { defineConnector, type JsonObject } from 'memoryd/connector';
+import { authSpecs } from './auth.ts';
+import { checkGithub } from './check.ts';
+import { baseUrlOf } from './client.ts';
+import { configSchema, type ContentKind, type GithubConfig } from './config.ts';
+import { fetchFile, fetchFiles } from './contents.ts';
+import { changesOfFiles, headOfFiles, listFiles } from './files.ts';
+import { receive } from './hooks.ts';
+import { fetchIssue } from './issue-document.ts';
+import { changesOfIssues, headOfIssues, listIssues, lookUpIssues } from './issues.ts';
+import { budgets, classify } from './limits.ts';
+import { placeOf } from './place.ts';
+import { changesOfReleases, fetchRelease, headOfReleases, listReleases } from './releases.ts';
+import { partitionsOf } from './repositories.ts';
+import { resourcesOf } from './resources.ts';
+
+const kinds = {
+  files: { head: headOfFiles, list: listFiles, changes: changesOfFiles, fetch: fetchFile },
+  issues: { head: headOfIssues, list: listIssues, changes: changesOfIssues, fetch: fetchIssue },
+  releases: { head: headOfReleases, list: listReleases, changes: changesOfReleases, fetch: fetchRelease },
+} satisfies Record<ContentKind, object>;
+
+const kindOf = (partition: { id: string }) => placeOf(partition).kind;
+
+/** Mirrors repositories: the files of a branch, issues and pull requests, releases. Reads only. */
+export default defineConnector<GithubConfig, JsonObject>({
+  spec: {
+    name: 'github',
+    version: '1.0.0',
+    title: 'GitHub',
+    kind: 'code',
+    description: 'Mirrors files, issues, pull requests and releases of repositories.',
+    config: configSchema,
+    auth: authSpecs,
+    limits: budgets,
+    origins: (config: GithubConfig) => [new URL(baseUrlOf(config)).origin],
+    classify,
+    schedule: { everyMs: 4 * 3_600_000, reconcileEveryMs: 24 * 3_600_000 },
+    documentType: 'text',
+  },
+  check: checkGithub,
+  resources: resourcesOf,
+  partitions: partitionsOf,
+  head: (ctx, partition) => kinds[kindOf(partition)].head(ctx, partition),
+  list: (ctx, partition, from) => kinds[kindOf(partition)].list(ctx, partition, from),
+  changes: (ctx, partition, from) => kinds[kindOf(partition)].changes(ctx, partition, from),
+  fetch: (ctx, partition, ref) => kinds[kindOf(partition)].fetch(ctx, partition, ref),
+  async *fetchMany(ctx, partition, refs) {
+    if (kindOf(partition) === 'files') yield* fetchFiles(ctx, partition, refs);
+  },
+  async lookup(ctx, partition, ids) {
+    if (kindOf(partition) === 'issues') return lookUpIssues(ctx, partition, ids);
+    return { refs: [], incomplete: 'Only issues can be looked up.' };
+  },
+  hooks: { gatherMs: 60_000, receive: async (raw, secret) => receive(raw, secret) },
+});

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import {
+  cursorExpired,
+  type Fetched,
+  type FetchedDocument,
+  type JsonObject,
+  type Page,
+  type Partition,
+  type Ref,
+} from 'memoryd/connector';
+import { getOf, type GithubContext } from './client.ts';
+import { numberIn, placeOf, releaseIdOf } from './place.ts';
+
+interface ShownRelease {
+  id: number;
+  name: string | null;
+  tag_name: string;
+  body?: string | null;
+  html_url: string;
+  draft: boolean;
+  author: { login?: string } | null;
+  created_at: string;
+  published_at: string | null;
+}
+
+const pageSize = 100;
+
+/** Releases have no time of change, so that the first page as a whole is the position. */
+export async function headOfReleases(ctx: GithubContext, partition: Partition): Promise<JsonObject> {
+  return { page: digest(await readPage(ctx, partition, 1)) };
+}
+
+export async function changesOfReleases(
+  ctx: GithubContext,
+  partition: Partition,
+  from: JsonObject,
+): Promise<Page<JsonObject>> {
+  if (digest(await readPage(ctx, partition, 1)) !== from['page']) throw cursorExpired('There are other releases now.');
+  return { refs: [], next: from, done: true };
+}
+
+export async function listReleases(
+  ctx: GithubContext,
+  partition: Partition,
+  from?: JsonObject,
+): Promise<Page<JsonObject>> {
+  const page = Number(from?.['page'] ?? 1);
+  const releases = await readPage(ctx, partition, page);
+  const { repositoryId } = placeOf(partition);
+  const refs = releases.filter(({ draft }) => !draft).map((release) => toRef(repositoryId, release));
+  return releases.length < pageSize ? { refs, done: true } : { refs, next: { page: page + 1 } };
+}
+
+async function readPage(ctx: GithubContext, partition: Partition, page: number): Promise<ShownRelease[]> {
+  const options = { query: { per_page: pageSize, page }, conditional: true };
+  return (await getOf<ShownRelease[]>(ctx, placeOf(partition).repositoryId, '/releases', options)).json;
+}
+
+export async function fetchRelease(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
+  const path = `/releases/${numberIn(ref.id)}`;
+  const answer = await getOf<ShownRelease>(ctx, placeOf(partition).repositoryId, path, { accept: [404] });
+  return answer.status === 404 ? { gone: true } : toDocument(answer.json);
+}
+
+function toRef(repositoryId: string, release: ShownRelease): Ref {
+  return {
+    id: releaseIdOf(repositoryId, release.id),
+    rev: digest([release]),
+    title: titleOf(release),
+    url: release.html_url,
+    document: toDocument(release),
+  };
+}
+
+const titleOf = ({ name, tag_name: tag }: ShownRelease) => (name === null || name === '' ? tag : name);
+
+function toDocument(release: ShownRelease): FetchedDocument {
+  const { tag_name: tag, html_url: url, body } = release;
+  return {
+    title: titleOf(release),
+    markdown: [`# ${titleOf(release)}`, body ?? ''].join('\n\n').trim(),
+    url,
+    createdAt: release.published_at ?? release.created_at,
+    metadata: {
+      type: 'github_release',
+      repository: new URL(url).pathname.split('/').slice(1, 3).join('/'),
+      tag,
+      author: release.author?.login ?? 'ghost',
+    },
+  };
+}
+
+/** Of what is mirrored; counts of downloads, which change all the time, are left out. */
+function digest(releases: ShownRelease[]): string {
+  const shown = releases.map(({ id, name, tag_name: tag, body, draft, html_url: url }) => [
+    id,
+    name,
+    tag,
+    body,
+    draft,
+    url,
+  ]);
+  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url');
+}

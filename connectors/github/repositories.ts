@@ -1,0 +1,75 @@
+import { badConfig, sourceMissing, type Partition } from 'memoryd/connector';
+import { get, getOf, remember, type GithubContext } from './client.ts';
+import { contentOf } from './config.ts';
+import { partitionIdOf } from './place.ts';
+
+/** What is used of a repository as the API shows it. */
+export interface Repository {
+  id: number;
+  full_name: string;
+  html_url: string;
+  default_branch: string;
+}
+
+/** A repository as it was chosen: `owner/name` or its number, each perhaps with `@branch`. */
+interface Choice {
+  repository: string;
+  branch: string | undefined;
+  /** The id of the resource, when it was chosen as one. */
+  resource: string | undefined;
+}
+
+export async function partitionsOf(ctx: GithubContext): Promise<Partition[]> {
+  const choices = choicesOf(ctx);
+  if (choices.length === 0) {
+    throw badConfig('No repository is chosen.', 'Choose repositories for the connection, or set `repositories`.');
+  }
+  const partitions: Partition[] = [];
+  for (const choice of choices) partitions.push(...(await partitionsOfChoice(ctx, choice)));
+  return partitions;
+}
+
+export function choicesOf(ctx: GithubContext): Choice[] {
+  if (ctx.selection.length > 0) return ctx.selection.map(({ id }) => choiceOf(id, id));
+  return (ctx.config.repositories ?? []).map((name) => choiceOf(name, undefined));
+}
+
+function choiceOf(text: string, resource: string | undefined): Choice {
+  const at = text.indexOf('@');
+  return at < 0
+    ? { repository: text, branch: undefined, resource }
+    : { repository: text.slice(0, at), branch: text.slice(at + 1), resource };
+}
+
+async function partitionsOfChoice(ctx: GithubContext, choice: Choice): Promise<Partition[]> {
+  const { repository, branch, resource } = choice;
+  const named = repository.includes('/') ? await findByName(ctx, repository) : undefined;
+  const repositoryId = named === undefined ? repository : String(named.id);
+  if (!/^\d+$/.test(repositoryId)) throw badConfig('A chosen resource is no repository.', 'Choose repositories.');
+  return contentOf(ctx.config).map((kind) => ({
+    id: partitionIdOf({ repositoryId, kind, branch: kind === 'files' ? branch : undefined }),
+    title: `${named?.full_name ?? repository} ${kind}`,
+    ...(resource === undefined ? {} : { resource }),
+  }));
+}
+
+/** Follows renames and transfers. */
+export async function findByName(ctx: GithubContext, name: string): Promise<Repository> {
+  const path = `/repos/${name.split('/').map(encodeURIComponent).join('/')}`;
+  const answer = await get<Repository>(ctx, path, { conditional: true, accept: [200, 304, 404] });
+  if (answer.status === 404) {
+    throw sourceMissing(
+      `There is no repository ${name}, or the token may not see it.`,
+      'Check the name and the token.',
+    );
+  }
+  (await remember<Repository>(ctx, 'repositories')).set(String(answer.json.id), answer.json);
+  return answer.json;
+}
+
+export async function findById(ctx: GithubContext, id: string): Promise<Repository> {
+  const known = await remember<Repository>(ctx, 'repositories');
+  const found = known.get(id) ?? (await getOf<Repository>(ctx, id, '', { conditional: true })).json;
+  known.set(id, found);
+  return found;
+}

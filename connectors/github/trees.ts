@@ -1,0 +1,82 @@
+import type { JsonObject } from 'memoryd/connector';
+import { getOf, remember, type GithubContext } from './client.ts';
+
+/** One entry of a tree as the API shows it. */
+export interface TreeEntry {
+  path: string;
+  mode: string;
+  type: string;
+  sha: string;
+  size?: number;
+}
+
+export interface Tree {
+  tree: TreeEntry[];
+  truncated: boolean;
+}
+
+/** A folder of which the tree with everything below was too large, and the subfolder to go on with. */
+type Frame = { tree: string; path: string; index: number };
+/** What is still to be walked, the innermost folder last. */
+export type Walk = Frame[];
+
+/** Trees never change. The last few are kept, so that pages of one tree cost one request. */
+const keptTrees = 3;
+const treeBytes = 64 * 1024 * 1024;
+
+export async function readTree(
+  ctx: GithubContext,
+  repositoryId: string,
+  sha: string,
+  depth: 'deep' | 'shallow',
+): Promise<Tree> {
+  const known = await remember<Tree>(ctx, 'trees');
+  const key = `${repositoryId} ${sha} ${depth}`;
+  const kept = known.get(key);
+  if (kept) return kept;
+  const query = depth === 'deep' ? { recursive: 1 } : {};
+  const options = { query, maxBytes: treeBytes, timeoutMs: 60_000 };
+  const { json } = await getOf<Tree>(ctx, repositoryId, `/git/trees/${sha}`, options);
+  known.set(key, { tree: json.tree, truncated: json.truncated });
+  for (const old of known.keys()) if (known.size > keptTrees) known.delete(old);
+  return json;
+}
+
+/**
+ * One step through a tree of any size: the entries of one answer with their whole paths. GitHub cuts a
+ * tree off at 100,000 entries or 7 MB; then its subfolders are read one by one. `next` is what is left.
+ */
+export async function walkTree(
+  ctx: GithubContext,
+  repositoryId: string,
+  from: { root: string } | { walk: Walk },
+): Promise<{ entries: TreeEntry[]; next: Walk | null; incomplete?: string }> {
+  const read = (sha: string, depth: 'deep' | 'shallow') => readTree(ctx, repositoryId, sha, depth);
+  if ('root' in from) return readFolder(read, [], { sha: from.root, path: '' });
+  const walk = from.walk.map((frame) => ({ ...frame }));
+  for (let top = walk.at(-1); top; top = walk.at(-1)) {
+    const folders = (await read(top.tree, 'shallow')).tree.filter(({ type }) => type === 'tree');
+    const folder = folders[top.index];
+    top.index += 1;
+    if (folder) return readFolder(read, walk, { sha: folder.sha, path: `${top.path}${folder.path}/` });
+    walk.pop();
+  }
+  return { entries: [], next: null };
+}
+
+async function readFolder(
+  read: (sha: string, depth: 'deep' | 'shallow') => Promise<Tree>,
+  walk: Walk,
+  { sha, path }: { sha: string; path: string },
+): Promise<{ entries: TreeEntry[]; next: Walk | null; incomplete?: string }> {
+  const named = ({ tree }: Tree) =>
+    tree.filter(({ type }) => type !== 'tree').map((entry) => ({ ...entry, path: path + entry.path }));
+  const deep = await read(sha, 'deep');
+  if (!deep.truncated) return { entries: named(deep), next: walk.length > 0 ? walk : null };
+  const shallow = await read(sha, 'shallow');
+  const next = [...walk, { tree: sha, path, index: 0 }];
+  if (!shallow.truncated) return { entries: named(shallow), next };
+  return { entries: named(shallow), next, incomplete: `A folder has more entries than GitHub shows at once.` };
+}
+
+export const toWalk = (value: JsonObject[string] | undefined) => (value ?? null) as Walk | null;
