@@ -109,7 +109,11 @@ try {
   const script = `import { contractVersion } from 'memoryd/connector'; console.log(contractVersion);`;
   expectEqual(run(app, process.execPath, '--input-type=module', '--eval', script).trim(), '1', 'The contract');
   const kit = `import { testConnector } from 'memoryd/testing'; console.log(typeof testConnector);`;
-  expectEqual(run(app, process.execPath, '--input-type=module', '--eval', kit).trim(), 'function', 'The acceptance kit');
+  expectEqual(
+    run(app, process.execPath, '--input-type=module', '--eval', kit).trim(),
+    'function',
+    'The acceptance kit',
+  );
   run(app, program, 'connector', 'new', 'acme');
   expectEqual(existsSync(join(app, 'memoryd-connector-acme/src/connector.ts')), true, 'A new connector');
   await tryDaemon(app);

@@ -1,6 +1,6 @@
 import { simpleParser } from 'mailparser';
 import type { ImapFlow } from 'imapflow';
-import type { Context, Fetched, Partition, Ref } from 'memoryd/connector';
+import { transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
 import { fetchAll, openMail, openMailbox } from './client.ts';
 import type { ImapConfig } from './config.ts';
 import { toDocument, type ReadMail } from './map.ts';
@@ -69,7 +69,10 @@ async function readMailbox(
   copies: readonly Copy[],
   sources: Map<Copy, Buffer>,
 ): Promise<void> {
-  if (!isOpen(client, path)) await openMailbox(client, path);
+  const { uidValidity } = await openMailbox(client, path);
+  if (copies.some((copy) => copy.uidValidity !== uidValidity)) {
+    throw transient(`The mailbox ${JSON.stringify(path)} was made anew during the sync.`);
+  }
   const byUid = new Map(copies.map((copy) => [copy.uid, copy]));
   const uids = toUidSet([...byUid.keys()].sort((a, b) => a - b));
   for (const answer of await fetchAll(client, uids, { uid: true, source: { start: 0, maxLength: maxMailBytes } })) {
@@ -79,10 +82,6 @@ async function readMailbox(
     byUid.delete(answer.uid);
   }
   if (byUid.size > 0) await assertRemoved(client, path, new Set(byUid.keys()));
-}
-
-function isOpen(client: ImapFlow, path: string): boolean {
-  return client.mailbox !== false && client.mailbox.path === path;
 }
 
 async function documentOf(

@@ -48,7 +48,7 @@ async function scanMailboxes(ctx: Context<ImapConfig>): Promise<Scan> {
  * `transient` when fewer mails were shown than SEARCH named and none of them was removed meanwhile.
  */
 async function scanMailbox(client: ImapFlow, path: string): Promise<Copy[]> {
-  const { exists } = await openMailbox(client, path);
+  const { exists, uidValidity } = await openMailbox(client, path);
   // Some servers refuse the range `1:*` in an empty mailbox.
   if (exists === 0) return [];
   const uids = await searchAll(client, path);
@@ -66,7 +66,7 @@ async function scanMailbox(client: ImapFlow, path: string): Promise<Copy[]> {
     const wanted = new Set(asked);
     const shown = answers.filter((answer) => wanted.delete(answer.uid));
     if (wanted.size > 0) await assertRemoved(client, path, wanted);
-    for (const answer of shown) copies.push(toCopy(path, answer));
+    for (const answer of shown) copies.push(toCopy({ path, uidValidity }, answer));
   }
   return copies;
 }
@@ -97,7 +97,10 @@ export function toUidSet(uids: readonly number[]): string {
   return ranges.join(',');
 }
 
-function toCopy(mailbox: string, answer: FetchMessageObject): Copy {
+function toCopy(
+  { path: mailbox, uidValidity }: { path: string; uidValidity: string },
+  answer: FetchMessageObject,
+): Copy {
   const { envelope, uid } = answer;
   const bytes = answer.size ?? 0;
   const timeMs = timeOf(envelope?.date) ?? timeOf(answer.internalDate) ?? 0;
@@ -110,7 +113,7 @@ function toCopy(mailbox: string, answer: FetchMessageObject): Copy {
     references.length <= maxReferences ? references : [references[0]!, ...references.slice(1 - maxReferences)];
   const parents = [...few, ...idsIn(envelope?.inReplyTo ?? '')].filter((parent) => parent !== key);
   if (answer.threadId !== undefined) parents.push(`${serverThread}${answer.threadId}`);
-  return { key, parents, mailbox, uid, bytes, timeMs, subject };
+  return { key, parents, mailbox, uidValidity, uid, bytes, timeMs, subject };
 }
 
 /** Message-IDs in a header's text. What has no angle brackets is taken as one when it looks like one. */

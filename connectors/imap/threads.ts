@@ -7,6 +7,8 @@ export interface Copy {
   /** Message-IDs that it answers, the first mail of the thread first; also a thread id of the server. */
   parents: readonly string[];
   mailbox: string;
+  /** Of the mailbox when it was scanned: under another one the same uid is another mail (RFC 3501 section 2.3.1.1). */
+  uidValidity: string;
   uid: number;
   bytes: number;
   timeMs: number;

@@ -82,7 +82,12 @@ async function nearestExisting(path: string): Promise<{ existing: string; missin
 
 /** Loads the plugins as the daemon does. */
 async function connectors(names: readonly string[], { cwd, clock }: CommandContext): Promise<string> {
-  const { loaders, broken } = await loadPlugins(names, { folder: cwd, builtIn: builtInNames, log: silentLogger, clock });
+  const { loaders, broken } = await loadPlugins(names, {
+    folder: cwd,
+    builtIn: builtInNames,
+    log: silentLogger,
+    clock,
+  });
   if (broken.length > 0) {
     const reasons = broken.map(({ plugin, reason }) => `${plugin}: ${reason}`);
     throw new CommandFailure(exitCodes.failure, reasons.join(' '));

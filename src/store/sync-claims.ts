@@ -48,10 +48,10 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
       for update skip locked
     ),
     due as (select ext_id from fresh union all select ext_id from again)
+    -- By an array and not by a join: one that is planned before there are statistics reads the whole partition for each.
     update sync_items i
     set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil}, attempts = i.attempts + 1
-    from due
-    where ${ofPartition(key)} and i.ext_id = due.ext_id
+    where ${ofPartition(key)} and i.ext_id = any(array(select ext_id from due))
     returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.document_id, i.ref`);
 }
 
@@ -104,6 +104,10 @@ const finishedColumns: Columns<FinishedItem> = {
   error: 'text',
 };
 
+/**
+ * `want_rev` stays what was listed, also when a newer revision was read: metadata and path in the row
+ * are those of the listed one, so that the newer one must still count as changed when it is listed.
+ */
 export async function finishItems(
   tx: Queryable,
   key: PartitionKey,

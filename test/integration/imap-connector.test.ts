@@ -134,6 +134,17 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector on a real
       await writer.mailboxDelete('Box');
     });
 
+    it('does not take the mail of a mailbox made anew for the one that was listed', async () => {
+      await writer.mailboxCreate('Box');
+      await writer.append('Box', mailOf({ id: 'old@x', text: 'old' }));
+      const [old] = await refs();
+      await writer.mailboxDelete('Box');
+      await writer.mailboxCreate('Box');
+      await writer.append('Box', mailOf({ id: 'new@x', text: 'new' }));
+      await expect(imap.fetch(ctx, partition, old!)).rejects.toMatchObject({ kind: 'transient' });
+      await writer.mailboxDelete('Box');
+    });
+
     it.each([
       ['no header but one', 'X-Odd: yes\r\n\r\nwords\r\n'],
       ['no body', 'Subject: empty\r\nMessage-ID: <empty@x>\r\n\r\n'],

@@ -129,7 +129,14 @@ export async function startTestApi(options: TestApiOptions = {}) {
   const services: ApiServices = {
     ...content,
     search,
-    memories: createMemories({ database, embedder, index: terms, clock, requireWritable, search: searchMemories(search) }),
+    memories: createMemories({
+      database,
+      embedder,
+      index: terms,
+      clock,
+      requireWritable,
+      search: searchMemories(search),
+    }),
     profiles: createProfiles({ database, clock }),
     connections,
     consents: authorizing.consents,
@@ -186,7 +193,9 @@ export async function startTestApi(options: TestApiOptions = {}) {
     },
     /** Finds the memories of every document that waits for it, however short. */
     dream: () =>
-      createDreaming({ database, remembering, clock, log, holder: 'test', quietMs: 0 }).run(new AbortController().signal),
+      createDreaming({ database, remembering, clock, log, holder: 'test', quietMs: 0 }).run(
+        new AbortController().signal,
+      ),
     /** Goes on with merges of containers, as the scheduler does. */
     runMerges: () => content.merges.runOpen(new AbortController().signal),
     async close() {

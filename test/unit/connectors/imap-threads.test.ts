@@ -8,6 +8,7 @@ const copy = (key: string, fields: Partial<Copy> = {}): Copy => ({
   key,
   parents: [],
   mailbox: 'INBOX',
+  uidValidity: '1',
   uid: 1,
   bytes: 100,
   timeMs: 1_000,
