@@ -349,10 +349,15 @@ describe('connections', () => {
     let inside = 0;
     let most = 0;
     const sockets = new Set<unknown>();
+    const waiting: (() => void)[] = [];
     const source = await serve(async (_, response) => {
       sockets.add(response.socket);
       most = Math.max(most, ++inside);
-      await new Promise((resolve) => setImmediate(resolve));
+      // Nobody is answered before three ask at once.
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length === 3) for (const wake of waiting.splice(0)) setImmediate(wake);
+      });
       inside -= 1;
       answer(response, 200);
     });

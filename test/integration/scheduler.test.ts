@@ -112,9 +112,12 @@ describe.each(engines)('the scheduler on %s', (engine) => {
     await second.idle();
     expect(done).toEqual(['first', 'second']);
     // One that was killed gives nothing back: its lease has to end.
-    const third = start('third', [chore('third')]);
     await opened.database.execute(sql`update leases set holder = 'killed'`);
+    await second.close();
+    const third = start('third', [chore('third')]);
     await third.tick();
+    await third.idle();
+    expect(done).toEqual(['first', 'second']);
     clock.advance(minute);
     await third.tick();
     await third.idle();
