@@ -9,7 +9,7 @@ import { createVectorIndex } from '../src/store/vector-index.ts';
 import { copyRows, insertBare } from './bare-insert.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import { createPipeline, makeFolder } from './pipeline.ts';
-import { seconds, type Figure } from './report.ts';
+import { median, seconds, type Figure } from './report.ts';
 
 const fileBytes = 2_048;
 
@@ -53,24 +53,42 @@ export async function ingestWithModel(engine: Engine, files: number): Promise<Fi
   }
 }
 
-/** The same with an embedder that costs nothing, against a bare insert of the same rows. */
+/**
+ * The same with an embedder that costs nothing, against a bare insert of the same rows. In turn in
+ * new databases, and the medians count: one turn of a second each says little.
+ */
 export async function ingestWithoutModel(engine: Engine, files: number): Promise<Figure> {
-  const { database, close } = await openBenchDatabase(engine);
-  const target = await openBenchDatabase(engine);
   const folder = await makeFolder(files, fileBytes);
+  const turns: Turn[] = [];
   try {
-    const pipelineMs = await run(database, createTrivialEmbedder(), folder.path);
-    const bareMs = await insertBare(target.database, await copyRows(database));
-    return {
-      name: `folder of ${files} files, ${engine}, trivial embedder`,
-      value: `${seconds(pipelineMs)}, ${Math.round((files / pipelineMs) * 1000)} documents/s`,
-      limit: `bare insert of the same rows: ${seconds(bareMs)}`,
-      ratio: bareMs / pipelineMs,
-      better: 'larger',
-      target: 0.7,
-    };
+    while (turns.length < 5) turns.push(await ingestInTurn(engine, folder.path));
   } finally {
     await folder.close();
+  }
+  const pipelineMs = median(turns.map((turn) => turn.pipelineMs));
+  const bareMs = median(turns.map((turn) => turn.bareMs));
+  return {
+    name: `folder of ${files} files, ${engine}, trivial embedder`,
+    value: `${seconds(pipelineMs)}, ${Math.round((files / pipelineMs) * 1000)} documents/s; first ${seconds(turns[0]!.pipelineMs)}`,
+    limit: `bare insert of the same rows: ${seconds(bareMs)}`,
+    ratio: bareMs / pipelineMs,
+    better: 'larger',
+    target: 0.7,
+  };
+}
+
+interface Turn {
+  pipelineMs: number;
+  bareMs: number;
+}
+
+async function ingestInTurn(engine: Engine, path: string): Promise<Turn> {
+  const { database, close } = await openBenchDatabase(engine);
+  const target = await openBenchDatabase(engine);
+  try {
+    const pipelineMs = await run(database, createTrivialEmbedder(), path);
+    return { pipelineMs, bareMs: await insertBare(target.database, await copyRows(database)) };
+  } finally {
     await close();
     await target.close();
   }

@@ -14,7 +14,7 @@ import { median, seconds, type Figure } from './report.ts';
 /** As many as the folder connector. */
 const looksAtOnce = 32;
 const pathsPerStatement = 1_000;
-const rounds = 3;
+const rounds = 5;
 
 /**
  * A sync of a folder that did not change, against a walk over the same files and one statement per
