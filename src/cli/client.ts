@@ -211,6 +211,9 @@ export function createClient(endpoint: Endpoint) {
     url: endpoint.url,
     search: (body: SearchBody) => call<SearchAnswer>(endpoint, 'POST', '/v4/search', { body }),
     status: () => call<ServiceStatus>(endpoint, 'GET', '/v3/status'),
+    session: () => call<{ accessType: string }>(endpoint, 'GET', '/v3/session'),
+    /** One message of the model context protocol; null when it needs no answer. */
+    mcp: (message: object) => call<object | null>(endpoint, 'POST', '/mcp', { body: message }),
     connectors: () => call<InstalledConnector[]>(endpoint, 'GET', '/v3/connectors'),
     /** Newest first. */
     connections: () => call<ConnectionAnswer[]>(endpoint, 'POST', '/v3/connections/list', { body: {} }),

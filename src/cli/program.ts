@@ -13,6 +13,7 @@ import { exitCodes, reportFailure } from './exit.ts';
 import { addFailuresCommand } from './failures.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
+import { addMcpCommand } from './mcp.ts';
 import { addModelsCommand } from './models.ts';
 import { addExamples } from './options.ts';
 import { addCancelCommand, addPauseCommand, addResumeCommand } from './pause.ts';
@@ -70,6 +71,7 @@ export function buildProgram(context: CommandContext): Command {
   program.commandsGroup('Memory:');
   addSearchCommand(program, context);
   addAddCommand(program, context);
+  addMcpCommand(program, context);
   addKeysCommand(program, context);
   return program;
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -36,6 +36,12 @@ it('a new connector passes its kit, compiles, and is loaded as it is written', {
   const source = readFileSync(join(packageFolder, 'src/connector.ts'), 'utf8');
   expect(source.split('\n').length).toBeLessThan(100);
   expect(source).toContain("title: 'Acme Notes'");
+  const manifest = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  // A clone has a version that the registry need not have, so what it writes depends on the clone itself.
+  expect(manifest.devDependencies['memoryd']).toMatch(/^file:/);
+  expect(resolve(packageFolder, manifest.devDependencies['memoryd']!.slice(5))).toBe(resolve(projectFolder));
   install(packageFolder);
 
   const tested = await run('test', 'acme-notes');
