@@ -2,20 +2,37 @@ import { compareItems, mirroredItems } from '../store/dry-run.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
 import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from './contract.ts';
-import { passes } from './filters.ts';
+import { passes, updateTime } from './filters.ts';
 import { checkPage, createPageGuard } from './page.ts';
 import type { ListedRef } from './ref.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 
 const shownIds = 50;
+const comparedAtOnce = 1_000;
 const mirroredAtOnce = 5_000;
+
+interface ShownItem {
+  id: string;
+  rev: string;
+  parent: string | undefined;
+  /** Null: the source does not date it. */
+  updatedAt: Date | null;
+}
+
+/** What one listing of a partition shows. */
+interface Shown {
+  partition: Partition;
+  items: Map<string, ShownItem>;
+  /** Each folder with the one that it is in. */
+  folders: Map<string, string | undefined>;
+  incomplete: string | null;
+}
 
 /**
  * What a full sync would add, update and delete: lists every partition from its start and compares
- * that with the ledger. Nothing is fetched, and neither ledger nor documents are written. Renames
- * count as an addition and a deletion; folders chosen and the document limit are not taken into
- * account, filters are.
+ * that with the ledger, after filters, chosen folders and the document limit. Nothing is fetched, and
+ * neither ledger nor documents are written. Renames count as an addition and a deletion.
  */
 export async function tryOut(run: Run, partitions: readonly Partition[]): Promise<DryRunReport> {
   const report: DryRunReport = {
@@ -24,7 +41,10 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
     deleted: { count: 0, ids: [] },
     incomplete: null,
   };
-  for (const partition of partitions) await tryPartition(run, partition, report);
+  const listings: Shown[] = [];
+  for (const partition of partitions) listings.push(await listShown(run, partition));
+  leaveOlderItems(listings, run.scope.limit);
+  for (const shown of listings) await comparePartition(run, shown, report);
   const { counters } = run;
   counters.itemsAdded += report.added.count;
   counters.itemsUpdated += report.updated.count;
@@ -32,69 +52,104 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
   return report;
 }
 
-async function tryPartition(run: Run, partition: Partition, report: DryRunReport): Promise<void> {
-  const key = keyOf(run, partition);
-  const seen = new Set<string>();
+async function listShown(run: Run, partition: Partition): Promise<Shown> {
+  const shown: Shown = { partition, items: new Map(), folders: new Map(), incomplete: null };
   const guard = createPageGuard('list');
   let cursor: Json | undefined;
-  let incomplete: string | null = null;
   let done = false;
   const step = async () => {
     const answer = await run.verbs.call('list', () => run.connector.list(run.context, partition, cursor));
     const page = checkPage(answer, 'list');
     guard.pass(cursor, page);
     remark(run, partition.id, page.remarks);
-    incomplete ??= page.incomplete ?? null;
+    shown.incomplete ??= page.incomplete ?? null;
     cursor = page.next;
     done = page.done || cursor === undefined;
-    await compare(run, key, page.refs, seen, report);
+    run.counters.itemsSeen += page.refs.length;
+    note(run, shown, page.refs);
   };
   while (!done) await inTurn(run, step);
-  if (incomplete !== null) report.incomplete ??= `${partition.title ?? partition.id}: ${String(incomplete)}`;
-  else await findDeleted(run, key, seen, report);
+  const { roots } = run.scope;
+  if (roots !== null) leaveOutside(shown, new Set(roots));
+  return shown;
 }
 
-async function compare(
-  run: Run,
-  key: PartitionKey,
-  refs: readonly ListedRef[],
-  seen: Set<string>,
-  report: DryRunReport,
-): Promise<void> {
+/** The last ref of an id wins, as it does in a sync. */
+function note(run: Run, { items, folders }: Shown, refs: readonly ListedRef[]): void {
   const now = run.clock.now();
-  const wanted = new Map(
-    refs
-      .filter((ref) => ref.kind !== 'container' && !seen.has(ref.id) && passes(run.scope.filters, ref, now) === null)
-      .map((ref) => [ref.id, ref.rev]),
-  );
-  for (const id of wanted.keys()) seen.add(id);
-  run.counters.itemsSeen += refs.length;
-  if (wanted.size === 0) return;
-  const items = Array.from(wanted, ([ext_id, rev]) => ({ ext_id, rev }));
-  for (const [id, prospect] of await compareItems(run.database, key, items)) {
-    if (prospect === 'same') run.counters.itemsSkipped += 1;
-    else note(report[prospect], id);
+  for (const ref of refs) {
+    const { id, rev, parent } = ref;
+    if (ref.kind === 'container') folders.set(id, parent);
+    else if (passes(run.scope.filters, ref, now) !== null) items.delete(id);
+    else items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt) });
   }
 }
 
-/** Mirrored items that the listing did not show, or that the filters leave out by now. */
+/** Keeps what is one of the roots or in the subtree of one. */
+function leaveOutside({ items, folders }: Shown, roots: ReadonlySet<string>): void {
+  const isInside = (start: string | undefined): boolean => {
+    // A source may show folders that are in each other.
+    const passed = new Set<string>();
+    for (let id = start; id !== undefined && !passed.has(id); id = folders.get(id)) {
+      if (roots.has(id)) return true;
+      passed.add(id);
+    }
+    return false;
+  };
+  for (const { id, parent } of items.values()) if (!roots.has(id) && !isInside(parent)) items.delete(id);
+}
+
+/** Keeps the newest items of all partitions; what has no date comes after those that have one. */
+function leaveOlderItems(listings: readonly Shown[], limit: number | null): void {
+  if (limit === null) return;
+  const timeOf = ({ updatedAt }: ShownItem) => updatedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const entries = listings.flatMap(({ items }) => Array.from(items.values(), (item) => ({ items, item })));
+  const older = entries.toSorted((left, right) => compareNumbers(timeOf(right.item), timeOf(left.item))).slice(limit);
+  for (const { items, item } of older) items.delete(item.id);
+}
+
+/** Also of two infinities, whose difference is no number. */
+function compareNumbers(left: number, right: number): number {
+  return left === right ? 0 : left - right;
+}
+
+async function comparePartition(
+  run: Run,
+  { partition, items, incomplete }: Shown,
+  report: DryRunReport,
+): Promise<void> {
+  const key = keyOf(run, partition);
+  const entries = Array.from(items.values(), ({ id, rev }) => ({ ext_id: id, rev }));
+  for (let start = 0; start < entries.length; start += comparedAtOnce) {
+    run.signal.throwIfAborted();
+    const some = entries.slice(start, start + comparedAtOnce);
+    for (const [id, prospect] of await compareItems(run.database, key, some)) {
+      if (prospect === 'same') run.counters.itemsSkipped += 1;
+      else count(report[prospect], id);
+    }
+  }
+  if (incomplete === null) await findDeleted(run, key, items, report);
+  else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
+}
+
+/** Mirrored items that the listing did not show, or that are left out by now. */
 async function findDeleted(
   run: Run,
   key: PartitionKey,
-  seen: ReadonlySet<string>,
+  shown: ReadonlyMap<string, unknown>,
   report: DryRunReport,
 ): Promise<void> {
   let after = '';
-  for (let count = mirroredAtOnce; count === mirroredAtOnce;) {
+  for (let answered = mirroredAtOnce; answered === mirroredAtOnce;) {
     run.signal.throwIfAborted();
     const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce });
-    for (const id of ids) if (!seen.has(id)) note(report.deleted, id);
-    count = ids.length;
+    for (const id of ids) if (!shown.has(id)) count(report.deleted, id);
+    answered = ids.length;
     after = ids.at(-1) ?? after;
   }
 }
 
-function note(list: { count: number; ids: string[] }, id: string): void {
+function count(list: { count: number; ids: string[] }, id: string): void {
   list.count += 1;
   if (list.ids.length < shownIds) list.ids.push(id);
 }

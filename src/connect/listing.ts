@@ -35,22 +35,28 @@ interface Listing {
   restarts: number;
 }
 
+interface ListingOptions {
+  /** Called after each page, when its items can be fetched, and told whether any is new or changed. */
+  onPage(isNew?: boolean): void;
+  /** The feed was just read to the position of the row: that is where it is read on from after the listing. */
+  follows: boolean;
+}
+
 /**
  * Lists a partition from where it stopped to its end, then sweeps what the listing no longer shows.
- * The position is taken before the first page, so that changes during the listing are replayed
- * after it. `onPage` is called after each page, when its items can be fetched, and told whether any is new or changed.
+ * The position is taken before the first page, so that changes during the listing are replayed after it.
  */
 export async function listPartition(
   run: Run,
   partition: Partition,
   row: PartitionRow,
-  onPage: (isNew?: boolean) => void,
+  { onPage, follows }: ListingOptions,
 ): Promise<void> {
   const resuming = row.listingStartedAt !== null;
   const listing: Listing = {
     key: keyOf(run, partition),
     partition,
-    epoch: resuming ? row.epoch : await inTurn(run, () => begin(run, partition, row)),
+    epoch: resuming ? row.epoch : await inTurn(run, () => begin(run, partition, row, follows)),
     cursor: (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined,
     incomplete: resuming ? row.listingIncomplete : null,
     guard: createPageGuard('list'),
@@ -147,12 +153,15 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
   return news > 0;
 }
 
-async function begin(run: Run, partition: Partition, row: PartitionRow): Promise<number> {
-  const { connector, context } = run;
-  const position = connector.head ? await run.verbs.call('head', () => connector.head!(context, partition)) : null;
-  const head = checkCursor(position, 'head') ?? null;
+async function begin(run: Run, partition: Partition, row: PartitionRow, follows: boolean): Promise<number> {
+  const head = follows ? row.position : await readHead(run, partition);
   const now = run.clock.now();
   return startListing(run.database, keyOf(run, partition), { head, relist: row.lastListedAt !== null, now });
+}
+
+async function readHead({ connector, context, verbs }: Run, partition: Partition): Promise<Json> {
+  const position = connector.head ? await verbs.call('head', () => connector.head!(context, partition)) : null;
+  return checkCursor(position, 'head') ?? null;
 }
 
 async function end(run: Run, row: PartitionRow, listing: Listing, resumed: boolean): Promise<void> {

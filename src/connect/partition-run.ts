@@ -91,20 +91,35 @@ async function discoverItems(
     const answered = hinted === undefined || (await lookUpHints(run, partition, row, hinted));
     if (answered) return onPage();
   }
+  const caughtUp = await catchUp(run, partition, row, onPage);
   const confirmed = row.heldSweep?.confirmed === true;
-  if (isListed(row) && request.mode === 'incremental' && !confirmed && run.connector.changes && row.position !== null) {
-    try {
-      if (!reconcileDue(run, row)) return await followChanges(run, partition, row, onPage);
-    } catch (error) {
-      if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
-      run.log.info({ connectionId: run.connection.id }, 'position expired, listing again');
-    }
-  }
-  await listPartition(run, partition, row, onPage);
+  if (caughtUp && request.mode === 'incremental' && !confirmed && !reconcileDue(run, row)) return;
+  const current = caughtUp ? await readPartition(run, partition) : row;
+  await listPartition(run, partition, current, { onPage, follows: caughtUp });
   if (!run.connector.changes || !run.connector.head) return;
+  const relisted = await readPartition(run, partition);
+  if (relisted.position !== null) await followChanges(run, partition, relisted, onPage);
+}
+
+/**
+ * Reads what waits in the feed, also before a listing: it says which items were deleted, where a
+ * listing only misses them. False when there is no feed, or none that reaches back so far.
+ */
+async function catchUp(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<boolean> {
+  if (!isListed(row) || !run.connector.changes || row.position === null) return false;
+  try {
+    await followChanges(run, partition, row, onPage);
+    return true;
+  } catch (error) {
+    if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
+    run.log.info({ connectionId: run.connection.id }, 'position expired, listing again');
+    return false;
+  }
+}
+
+async function readPartition(run: Run, partition: Partition): Promise<PartitionRow> {
   const rows = await listPartitions(run.database, run.connection.id);
-  const relisted = rows.find((one) => one.id === partition.id);
-  if (relisted && relisted.position !== null) await followChanges(run, partition, relisted, onPage);
+  return rows.find((one) => one.id === partition.id)!;
 }
 
 function isListed(row: PartitionRow): boolean {

@@ -571,6 +571,33 @@ describe.each(engines)('runs on %s', (engine) => {
     });
   });
 
+  it('a dry run keeps to the chosen folders and the document limit', async () => {
+    const day = (number: number) => `2026-01-0${number}T00:00:00Z`;
+    const { mirror } = await open({
+      roots: () => ['in', 'single'],
+      list: () => ({
+        refs: [
+          { id: 'deep', rev: '1', parent: 'below', updatedAt: day(3) },
+          { id: 'below', rev: '1', parent: 'in', kind: 'container' },
+          { id: 'in', rev: '1', kind: 'container' },
+          { id: 'out', rev: '1', kind: 'container', parent: 'round' },
+          { id: 'round', rev: '1', kind: 'container', parent: 'out' },
+          { id: 'old', rev: '1', parent: 'in', updatedAt: day(1) },
+          { id: 'undated', rev: '1', parent: 'in' },
+          { id: 'outside', rev: '1', parent: 'out', updatedAt: day(4) },
+          { id: 'single', rev: '1', parent: 'out', updatedAt: day(2) },
+        ],
+        done: true,
+      }),
+    });
+    await opened.database.execute(sql`update connections set document_limit = 3 where id = ${mirror.id}`);
+    const { report } = await mirror.sync({ dryRun: true });
+    expect(report?.added.ids.toSorted()).toEqual(['deep', 'old', 'single']);
+    await mirror.sync();
+    expect([...(await mirror.texts()).keys()].toSorted()).toEqual(['deep', 'old', 'single']);
+    expect((await mirror.sync({ dryRun: true })).report).toMatchObject({ added: { count: 0 }, deleted: { count: 0 } });
+  });
+
   it('a confirmed sweep is done by the next sync, also where changes are followed', async () => {
     let ids = ['a', 'b', 'c'];
     let at = 0;
@@ -593,6 +620,32 @@ describe.each(engines)('runs on %s', (engine) => {
     expect(await mirror.sync({ mode: 'incremental' })).toMatchObject({ itemsDeleted: 3 });
     expect((await mirror.texts()).size).toBe(0);
     expect((await mirror.partitions())[0]!.held_sweep).toBeNull();
+  });
+
+  it('a full sync reads first what the feed says, so that what was deleted is not merely missed', async () => {
+    let ids = ['a', 'b', 'c'];
+    const deletions: string[] = [];
+    const asked: string[] = [];
+    const { mirror } = await open({
+      list: () => (asked.push('list'), pageOf(...ids)),
+      head: () => (asked.push('head'), { at: deletions.length }),
+      changes: (_, from) => {
+        asked.push('changes');
+        return {
+          refs: [],
+          gone: deletions.slice((from as { at: number }).at),
+          next: { at: deletions.length },
+          done: true,
+        };
+      },
+    });
+    await mirror.sync();
+    ids = [];
+    deletions.push('a', 'b', 'c');
+    asked.length = 0;
+    expect(await mirror.sync({ mode: 'full' })).toMatchObject({ itemsDeleted: 3, warnings: [] });
+    expect(asked).toEqual(['changes', 'list', 'changes']);
+    expect((await mirror.texts()).size).toBe(0);
   });
 
   it('a rejected sweep is kept for as long as the same items are missed', async () => {

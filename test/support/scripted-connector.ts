@@ -20,6 +20,8 @@ export interface Script {
   changes?: Scripted;
   lookup?: Scripted;
   fetchMany?: (partition: Partition, refs: Ref[]) => AsyncIterable<unknown>;
+  /** The selected folders of a source whose scope is a tree. */
+  roots?: () => string[];
 }
 
 /** One page with items `a1`, `a2`, … whose text is their id. */
@@ -51,12 +53,14 @@ export function scriptedConnector(script: Script): Connector<any, any> & { calls
       config: { type: 'object', properties: {}, additionalProperties: false },
       auth: [],
       schedule: { everyMs: 60_000 },
+      ...(script.roots && { scope: 'tree' as const }),
     },
     check: async () => [],
     partitions: async () => (script.partitions ?? (() => [{ id: 'all' }]))() as Partition[],
     list: call('list', script.list ?? (() => pageOf())),
     fetch: call('fetch', script.fetch ?? ((_, ref: Ref): Fetched => ({ text: `text of ${ref.id}` }))),
     ...optional,
+    ...(script.roots && { roots: async () => script.roots!() }),
     ...(script.fetchMany
       ? {
           fetchMany: (_context: unknown, partition: Partition, refs: Ref[]) => {
