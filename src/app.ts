@@ -39,6 +39,7 @@ import { createProfiles } from './memory/profiles.ts';
 import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
 import { apiConfig, listen, publicUrl } from './listening.ts';
+import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
 import { createStatus, trackModel } from './process-status.ts';
 import { recoverAlone } from './recover-alone.ts';
@@ -258,6 +259,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     clock,
     log,
     version: packageJson.version,
+    further: mcpRoutes,
   });
   const stop = new AbortController();
   const background: Promise<unknown>[] = [];

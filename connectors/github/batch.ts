@@ -1,4 +1,5 @@
 import type { Fetched, Partition, Ref } from 'memoryd/connector';
+import { hashOf } from './blob-hash.ts';
 import { query, type GithubContext } from './client.ts';
 import { binarySkipped, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
 import { blobOf } from './file-ref.ts';
@@ -62,5 +63,5 @@ function fetchedOf(ref: Ref, entry: BatchEntry | null): Fetched | undefined {
   if (object.text === null || object.isTruncated) return undefined;
   const bytes = Buffer.from(object.text);
   // Texts in other encodings do not come through a JSON answer as they are.
-  return bytes.length === object.byteSize ? toDocument(ref, bytes) : undefined;
+  return hashOf(bytes) === entry.oid ? toDocument(ref, bytes) : undefined;
 }

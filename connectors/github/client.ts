@@ -33,6 +33,11 @@ export async function getOf<Body = any>(
   );
 }
 
+/** A hidden repository is no deletion of what is in it. Throws `source_missing`. */
+export async function expectShown(ctx: GithubContext, repositoryId: string): Promise<void> {
+  await getOf(ctx, repositoryId, '', { conditional: true });
+}
+
 /** A query of the GraphQL API; what it could not find is null in the answer. */
 export async function query<Data>(ctx: GithubContext, text: string, variables: object): Promise<Data> {
   const url = baseUrlOf(ctx.config).replace(/\/v3$/, '') + '/graphql';
@@ -40,7 +45,7 @@ export async function query<Data>(ctx: GithubContext, text: string, variables: o
     json: { query: text, variables },
     idempotent: true,
   });
-  if (!json.data) throw transient('GitHub could not answer a GraphQL query.');
+  if (!json?.data) throw transient('GitHub could not answer a GraphQL query.');
   return json.data;
 }
 

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
-import type { Fetched, Partition, Ref } from 'memoryd/connector';
+import { transient, type Fetched, type Partition, type Ref } from 'memoryd/connector';
 import { openArchive } from './archive.ts';
 import { fetchBatch, batchSize } from './batch.ts';
-import { getOf, remember, type GithubContext } from './client.ts';
+import { hashOf } from './blob-hash.ts';
+import { expectShown, getOf, remember, type GithubContext } from './client.ts';
 import { headOfFiles } from './files.ts';
 import { binarySkipped, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
 import { blobOf, linkMode, moduleMode } from './file-ref.ts';
@@ -50,7 +50,11 @@ export async function fetchFile(ctx: GithubContext, partition: Partition, ref: R
     headers: { accept: 'application/vnd.github.raw+json' },
     accept: [404],
   });
-  if (answer.status === 404) return { gone: true };
+  if (answer.status === 404) {
+    await expectShown(ctx, repositoryId);
+    return { gone: true };
+  }
+  if (hashOf(answer.bytes) !== blobOf(ref).sha) throw transient('GitHub answered something else than the file.');
   return readable(ref, answer.bytes);
 }
 
@@ -77,9 +81,4 @@ async function isMany(ctx: GithubContext, partition: Partition, count: number): 
   const total = (asked.get(partition.id) ?? 0) + count + (isFirstOfMany ? archiveFrom : 0);
   asked.set(partition.id, total);
   return total > archiveFrom;
-}
-
-/** The name of a blob in Git. */
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 }

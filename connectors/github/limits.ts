@@ -10,8 +10,6 @@ export const budgets: BudgetSpec[] = [
   { match: '*', rate: 900, perMs: 60_000 },
 ];
 
-const pauseMs = 60_000;
-
 /** What GitHub means where its status does not tell. Limits with `retry-after` or a spent quota are told by their headers. */
 export function classify(answer: SourceAnswer): Verdict | undefined {
   if (answer.status === 403 || answer.status === 429) return refusal(answer);
@@ -23,19 +21,24 @@ export function classify(answer: SourceAnswer): Verdict | undefined {
 
 function refusal(answer: SourceAnswer): Verdict | undefined {
   if (answer.headers['retry-after'] !== undefined || answer.headers['x-ratelimit-remaining'] === '0') return undefined;
-  // Without a time GitHub asks for a minute at least; the framework waits longer each time.
-  if (/secondary rate|abuse detection/i.test(answer.text())) return { kind: 'rate_limited', retryAfterMs: pauseMs };
-  if (answer.status === 403 && answer.headers['x-github-sso'] !== undefined) {
-    return { kind: 'forbidden', remedy: 'Authorize the token for the organization’s single sign-on.' };
-  }
-  return undefined;
+  // Without a time the framework waits a minute and then twice as long each time, which is what GitHub asks for.
+  if (/secondary rate|abuse detection/i.test(answer.text())) return { kind: 'rate_limited' };
+  if (answer.status !== 403) return undefined;
+  const remedy = remedyOf(answer);
+  return remedy === undefined ? undefined : { kind: 'forbidden', remedy };
+}
+
+/** GitHub names the rights that a request needs: https://docs.github.com/rest/authentication/permissions-required-for-fine-grained-personal-access-tokens */
+function remedyOf({ headers }: SourceAnswer): string | undefined {
+  if (headers['x-github-sso'] !== undefined) return 'Authorize the token for the organization’s single sign-on.';
+  const needed = headers['x-accepted-github-permissions'] ?? headers['x-accepted-oauth-scopes'] ?? '';
+  if (!/^[\w=,;: -]{1,200}$/.test(needed)) return undefined;
+  return `The token lacks a right. GitHub asks for: ${needed}.`;
 }
 
 function spentPoints(answer: SourceAnswer): Verdict | undefined {
   const errors: { type?: string }[] = answer.json()?.errors ?? [];
   if (!errors.some(({ type }) => type === 'RATE_LIMITED')) return undefined;
   const reset = Number(answer.headers['x-ratelimit-reset']);
-  return reset > 0
-    ? { kind: 'rate_limited', retryAt: new Date(reset * 1_000) }
-    : { kind: 'rate_limited', retryAfterMs: pauseMs };
+  return reset > 0 ? { kind: 'rate_limited', retryAt: new Date(reset * 1_000) } : { kind: 'rate_limited' };
 }

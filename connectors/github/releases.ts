@@ -8,7 +8,7 @@ import {
   type Partition,
   type Ref,
 } from 'memoryd/connector';
-import { getOf, type GithubContext } from './client.ts';
+import { expectShown, getOf, type GithubContext } from './client.ts';
 import { numberIn, placeOf, releaseIdOf } from './place.ts';
 
 interface ShownRelease {
@@ -59,7 +59,9 @@ async function readPage(ctx: GithubContext, partition: Partition, page: number):
 export async function fetchRelease(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
   const path = `/releases/${numberIn(ref.id)}`;
   const answer = await getOf<ShownRelease>(ctx, placeOf(partition).repositoryId, path, { accept: [404] });
-  return answer.status === 404 ? { gone: true } : toDocument(answer.json);
+  if (answer.status !== 404) return toDocument(answer.json);
+  await expectShown(ctx, placeOf(partition).repositoryId);
+  return { gone: true };
 }
 
 function toRef(repositoryId: string, release: ShownRelease): Ref {

@@ -15,8 +15,6 @@ export interface Repository {
 interface Choice {
   repository: string;
   branch: string | undefined;
-  /** The id of the resource, when it was chosen as one. */
-  resource: string | undefined;
 }
 
 export async function partitionsOf(ctx: GithubContext): Promise<Partition[]> {
@@ -24,32 +22,38 @@ export async function partitionsOf(ctx: GithubContext): Promise<Partition[]> {
   if (choices.length === 0) {
     throw badConfig('No repository is chosen.', 'Choose repositories for the connection, or set `repositories`.');
   }
-  const partitions: Partition[] = [];
-  for (const choice of choices) partitions.push(...(await partitionsOfChoice(ctx, choice)));
-  return partitions;
+  const partitions = new Map<string, Partition>();
+  for (const choice of choices) {
+    // Two branches of a repository share its issues and releases.
+    for (const partition of await partitionsOfChoice(ctx, choice)) {
+      if (!partitions.has(partition.id)) partitions.set(partition.id, partition);
+    }
+  }
+  return [...partitions.values()];
 }
 
 export function choicesOf(ctx: GithubContext): Choice[] {
-  if (ctx.selection.length > 0) return ctx.selection.map(({ id }) => choiceOf(id, id));
-  return (ctx.config.repositories ?? []).map((name) => choiceOf(name, undefined));
+  if (ctx.selection.length > 0) return ctx.selection.map(({ id }) => choiceOf(id));
+  return (ctx.config.repositories ?? []).map(choiceOf);
 }
 
-function choiceOf(text: string, resource: string | undefined): Choice {
+function choiceOf(text: string): Choice {
   const at = text.indexOf('@');
   return at < 0
-    ? { repository: text, branch: undefined, resource }
-    : { repository: text.slice(0, at), branch: text.slice(at + 1), resource };
+    ? { repository: text, branch: undefined }
+    : { repository: text.slice(0, at), branch: text.slice(at + 1) };
 }
 
 async function partitionsOfChoice(ctx: GithubContext, choice: Choice): Promise<Partition[]> {
-  const { repository, branch, resource } = choice;
+  const { repository, branch } = choice;
   const named = repository.includes('/') ? await findByName(ctx, repository) : undefined;
   const repositoryId = named === undefined ? repository : String(named.id);
   if (!/^\d+$/.test(repositoryId)) throw badConfig('A chosen resource is no repository.', 'Choose repositories.');
   return contentOf(ctx.config).map((kind) => ({
     id: partitionIdOf({ repositoryId, kind, branch: kind === 'files' ? branch : undefined }),
     title: `${named?.full_name ?? repository} ${kind}`,
-    ...(resource === undefined ? {} : { resource }),
+    // As the list of resources has it, so that a selection that leaves it out removes it.
+    resource: branch === undefined ? repositoryId : `${repositoryId}@${branch}`,
   }));
 }
 

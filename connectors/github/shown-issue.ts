@@ -1,4 +1,5 @@
-import { get, getOf, type GithubContext } from './client.ts';
+import { transient } from 'memoryd/connector';
+import { expectShown, get, type GithubContext } from './client.ts';
 import { findById } from './repositories.ts';
 
 /** What is used of an issue or pull request as the API shows it. */
@@ -27,10 +28,10 @@ export async function findIssue(
   const path = `/repositories/${repositoryId}/issues/${number}`;
   const answer = await get<ShownIssue>(ctx, path, { accept: [200, 404, 410] });
   if (answer.status !== 200) {
-    // A hidden repository is no deletion of its issues.
-    await getOf(ctx, repositoryId, '', { conditional: true });
+    await expectShown(ctx, repositoryId);
     return undefined;
   }
+  if (typeof answer.json?.number !== 'number') throw transient('GitHub answered something else than the issue.');
   if (answer.json.number !== number) return undefined;
   const moved = await isElsewhere(ctx, repositoryId, answer.json);
   return moved ? undefined : answer.json;

@@ -33,13 +33,32 @@ export async function readTree(
   const known = await remember<Tree>(ctx, 'trees');
   const key = `${repositoryId} ${sha} ${depth}`;
   const kept = known.get(key);
-  if (kept) return kept;
+  if (kept) {
+    // The one that was used last is forgotten last.
+    known.delete(key);
+    known.set(key, kept);
+    return kept;
+  }
   const query = depth === 'deep' ? { recursive: 1 } : {};
   const options = { query, maxBytes: treeBytes, timeoutMs: 60_000 };
   const { json } = await getOf<Tree>(ctx, repositoryId, `/git/trees/${sha}`, options);
-  known.set(key, { tree: json.tree, truncated: json.truncated });
+  const tree = shorten(json, depth);
+  known.set(key, tree);
   for (const old of known.keys()) if (known.size > keptTrees) known.delete(old);
-  return json;
+  return tree;
+}
+
+/** Without what is not used: the addresses are longer than all the rest, and of a deep tree that was cut off nothing is. */
+function shorten({ tree, truncated }: Tree, depth: 'deep' | 'shallow'): Tree {
+  if (truncated && depth === 'deep') return { tree: [], truncated };
+  const entries = tree.map(({ path, mode, type, sha, size }) => ({
+    path,
+    mode,
+    type,
+    sha,
+    ...(size === undefined ? {} : { size }),
+  }));
+  return { tree: entries, truncated };
 }
 
 /**

@@ -1,17 +1,10 @@
-import { ImapFlow, type FetchMessageObject, type FetchQueryObject } from 'imapflow';
+import { ImapFlow } from 'imapflow';
 import { ConnectorError, type Context } from 'memoryd/connector';
-import { defaultPort, type ImapConfig } from './config.ts';
+import { defaultPort, defaultTimeoutSeconds, type ImapConfig } from './config.ts';
 import { toConnectorError } from './faults.ts';
 
 const connectTimeoutMs = 20_000;
 const greetingTimeoutMs = 10_000;
-const silenceTimeoutMs = 60_000;
-
-/** A mailbox opened by EXAMINE. Its facts are those of the moment of opening: see `openMailbox`. */
-export interface OpenMailbox {
-  exists: number;
-  uidValidity: string;
-}
 
 /** The run's one connection. It is made again when it broke. */
 export interface Mail {
@@ -44,7 +37,7 @@ function createMail(ctx: Context<ImapConfig>, held: { client?: ImapFlow }): Mail
       return await work(client);
     } catch (error) {
       ctx.signal.throwIfAborted();
-      throw toConnectorError(error, serverOf(ctx.config), ctx.now());
+      throw toConnectorError(throttles.get(client) ?? error, serverOf(ctx.config), ctx.now());
     } finally {
       ctx.signal.removeEventListener('abort', abort);
     }
@@ -56,6 +49,21 @@ function createMail(ctx: Context<ImapConfig>, held: { client?: ImapFlow }): Mail
       return result;
     },
   };
+}
+
+/** What servers said about slowing down; see `throttleListener`. */
+const throttles = new WeakMap<ImapFlow, unknown>();
+
+/**
+ * The vendor's client waits inside of the command when the server asks to slow down, for up to minutes.
+ * It tells so only to its logger. A worker does not wait; the run is parked instead.
+ */
+function throttleListener(heard: (error: unknown) => void) {
+  const ignore = () => {};
+  const warn = (entry: { throttleDelay?: number; err?: unknown }) => {
+    if (typeof entry.throttleDelay === 'number') heard(entry.err);
+  };
+  return { trace: ignore, debug: ignore, info: ignore, warn, error: ignore };
 }
 
 /** Logs in. The vendor's client leaves its socket open when that fails, so it is closed here. */
@@ -83,6 +91,7 @@ async function passwordOf(ctx: Context<ImapConfig>): Promise<string | undefined>
 async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { accessToken: string }): Promise<ImapFlow> {
   ctx.signal.throwIfAborted();
   const { host, user, ca, secure = true, startTls = true } = ctx.config;
+  const silenceMs = (ctx.config.timeoutSeconds ?? defaultTimeoutSeconds) * 1_000;
   const client = new ImapFlow({
     host,
     port: ctx.config.port ?? defaultPort,
@@ -90,11 +99,14 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
     ...(secure ? {} : { doSTARTTLS: startTls }),
     auth: { user, ...login },
     tls: { ...(ca === undefined ? {} : { ca }) },
-    logger: false,
+    logger: throttleListener((error) => {
+      throttles.set(client, error);
+      client.close();
+    }),
     disableAutoIdle: true,
-    connectionTimeout: connectTimeoutMs,
-    greetingTimeout: greetingTimeoutMs,
-    socketTimeout: silenceTimeoutMs,
+    connectionTimeout: Math.min(connectTimeoutMs, silenceMs),
+    greetingTimeout: Math.min(greetingTimeoutMs, silenceMs),
+    socketTimeout: silenceMs,
   });
   // Without a listener an error of the socket ends the process; the command that waits gets it too.
   client.on('error', () => {});
@@ -106,7 +118,7 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
   } catch (error) {
     client.close();
     ctx.signal.throwIfAborted();
-    throw toConnectorError(error, serverOf(ctx.config), ctx.now());
+    throw toConnectorError(throttles.get(client) ?? error, serverOf(ctx.config), ctx.now());
   } finally {
     ctx.signal.removeEventListener('abort', abort);
   }
@@ -119,19 +131,6 @@ export async function closeClient(client: ImapFlow | undefined): Promise<void> {
   } finally {
     client.close();
   }
-}
-
-/** Opens a mailbox read-only, so that nothing is ever marked as seen. */
-export async function openMailbox(client: ImapFlow, path: string): Promise<OpenMailbox> {
-  const { exists, uidValidity } = await client.mailboxOpen(path, { readOnly: true });
-  return { exists, uidValidity: String(uidValidity) };
-}
-
-/** All answers of one FETCH. They are gathered first, since a command inside of the loop would wait for itself. */
-export async function fetchAll(client: ImapFlow, uids: string, query: FetchQueryObject): Promise<FetchMessageObject[]> {
-  const answers: FetchMessageObject[] = [];
-  for await (const answer of client.fetch(uids, query, { uid: true })) answers.push(answer);
-  return answers;
 }
 
 function serverOf(config: ImapConfig): string {

@@ -12,9 +12,13 @@ export interface ImapConfig {
   attachments?: boolean;
   maxAttachmentBytes?: number;
   ca?: string;
+  timeoutSeconds?: number;
+  authorizeUrl?: string;
+  tokenUrl?: string;
 }
 
 export const defaultPort = 993;
+export const defaultTimeoutSeconds = 60;
 export const defaultMaxAttachmentBytes = 10 * 1024 * 1024;
 
 export const configSchema: JsonSchema = {
@@ -67,5 +71,21 @@ export const configSchema: JsonSchema = {
       description: 'PEM text of the authority that signed the certificate of a server of your own.',
       'x-order': 11,
     },
+    timeoutSeconds: {
+      type: 'integer',
+      minimum: 1,
+      title: 'Longest silence, in seconds',
+      description: 'A server that says nothing for so long is asked again later.',
+      default: defaultTimeoutSeconds,
+      'x-order': 12,
+    },
+    authorizeUrl: {
+      type: 'string',
+      format: 'uri',
+      title: 'OAuth: where the user consents',
+      description: 'Only without a password. The scope stands in its query.',
+      'x-order': 13,
+    },
+    tokenUrl: { type: 'string', format: 'uri', title: 'OAuth: where tokens are given out', 'x-order': 14 },
   },
 };

@@ -1,14 +1,13 @@
-import { hash } from 'node:crypto';
-import type { ImapFlow } from 'imapflow';
-import { cursorExpired, transient, type Context, type Page, type Partition } from 'memoryd/connector';
-import { openMail } from './client.ts';
+import { cursorExpired, type Context, type Page, type Partition } from 'memoryd/connector';
+import { arrivalsSince } from './arrivals.ts';
 import type { ImapConfig } from './config.ts';
-import { chooseMailboxes } from './mailboxes.ts';
 import { threadRef } from './map.ts';
-import { scanOf } from './scan.ts';
+import { readPosition, type Position } from './positions.ts';
+import { knownOf, scanOf } from './scan.ts';
+import { revOf, type Thread } from './threads.ts';
 
 /** Where a listing or the mailboxes stand. A type, not an interface: it must be assignable to `Json`. */
-export type MailCursor = { listed: number; stamp: string } | { state: string };
+export type MailCursor = { listed: number; stamp: string } | Position;
 
 const threadsPerPage = 500;
 
@@ -19,59 +18,59 @@ export async function listPage(
   from: MailCursor | undefined,
   pageSize = threadsPerPage,
 ): Promise<Page<MailCursor>> {
-  const scan = await scanOf(ctx, from === undefined);
+  const { threads, stamp } = await scanOf(ctx, from === undefined);
   const listed = from !== undefined && 'listed' in from ? from.listed : 0;
-  if (from !== undefined && (!('stamp' in from) || from.stamp !== scan.stamp)) {
+  if (from !== undefined && (!('stamp' in from) || from.stamp !== stamp)) {
     throw cursorExpired('The mailboxes changed since the listing began.');
   }
   const end = listed + pageSize;
-  const refs = scan.threads.slice(listed, end).map(threadRef);
-  const total = scan.threads.length;
-  if (end >= total) return { refs, done: true, total };
-  return { refs, next: { listed: end, stamp: scan.stamp }, total };
+  const refs = threads.slice(listed, end).map(threadRef);
+  const total = threads.length;
+  if (end < total) return { refs, next: { listed: end, stamp }, total };
+  const known = await knownOf(ctx);
+  if (known.parked !== undefined) known.base = { state: known.parked, threads };
+  return { refs, done: true, total };
 }
 
-/** What the mailboxes hold, in a few numbers: one STATUS each. */
 export async function headOf(ctx: Context<ImapConfig>): Promise<MailCursor> {
-  const mail = await openMail(ctx);
-  return mail.use(async (client) => {
-    const states: string[] = [];
-    for (const path of await chooseMailboxes(client, ctx)) states.push(`${path}\n${await stateOf(client, path)}`);
-    return { state: hash('sha256', states.join('\n'), 'hex').slice(0, 32) };
-  });
+  const position = await readPosition(ctx);
+  (await knownOf(ctx)).parked = position.state;
+  return position;
 }
 
 /**
- * Nothing, or `CursorExpired`: a mail never changes, so that the count of mails, the next UID and the
- * UIDVALIDITY tell whether one came, went or moved, on servers with and without CONDSTORE. Threads
- * are then found from all envelopes again; what is unchanged is not downloaded.
+ * What came, went or changed. A mail never changes, so that the number of mails, the next UID and the
+ * UIDVALIDITY of each mailbox tell whether anything did, on servers with and without CONDSTORE. After a
+ * listing of this run the threads are compared with those that it showed. Otherwise mails that only
+ * came are looked up with their relatives; when some went as well, `CursorExpired` lists all anew, and
+ * what is unchanged is not downloaded.
  */
 export async function changesSince(
   ctx: Context<ImapConfig>,
   _partition: Partition,
   from: MailCursor,
 ): Promise<Page<MailCursor>> {
-  const now = await headOf(ctx);
-  if (!('state' in from) || !('state' in now) || from.state !== now.state) {
-    throw cursorExpired('Mail came, went or moved.');
+  const now = await readPosition(ctx);
+  if (!('state' in from)) throw cursorExpired('The position is that of a listing.');
+  if (from.state === now.state) return { refs: [], next: now, done: true };
+  const known = await knownOf(ctx);
+  if (known.base?.state === from.state) {
+    const { threads } = await scanOf(ctx, true);
+    const page = difference(known.base.threads, threads);
+    known.base = { state: now.state, threads };
+    return { ...page, next: now, done: true };
   }
-  return { refs: [], next: now, done: true };
+  const page = await arrivalsSince(ctx, from, now);
+  return { ...page, next: now, done: true };
 }
 
-async function stateOf(client: ImapFlow, path: string): Promise<string> {
-  const status = await client.status(path, { messages: true, uidNext: true, uidValidity: true });
-  if (status === false) throw transient(`The server did not tell the state of ${JSON.stringify(path)}.`);
-  const { messages, uidNext, uidValidity } = status;
-  if (messages === undefined) throw transient(`The server did not count the mails of ${JSON.stringify(path)}.`);
-  const next = uidNext ?? (await highestUid(client, path, messages));
-  return `${uidValidity} ${messages} ${next}`;
-}
-
-/** For servers that leave UIDNEXT out. The highest UID and the sum tell the same. */
-async function highestUid(client: ImapFlow, path: string, messages: number): Promise<string> {
-  if (messages === 0) return 'empty';
-  await client.mailboxOpen(path, { readOnly: true });
-  const uids = await client.search({ all: true }, { uid: true });
-  if (!Array.isArray(uids)) throw transient(`The server did not search ${JSON.stringify(path)}.`);
-  return hash('sha256', uids.join(), 'hex').slice(0, 32);
+/** Threads that are new or have another rev, and ids that are there no more. */
+export function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { gone: string[] } {
+  const revs = new Map(before.map(({ id, members }) => [id, revOf(members)]));
+  const refs = [];
+  for (const thread of after) {
+    if (revs.get(thread.id) !== revOf(thread.members)) refs.push(threadRef(thread));
+    revs.delete(thread.id);
+  }
+  return { refs, gone: [...revs.keys()] };
 }

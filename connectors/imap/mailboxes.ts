@@ -1,5 +1,5 @@
 import type { ImapFlow, ListResponse } from 'imapflow';
-import { sourceMissing, type Context, type ResourcePage } from 'memoryd/connector';
+import { sourceMissing, transient, type Context, type ResourcePage } from 'memoryd/connector';
 import type { ImapConfig } from './config.ts';
 
 /** RFC 6154. Flagged and important hold other mailboxes' mail once more. */
@@ -8,7 +8,7 @@ const unwanted = new Set(['\\Trash', '\\Junk', '\\Drafts']);
 
 /** Paths of the mailboxes to mirror, in a steady order. Throws `source_missing` when a chosen one is not there. */
 export async function chooseMailboxes(client: ImapFlow, ctx: Context<ImapConfig>): Promise<string[]> {
-  const present = (await client.list()).filter(isSelectable);
+  const present = await selectable(client);
   const chosen = chosenPaths(ctx);
   if (chosen.length > 0) return chosen.map((path) => findPath(present, path)).sort();
   const all = present.find((mailbox) => mailbox.specialUse === '\\All');
@@ -21,9 +21,18 @@ export async function chooseMailboxes(client: ImapFlow, ctx: Context<ImapConfig>
 }
 
 export async function listMailboxes(client: ImapFlow): Promise<ResourcePage> {
-  const present = (await client.list()).filter(isSelectable);
+  const present = await selectable(client);
   const resources = present.map(({ path, specialUse }) => ({ id: path, name: path, kind: specialUse ?? 'mailbox' }));
   return { resources, total: resources.length };
+}
+
+/** Every account has an inbox (RFC 3501 section 5.1): an answer without one is not a list of the mailboxes. */
+async function selectable(client: ImapFlow): Promise<ListResponse[]> {
+  const listed = await client.list();
+  if (!listed.some(({ path, specialUse }) => path.toUpperCase() === 'INBOX' || specialUse === '\\Inbox')) {
+    throw transient('The server did not list the mailboxes.');
+  }
+  return listed.filter(isSelectable);
 }
 
 function chosenPaths(ctx: Context<ImapConfig>): string[] {

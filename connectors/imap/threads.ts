@@ -1,67 +1,99 @@
 import { hash } from 'node:crypto';
 
-/** One copy of a mail as its mailbox shows it. */
+/** A mailbox as it was when it was read: under another UIDVALIDITY the same uid is another mail (RFC 3501 section 2.3.1.1). */
+export interface Box {
+  path: string;
+  uidValidity: string;
+}
+
+/** One copy of a mail as its mailbox shows it. An account has many of them, so it holds no more than it must. */
 export interface Copy {
   /** Message-ID, or a hash of what a mail without one says about itself. */
   key: string;
-  /** Message-IDs that it answers, the first mail of the thread first; also a thread id of the server. */
-  parents: readonly string[];
-  mailbox: string;
-  /** Of the mailbox when it was scanned: under another one the same uid is another mail (RFC 3501 section 2.3.1.1). */
-  uidValidity: string;
+  /** The Message-ID of the first mail of its thread, if it says so. */
+  first: string | undefined;
+  box: Box;
   uid: number;
   bytes: number;
-  timeMs: number;
-  subject: string;
+  /** Seconds since 1970; 0: unknown. */
+  time: number;
+}
+
+/** A copy with the ids of its relatives, as a listing shows it. */
+export interface ListedCopy extends Copy {
+  /** Message-IDs that it answers, the first mail of the thread first; also a thread id of the server. */
+  parents: readonly string[];
 }
 
 export interface Thread {
   id: string;
-  rev: string;
   /** One copy of each mail, oldest first. */
   members: Copy[];
-  newestMs: number;
-}
-
-/**
- * Mails that answer each other, newest thread first. The outcome does not depend on the order of the
- * copies, nor on where they lie: a mail that moves changes no id and no rev.
- */
-export function toThreads(copies: Iterable<Copy>): Thread[] {
-  const best = new Map<string, Copy>();
-  const groups = createGroups();
-  for (const copy of copies) {
-    const known = best.get(copy.key);
-    if (known === undefined || isBetter(copy, known)) best.set(copy.key, copy);
-    for (const parent of copy.parents) groups.join(copy.key, parent);
-  }
-  const byGroup = new Map<string, Copy[]>();
-  for (const copy of best.values()) {
-    const group = groups.find(copy.key);
-    const members = byGroup.get(group);
-    if (members) members.push(copy);
-    else byGroup.set(group, [copy]);
-  }
-  return [...byGroup.values()].map(toThread).sort((a, b) => b.newestMs - a.newestMs || compare(a.id, b.id));
-}
-
-export function revOf(members: readonly Copy[]): string {
-  return hash('sha256', members.map(({ key, bytes }) => `${key} ${bytes}`).join('\n'), 'hex').slice(0, 32);
-}
-
-function toThread(members: Copy[]): Thread {
-  members.sort((a, b) => a.timeMs - b.timeMs || compare(a.key, b.key));
-  const first = members[0]!;
-  const id = first.parents.find((parent) => !parent.startsWith(serverThread)) ?? first.key;
-  return { id, rev: revOf(members), members, newestMs: members.at(-1)!.timeMs };
 }
 
 /** Mark of a thread id that the server gave, which no Message-ID begins with. */
 export const serverThread = 'thread:';
 
+export interface Threading {
+  add(copy: ListedCopy): void;
+  /** Mails that answer each other, newest thread first. */
+  threads(): Thread[];
+}
+
+/**
+ * Finds threads. The outcome does not depend on the order of the copies, nor on where they lie: a mail
+ * that moves changes no id and no rev.
+ */
+export function createThreading(): Threading {
+  const best = new Map<string, Copy>();
+  const groups = createGroups();
+  return {
+    add({ parents, ...copy }) {
+      const known = best.get(copy.key);
+      if (known === undefined || isBetter(copy, known)) best.set(copy.key, copy);
+      for (const parent of parents) groups.join(copy.key, parent);
+    },
+    threads() {
+      const byGroup = new Map<string, Copy[]>();
+      for (const copy of best.values()) {
+        const group = groups.find(copy.key);
+        const members = byGroup.get(group);
+        if (members) members.push(copy);
+        else byGroup.set(group, [copy]);
+      }
+      return [...byGroup.values()].map(toThread).sort((a, b) => newest(b) - newest(a) || compare(a.id, b.id));
+    },
+  };
+}
+
+export function toThreads(copies: Iterable<ListedCopy>): Thread[] {
+  const threading = createThreading();
+  for (const copy of copies) threading.add(copy);
+  return threading.threads();
+}
+
+/** Changes when a mail of the thread comes or goes: a mail itself never changes. */
+export function revOf(members: readonly Copy[]): string {
+  return hash('sha256', members.map(({ key, bytes }) => `${key} ${bytes}`).join('\n'), 'hex').slice(0, 32);
+}
+
+/** Seconds. */
+export function newest({ members }: Thread): number {
+  return members.at(-1)!.time;
+}
+
+export function inOrder(members: Copy[]): Copy[] {
+  return members.sort((a, b) => a.time - b.time || compare(a.key, b.key));
+}
+
+function toThread(members: Copy[]): Thread {
+  const first = inOrder(members)[0]!;
+  return { id: first.first ?? first.key, members };
+}
+
 /** The largest copy says most; the rest only makes the choice the same each time. */
 function isBetter(copy: Copy, known: Copy): boolean {
-  const order = copy.bytes - known.bytes || compare(known.mailbox, copy.mailbox) || known.uid - copy.uid;
+  const order = copy.bytes - known.bytes || compare(known.box.path, copy.box.path) || known.uid - copy.uid;
   return order > 0;
 }
 

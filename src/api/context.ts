@@ -10,6 +10,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
 import type { SpooledBody } from './upload-spool.ts';
 
@@ -48,6 +49,11 @@ export interface RouteContext {
   config: ApiConfig;
   clock: Clock;
   version: string;
+}
+
+/** What routes beside those of the API get. */
+export interface FurtherContext extends RouteContext {
+  log: Logger;
 }
 
 /** Who sent the request. Throws on routes without authentication. */

@@ -6,7 +6,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { authenticateWith } from './authentication.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
-import type { Api, RouteContext } from './context.ts';
+import type { Api, FurtherContext, RouteContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
@@ -22,6 +22,7 @@ import { containerSettingsRoutes } from './routes/container-settings.ts';
 import { containerTagRoutes } from './routes/container-tags.ts';
 import { addDocumentRoutes } from './routes/add-documents.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { documentFileRoutes } from './routes/document-files.ts';
 import { documentListRoutes } from './routes/document-lists.ts';
 import { documentRoutes } from './routes/documents.ts';
@@ -58,6 +59,8 @@ export interface ApiOptions {
   log: Logger;
   /** Of memoryd, shown by `GET /`. */
   version: string;
+  /** Adds routes with the same keys, limits and errors. */
+  further?: (app: Api, context: FurtherContext) => void;
 }
 
 const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
@@ -96,6 +99,7 @@ export function createApi(options: ApiOptions): Api {
   addHooks(app, options);
   app.register(swagger, openapiOptions(version));
   app.register(async (routes) => addRoutes(routes as Api, options));
+  app.register(async (routes) => options.further?.(routes as Api, options));
   app.register(async (routes) => fileRoutes(routes as Api, options));
   app.register(async (routes) => hookRoutes(routes as Api, options));
   return app;
@@ -162,6 +166,7 @@ function addRoutes(app: Api, options: RouteContext): void {
   keyRoutes(app, options);
   sessionRoutes(app, options);
   serviceRoutes(app, options);
+  docsRoutes(app);
   metricsRoutes(app, options);
 }
 

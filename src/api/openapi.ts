@@ -12,6 +12,8 @@ const tagDescriptions: Record<string, string> = {
   Documents: 'What is ingested and where its processing stands.',
   Namespaces: 'The same documents, addressed by their namespace.',
   Search: 'Recall over memories and documents.',
+  Memories: 'Single facts, their versions, and forgetting.',
+  Profiles: 'What is known of a container, in short.',
   Connections: 'Sources that are mirrored.',
   Push: 'Sources that send their items themselves.',
   Hooks: 'What sources report by themselves.',
@@ -19,6 +21,7 @@ const tagDescriptions: Record<string, string> = {
   'Container tags': 'The isolated scopes.',
   Settings: 'What holds for the whole organization.',
   Keys: 'API keys and what they may do.',
+  MCP: 'The same memory for clients of the model context protocol.',
   Service: 'The daemon itself.',
 };
 
@@ -56,6 +59,7 @@ const errorAnswers: Record<string, { description: string }> = {
   415: { description: 'The body is not JSON.' },
   429: { description: 'Rate limit; Retry-After says when to try again.' },
   500: { description: 'Unexpected failure.' },
+  501: { description: 'The provider cannot do this; with x-should-retry: false.' },
   503: { description: 'Shutting down, or a dependency is down.' },
 };
 

@@ -30,7 +30,8 @@ export interface ClaimOptions {
 
 /**
  * Takes due documents for one worker. `skip locked` lets workers claim side by side; the lease
- * (next_attempt_at while lease_token is set) gives them back when the worker dies.
+ * (next_attempt_at while lease_token is set) gives them back when the worker dies. What a dead one
+ * held keeps its status, so that nobody sees it go backwards.
  */
 export async function claimDocuments(database: Queryable, options: ClaimOptions): Promise<ClaimedDocument[]> {
   return database.query<ClaimedDocument>(sql`
@@ -42,7 +43,8 @@ export async function claimDocuments(database: Queryable, options: ClaimOptions)
       for update skip locked
     ), claimed as (
       update documents d
-      set status = 'extracting', lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil},
+      set status = case d.status when 'queued' then 'extracting' else d.status end,
+        lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil},
         attempts = d.attempts + 1
       from due where d.id = due.id
       returning d.id, d.revision, d.attempts, d.redrives, d.dreaming, d.type, d.given_title, d.text_hash

@@ -8,6 +8,7 @@ import { createRedaction } from '../../src/connect/redaction.ts';
 import { createContext } from '../../src/connect/context.ts';
 import type { Context, Resource } from '../../src/connect/contract.ts';
 import type { GithubConfig } from '../../connectors/github/config.ts';
+import { createGitStore } from '../../fixtures/servers/github/git-store.ts';
 import { createGithubSource } from '../../fixtures/servers/github/github-source.ts';
 import { serveGithub, type GithubServerOptions } from '../../fixtures/servers/github/github-server.ts';
 import { createExtractor } from '../../src/engine/extract/extractor.ts';
@@ -25,7 +26,7 @@ export async function createGithubFixture(
 ) {
   const { selection, ...serving } = options;
   const clock = createTestClock();
-  const source = createGithubSource(clock);
+  const source = createGithubSource(clock, createGitStore);
   const repository = source.addRepository('acme/notes');
   const server = await serveGithub({ source, clock, token, ...serving });
   const opened = await openTestDatabase('pglite');
@@ -39,7 +40,7 @@ export async function createGithubFixture(
     token: async () => token,
     secret: async () => token,
   };
-  const full = { ...config, baseUrl: server.url };
+  const full = { ...config, baseUrl: server.apiUrl };
   const chosen: Resource[] = selection === undefined ? [] : [{ id: String(repository.id), name: repository.name }];
   const mirror = await createMirror({
     database,

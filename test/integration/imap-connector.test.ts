@@ -6,7 +6,7 @@ import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createContext } from '../../src/connect/context.ts';
-import { account, dovecotBinary, startDovecot, type Dovecot } from '../support/dovecot.ts';
+import { account, dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
 import { describeWhen } from '../support/services.ts';
 
 const partition: Partition = { id: 'mail' };
@@ -47,7 +47,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector on a real
     let aborter: AbortController;
 
     beforeAll(async () => {
-      server = await startDovecot(binary, without);
+      server = await startDovecot(binary, { without });
       writer = await server.writer();
     });
     afterAll(() => server.close());

@@ -22,6 +22,7 @@ import { createContentServices } from '../../src/content-services.ts';
 import { createUrlFetcher } from '../../src/engine/fetch-url.ts';
 import { createExtractor } from '../../src/engine/extract/extractor.ts';
 import { createProcessor } from '../../src/engine/process.ts';
+import { mcpRoutes } from '../../src/mcp/mcp-routes.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { requireWritable } from '../../src/engine/require-writable.ts';
 import { terms } from '../../src/engine/terms.ts';
@@ -32,6 +33,7 @@ import { createProfiles } from '../../src/memory/profiles.ts';
 import { createRemembering } from '../../src/memory/remember.ts';
 import { searchMemories } from '../../src/search/memory-matches.ts';
 import { createSearch } from '../../src/search/create-search.ts';
+import type { Database } from '../../src/store/database.ts';
 import { createTestClock } from './clock.ts';
 import { engines, openTestDatabase, type Engine } from './databases.ts';
 
@@ -58,7 +60,8 @@ export const localToken = 'local-token-of-this-start';
 
 /** The whole API over the real services and a database of its own. Documents wait until `process` is called. */
 export async function startTestApi(options: TestApiOptions = {}) {
-  const { database, close } = await openTestDatabase(options.engine ?? engines.at(-1)!);
+  const opened = await openTestDatabase(options.engine ?? engines.at(-1)!);
+  const { database, close } = opened;
   const clock = createTestClock();
   const lines: string[] = [];
   const log = createLogger('debug', { write: (line) => void lines.push(line) });
@@ -151,6 +154,7 @@ export async function startTestApi(options: TestApiOptions = {}) {
     clock,
     log,
     version: '9.9.9',
+    further: mcpRoutes,
   });
   await api.ready();
 
@@ -182,14 +186,14 @@ export async function startTestApi(options: TestApiOptions = {}) {
       const { secret } = await keys.create({ name: 'test', permission: 'write', containerTags: [], ...input });
       return secret;
     },
-    /** Brings every document that waits to its end. */
-    async process(): Promise<void> {
+    /** Brings every document that waits to its end; through a database that may be killed meanwhile. */
+    async process(database: Database = opened.database): Promise<void> {
       const extractor = createExtractor({ log });
       const chunkTokens = createChunkSize({ database, clock });
-      await createProcessor({ database, embedder, extractor, fetcher, remembering, chunkTokens, clock, log }).drain(
-        new AbortController().signal,
-      );
-      await extractor.close();
+      const processor = createProcessor({
+        ...{ database, embedder, extractor, fetcher, remembering, chunkTokens, clock, log },
+      });
+      await processor.drain(new AbortController().signal).finally(() => extractor.close());
     },
     /** Finds the memories of every document that waits for it, however short. */
     dream: () =>

@@ -1,7 +1,7 @@
-import type { FastifyReply } from 'fastify';
 import { readScope } from '../../account/access.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { abortOnDisconnect } from '../disconnect.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
 import { requestedTags } from '../tags.ts';
@@ -55,13 +55,4 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     ...(filepath !== undefined && { filepath }),
     ...(docId !== undefined && { docId }),
   };
-}
-
-/** Work for a client that has gone away is work for nobody. */
-function abortOnDisconnect(reply: FastifyReply<any, any, any, any, any, any, any, any>): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort();
-  });
-  return controller.signal;
 }

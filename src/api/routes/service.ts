@@ -28,7 +28,7 @@ function probeRoutes(app: Api, { services, version }: RouteContext): void {
         response: { 200: schemas.rootAnswer },
       },
     },
-    async () => ({ name: 'memoryd', version, docs: '/openapi.json' }),
+    async () => ({ name: 'memoryd', version, docs: '/docs' }),
   );
 
   app.get(
