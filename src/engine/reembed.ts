@@ -2,10 +2,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { withContext } from './chunk/context.ts';
 import type { Embedder } from '../models/embedder.ts';
-import { chunksOfOtherModels, replaceVectors } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
 import { holdLease, releaseLease } from '../store/leases.ts';
 import { readSetting, writeSetting } from '../store/settings.ts';
+import { embeddedKinds, replaceVectors, withOtherModel, type EmbeddedKind } from '../store/stored-vectors.ts';
 
 export interface ReembedOptions {
   database: Database;
@@ -17,36 +17,58 @@ export interface ReembedOptions {
 }
 
 const settingKey = 'embedding_model';
+const leaseName = 'reembed';
 const batchSize = 64;
 const leaseMs = 60_000;
 
 /**
- * After a change of the embedding model: computes every stored vector again, in the background.
- * Vectors of the two models are never compared; until a chunk is done, search finds it by its words.
- * Interrupted, it goes on at the next start. Returns how many vectors were replaced.
+ * After a change of the embedding model: computes every stored vector again, of chunks and of memories,
+ * in the background. Vectors of the two models are never compared; until one is done, search finds its
+ * text by the words. One process does it, and another goes on when that one is gone. Returns how many
+ * vectors this one replaced.
  */
 export async function reembed(options: ReembedOptions, signal: AbortSignal): Promise<number> {
-  const { database, embedder, clock, log } = options;
-  if ((await readSetting(database, settingKey)) === embedder.id) return 0;
-  const lease = () => ({ holder: options.holder, until: new Date(clock.now().getTime() + leaseMs), now: clock.now() });
-  let after = '';
+  const { database, embedder, clock, log, holder } = options;
   let replaced = 0;
-  while (!signal.aborted) {
-    if (!(await holdLease(database, 'reembed', lease()))) return replaced;
-    const chunks = await chunksOfOtherModels(database, embedder.id, { after, limit: batchSize });
-    if (chunks.length === 0) break;
-    if (replaced === 0) log.info({ model: embedder.id }, 'embedding model changed, vectors are computed again');
-    const texts = chunks.map(({ context, content }) => withContext(context, content));
-    const vectors = await embedder.embed(texts, { kind: 'document', signal });
-    replaced += await replaceVectors(
-      database,
-      embedder.id,
-      chunks.map(({ id }, index) => ({ id, embedding: vectors[index]! })),
-    );
-    after = chunks.at(-1)!.id;
+  while (!signal.aborted && (await readSetting(database, settingKey)) !== embedder.id) {
+    if (!(await renewLease(options))) {
+      await clock.sleep(leaseMs, signal);
+      continue;
+    }
+    let complete = true;
+    for (const kind of embeddedKinds) {
+      const done = await reembedKind(options, kind, signal);
+      replaced += done.replaced;
+      complete &&= done.complete;
+    }
+    if (complete) await writeSetting(database, settingKey, embedder.id, clock.now());
   }
-  if (!signal.aborted) await writeSetting(database, settingKey, embedder.id, clock.now());
-  await releaseLease(database, 'reembed', options.holder);
-  if (replaced > 0) log.info({ model: embedder.id, replaced }, 'vectors computed again');
+  await releaseLease(database, leaseName, holder);
+  if (replaced > 0) log.info({ model: embedder.id, replaced }, 'vectors computed again after a change of the model');
   return replaced;
+}
+
+async function reembedKind(
+  options: ReembedOptions,
+  kind: EmbeddedKind,
+  signal: AbortSignal,
+): Promise<{ replaced: number; complete: boolean }> {
+  const { database, embedder } = options;
+  let replaced = 0;
+  let after = '';
+  while (!signal.aborted && (await renewLease(options))) {
+    const rows = await withOtherModel(database, kind, embedder.id, { after, limit: batchSize });
+    if (rows.length === 0) return { replaced, complete: true };
+    const texts = rows.map(({ context, content }) => withContext(context, content));
+    const vectors = await embedder.embed(texts, { kind: 'document', signal });
+    const written = rows.map(({ id }, index) => ({ id, embedding: vectors[index]! }));
+    replaced += await replaceVectors(database, kind, embedder.id, written);
+    after = rows.at(-1)!.id;
+  }
+  return { replaced, complete: false };
+}
+
+function renewLease({ database, clock, holder }: ReembedOptions): Promise<boolean> {
+  const now = clock.now();
+  return holdLease(database, leaseName, { holder, until: new Date(now.getTime() + leaseMs), now });
 }

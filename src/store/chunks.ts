@@ -65,28 +65,3 @@ export async function moveChunks(tx: Transaction, chunks: readonly { id: string;
   const set = rowSet('r', { id: 'text', position: 'integer' }, chunks);
   await tx.execute(sql`update chunks c set position = r.position from ${set.from} where c.id = r.id`);
 }
-
-/** Chunks whose vector is of another model, in id order, for the background re-embedding. */
-export async function chunksOfOtherModels(
-  database: Queryable,
-  model: string,
-  options: { after: string; limit: number },
-): Promise<{ id: string; context: string | null; content: string }[]> {
-  return database.query(sql`
-    select id, context, content from chunks
-    where id > ${options.after} and embedding_model is distinct from ${model}
-    order by id limit ${options.limit}`);
-}
-
-/** Replaces vectors, unless the chunk is gone or somebody else was first. */
-export async function replaceVectors(
-  database: Queryable,
-  model: string,
-  vectors: readonly { id: string; embedding: Float32Array }[],
-): Promise<number> {
-  const set = rowSet('v', { id: 'text', embedding: 'vector' }, vectors);
-  return database.execute(sql`
-    update chunks c set embedding = r.embedding, embedding_model = ${model}
-    from (select ${set.select} from ${set.from}) as r (${set.names})
-    where c.id = r.id and c.embedding_model is distinct from ${model}`);
-}
