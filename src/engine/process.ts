@@ -52,6 +52,8 @@ export interface Processor {
 
 /** A document that took this many workers with it is not given to another one. */
 const maxClaims = 25;
+/** Chunks of several documents that are embedded and written together: some seconds of a small model. */
+const chunksAtOnce = 256;
 
 type Stage = 'extracting' | 'chunking' | 'embedding' | 'indexing';
 
@@ -128,13 +130,31 @@ export function createProcessor(options: ProcessorOptions): Processor {
 async function processBatch(options: ProcessorOptions, batch: Batch, signal: AbortSignal): Promise<void> {
   try {
     const works = await prepare(options, batch, signal);
-    if (works.length === 0) return;
-    await embedAndWrite(options, batch, works, signal);
+    for (const group of inGroups(works)) {
+      batch.stage = 'embedding';
+      await embedAndWrite(options, batch, group, signal);
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     const ids = batch.documents.map(({ id }) => id);
     await releaseLeases(options.database, batch.leaseToken, ids, options.clock.now());
   }
+}
+
+/** Short ones first, and written as soon as they are ready, so that none waits for the vectors of a book. */
+function inGroups(works: readonly Work[]): Work[][] {
+  const groups: Work[][] = [];
+  let room = 0;
+  for (const work of works.toSorted((left, right) => left.drafts.length - right.drafts.length)) {
+    const group = groups.at(-1);
+    if (group && work.drafts.length <= room) group.push(work);
+    else {
+      groups.push([work]);
+      room = chunksAtOnce;
+    }
+    room -= work.drafts.length;
+  }
+  return groups;
 }
 
 /** Extracts and cuts each document; those that fail are marked and left out. */

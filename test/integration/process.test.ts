@@ -101,6 +101,21 @@ describe.each(engines)('processing on %s', (engine) => {
     expect(after.filter((one) => kept.has(one.id)).length).toBeGreaterThanOrEqual(before.length - 3);
   });
 
+  it('lets short documents become searchable before the vectors of a long one are there', async () => {
+    const { documents, drain, chunks, instrumented } = await open();
+    const [long] = await documents.add([
+      note('', { customId: 'long', body: { kind: 'markdown', text: paragraphs(300) } }),
+      ...['two', 'three'].map((customId) => note(`A short one, ${customId}.`, { customId })),
+    ]);
+    const seen: string[][] = [];
+    instrumented.before = async (texts) => {
+      if (texts.some((text) => text.includes('Paragraph 7 '))) seen.push((await chunks()).map((one) => one.content));
+    };
+    await drain();
+    expect(seen[0]?.toSorted()).toEqual(['A short one, three.', 'A short one, two.']);
+    expect((await chunks()).filter((one) => one.document_id === long!.id).length).toBeGreaterThanOrEqual(300);
+  });
+
   it('throws an older revision away when a newer one arrives in the middle', async () => {
     const { documents, drain, chunks, status, instrumented } = await open();
     const [added] = await documents.add([note('the first version')]);
