@@ -24,6 +24,7 @@ export async function listen(api: ReturnType<typeof createApi>, config: Config):
 export function apiConfig(config: Config, organization: ApiConfig['organization']): ApiConfig {
   return {
     limits: config.limits,
+    requestTimeoutMs: config.requestTimeoutMs,
     uploadFolder: join(config.dataDir, 'uploads'),
     defaultContainerTag: config.defaultContainerTag,
     organization,

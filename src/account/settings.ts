@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';
 import { lockOrganization } from '../store/organization.ts';
-import { deleteSetting, readSetting, writeSetting } from '../store/settings.ts';
+import { contentSettingsKey, deleteSetting, readSetting, writeSetting } from '../store/settings.ts';
 import { checkBuckets, suggestBuckets, type Bucket } from './buckets.ts';
 
 /** Settings of the organization (section 20 of the API) without those of OAuth clients. */
@@ -63,8 +63,6 @@ export interface SettingsOptions {
   };
 }
 
-const settingKey = 'settings';
-
 const standard: ContentSettings = {
   shouldLLMFilter: false,
   filterPrompt: null,
@@ -77,7 +75,7 @@ const standard: ContentSettings = {
 
 /** What the settings say about content. */
 export async function readContentSettings(database: Pick<Database, 'query' | 'execute'>): Promise<ContentSettings> {
-  return { ...standard, ...(await readSetting<Partial<ContentSettings>>(database, settingKey)) };
+  return { ...standard, ...(await readSetting<Partial<ContentSettings>>(database, contentSettingsKey)) };
 }
 
 export function createSettings({ database, clock, clients }: SettingsOptions): Settings {
@@ -94,7 +92,7 @@ export function createSettings({ database, clock, clients }: SettingsOptions): S
         // The row of the organization is always there: changes at the same time come one after the other.
         await lockOrganization(tx);
         const content = changed(await readContentSettings(tx), change.content);
-        await writeSetting(tx, settingKey, content, clock.now());
+        await writeSetting(tx, contentSettingsKey, content, clock.now());
       });
       for (const name of clientNames) {
         const client = change.clients[name];
@@ -108,7 +106,7 @@ export function createSettings({ database, clock, clients }: SettingsOptions): S
       return suggestBuckets(filterPrompt);
     },
     async clear() {
-      await deleteSetting(database, settingKey);
+      await deleteSetting(database, contentSettingsKey);
       for (const name of clientNames) {
         await clients.setCustom(name, { enabled: false, clientId: null, clientSecret: null });
       }

@@ -54,8 +54,7 @@ function refuseOtherTypes(app: Api, wanted: string): void {
 }
 
 /**
- * Refuses a body whose announced length is over the limit before it is read. The rest of it is
- * then thrown away by the server, so that clients that are still sending get the answer.
+ * Refuses a body whose announced length is over the limit before it is read.
  */
 export async function refuseLargeBodies(request: FastifyRequest): Promise<void> {
   if (Number(request.headers['content-length']) > request.routeOptions.bodyLimit) throw tooLarge(request);

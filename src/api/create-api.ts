@@ -6,6 +6,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { authenticateWith } from './authentication.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
+import { refuseBrokenRequests } from './broken-requests.ts';
 import type { Api, FurtherContext, RouteContext } from './context.ts';
 import { allowOrigins } from './cors.ts';
 import { handleErrorsWith } from './error-handler.ts';
@@ -65,6 +66,8 @@ export interface ApiOptions {
 
 const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
 
+const standardRequestTimeoutMs = 120_000;
+
 /** Longest part of a path that is matched; longer than any id so that the schema names the limit. */
 const maxParamLength = 8_192;
 
@@ -75,11 +78,14 @@ const maxParamLength = 8_192;
 export function createApi(options: ApiOptions): Api {
   const { clock, log, config, version } = options;
   const handleError = handleErrorsWith(log);
+  const { requestTimeoutMs = standardRequestTimeoutMs } = config;
   const app: Api = fastify({
     logger: false,
     genReqId: requestIdWith(clock),
     bodyLimit: config.limits.maxBodyBytes,
-    requestTimeout: 120_000,
+    requestTimeout: requestTimeoutMs,
+    http: timeouts(requestTimeoutMs),
+    clientErrorHandler: refuseBrokenRequests(clock),
     return503OnClosing: false,
     rewriteUrl: (request) => rewritten(request.url ?? '/', config.compat),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength },
@@ -103,6 +109,15 @@ export function createApi(options: ApiOptions): Api {
   app.register(async (routes) => fileRoutes(routes as Api, options));
   app.register(async (routes) => hookRoutes(routes as Api, options));
   return app;
+}
+
+/** Node.js passes over bodies whose time is shorter than that of the headers, so both are given. */
+function timeouts(requestTimeoutMs: number) {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(60_000, requestTimeoutMs),
+    connectionsCheckingInterval: Math.min(30_000, Math.ceil(requestTimeoutMs / 4)),
+  };
 }
 
 /** The order of these is the order of checks of section 1. */

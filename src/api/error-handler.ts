@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError, type ErrorCode, type ValidationIssue } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -5,6 +6,9 @@ import { tooLarge } from './body.ts';
 
 /** The input is sent back with validation errors up to this size. */
 const maxEchoBytes = 8 * 1024;
+
+/** Of a body that was refused for its size. */
+const maxDiscardedBytes = 16 * 1024 * 1024;
 
 /** Answers of status 500 and above that nobody has to look into. */
 const expectedFailures: ErrorCode[] = ['unsupported_operation', 'unavailable'];
@@ -18,9 +22,22 @@ export function handleErrorsWith(log: Logger) {
     const isExpected = expectedFailures.includes(error.code) || reply.raw.destroyed;
     if (error.status >= 500 && !isExpected) logFailure(log, request, error, thrown);
     setRetryHeaders(error, reply);
+    if (error.status === 413) discardRest(request.raw);
     const text = JSON.stringify(bodyOf(error, request));
     return reply.code(error.status).type('application/json; charset=utf-8').send(text);
   };
+}
+
+/**
+ * The answer goes out at once. What is still on its way is thrown away, so that the client sees the answer
+ * and may go on with the connection; one that sends much more loses it.
+ */
+function discardRest(body: IncomingMessage): void {
+  let left = maxDiscardedBytes;
+  body.on('data', (part: Buffer) => {
+    left -= part.length;
+    if (left < 0) body.destroy();
+  });
 }
 
 function bodyOf(error: MemorydError, request: FastifyRequest): ErrorBody {

@@ -25,6 +25,8 @@ const tagDescriptions: Record<string, string> = {
   Service: 'The daemon itself.',
 };
 
+const bearer = [{ bearer: [] }];
+
 /** Settings of the generator of `GET /openapi.json`. */
 export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
   return {
@@ -38,9 +40,9 @@ export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
           bearer: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer <API key>' },
         },
       },
-      security: [{ bearer: [] }],
+      security: bearer,
     },
-    transform: ({ schema, url }) => ({ schema: withErrors(schema), url }),
+    transform: ({ schema, url }) => ({ schema: withErrors({ security: bearer, ...schema }), url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, index) =>
         typeof json['$id'] === 'string' ? json['$id'] : `schema${index}`,
@@ -63,21 +65,26 @@ const errorAnswers: Record<string, { description: string }> = {
   503: { description: 'Shutting down, or a dependency is down.' },
 };
 
+/** Of operations for browsers and providers, which bring no credential. */
+const openStatuses = ['403', '404', '413', '500', '503'];
+
 /**
- * Adds the errors that every operation with authentication can answer. They are not in the route
- * schemas because one error handler writes them, without a serializer per route.
+ * Adds the errors that operations can answer. They are not in the route schemas because one error
+ * handler writes them, without a serializer per route.
  */
 function withErrors(schema: FastifySchema): FastifySchema {
   const described = withDescriptions(schema.response as Record<string, object> | undefined);
-  if (schema.hide || (schema.security && schema.security.length === 0)) return { ...schema, response: described };
+  const isOpen = schema.security?.length === 0;
+  if (schema.hide || (isOpen && !schema.params && !schema.querystring)) return { ...schema, response: described };
   const needsBody = schema.body !== undefined;
   const entries = Object.entries(errorAnswers)
-    .filter(([status]) => needsBody || (status !== '413' && status !== '415'))
+    .filter(([status]) => (isOpen ? openStatuses.includes(status) : needsBody || !['413', '415'].includes(status)))
     .map(([status, { description: text }]) => [status, answer(text, errorRef)] as const);
   const invalid = answer('Not valid, or not acceptable.', {
     anyOf: [errorRef, { $ref: 'ValidationErrorResponse#' }],
   });
-  return { ...schema, response: { ...described, 400: invalid, ...Object.fromEntries(entries) } };
+  const errors = { 400: invalid, ...Object.fromEntries(entries) };
+  return { ...schema, response: isOpen ? { ...errors, ...described } : { ...described, ...errors } };
 }
 
 function withDescriptions(answers: Record<string, object> = {}): Record<string, object> {

@@ -73,6 +73,8 @@ export interface ApiConfig {
     maxBatchBodyBytes: number;
     maxFileBytes: number;
   };
+  /** How long a request may take to arrive with its body. Default 120,000. */
+  requestTimeoutMs?: number;
   /** Where uploads are received. Default: the system's folder for temporary files. */
   uploadFolder?: string;
   /** Where callers reach the API; absent: as the request says. */

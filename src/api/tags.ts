@@ -68,3 +68,9 @@ export function listedTags(
   const isPlural = config.compat?.includes('plural-tags') === true && namedTags.length > 0;
   return isPlural ? { scope: readScope(caller, []), namedTags } : { scope: readScope(caller, namedTags) };
 }
+
+/** What a search covers: the same, and a container that the key may not read is refused as everywhere. */
+export function searchedTags(caller: Caller, fields: TagFields, config: ApiConfig): ReturnType<typeof listedTags> {
+  readScope(caller, requestedTags(fields));
+  return listedTags(caller, fields, config);
+}

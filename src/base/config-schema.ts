@@ -237,6 +237,12 @@ const configSchema = Type.Object(
       maxBatchBodyBytes: bytes('Largest request body of a batch.', 32 * mebibyte, 'MAX_BATCH_BODY_BYTES'),
       maxFileBytes: bytes('Largest uploaded file.', 50 * mebibyte, 'MAX_FILE_BYTES'),
     }),
+    requestTimeoutMs: Type.Integer({
+      description: 'How long a request may take to arrive with its body, in milliseconds; then it is answered 408.',
+      default: 120_000,
+      minimum: 100,
+      aliases: ['REQUEST_TIMEOUT_MS'],
+    }),
     rateLimit: Type.Object({
       max: Type.Integer({
         description: 'Requests that a full key may send in one window; 0 is no limit.',

@@ -11,7 +11,7 @@ interface Property {
 
 /**
  * Asks for what is needed to authorize and was not given, when somebody sits at the terminal:
- * secrets unseen, the rest in sight. Where the user's consent is a way, nothing has to be given.
+ * secrets unseen, the rest in sight. Nothing has to be given: then the user's consent is asked for.
  */
 export async function askMissing(
   texts: SettingTexts,
@@ -33,12 +33,12 @@ export function withAuthorization(configSchema: JsonSchema | undefined, ways: re
   return { ...configSchema, properties: Object.assign({}, ...schemas.map(propertiesOf)) as object };
 }
 
-/** The way of which something is given; else the first, unless consent is possible. */
+/** The way of which something is given; else the first, which is the default, unless that is consent. */
 function chosenFields(texts: SettingTexts, ways: readonly AuthorizationWay[]): JsonSchema | undefined {
   const withFields = ways.flatMap(({ fields }) => (fields ? [fields] : []));
   const begun = withFields.find((fields) => Object.keys(propertiesOf(fields)).some((name) => texts.has(name)));
   if (begun) return begun;
-  return ways.length === withFields.length ? withFields[0] : undefined;
+  return ways[0]?.fields ?? undefined;
 }
 
 /** What a schema requires and nobody gave. */

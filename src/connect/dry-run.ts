@@ -18,6 +18,8 @@ interface ShownItem {
   parent: string | undefined;
   /** Null: the source does not date it. */
   updatedAt: Date | null;
+  /** The rules for what comes in leave it out; it stays only as it is. */
+  isRuledOut: boolean;
 }
 
 /** What one listing of a partition shows. */
@@ -81,7 +83,10 @@ function note(run: Run, { items, folders }: Shown, refs: readonly ListedRef[]): 
     const { id, rev, parent } = ref;
     if (ref.kind === 'container') folders.set(id, parent);
     else if (passes(run.scope.filters, ref, now) !== null) items.delete(id);
-    else items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt) });
+    else {
+      const isRuledOut = run.scope.rules?.admits(ref) === false;
+      items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt), isRuledOut });
+    }
   }
 }
 
@@ -125,11 +130,18 @@ async function comparePartition(
     const some = entries.slice(start, start + comparedAtOnce);
     for (const [id, prospect] of await compareItems(run.database, key, some)) {
       if (prospect === 'same') run.counters.itemsSkipped += 1;
+      else if (items.get(id)?.isRuledOut) leaveOut(id, prospect, run, report);
       else count(report[prospect], id);
     }
   }
   if (incomplete === null) await findDeleted(run, key, items, report);
   else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
+}
+
+/** What a rule leaves out is not added, and deleted when it has changed. */
+function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: DryRunReport): void {
+  if (prospect === 'updated') count(report.deleted, id);
+  else run.counters.itemsSkipped += 1;
 }
 
 /** Mirrored items that the listing did not show, or that are left out by now. */

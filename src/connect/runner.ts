@@ -21,6 +21,7 @@ import type { Credentials } from './credentials/credentials.ts';
 import type { Outbound } from './http/outbound.ts';
 import { tryOut } from './dry-run.ts';
 import { runFailure, type RunFailure } from './failure.ts';
+import { readItemRules } from './item-rules.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import { checkPartitions } from './page.ts';
 import { endRun } from './run-end.ts';
@@ -175,7 +176,8 @@ export async function withRun<T>(
   const { connector, context } = opened;
   const verbs = createVerbs({ provider, clock, log, signal, timeoutMs: settings.verbTimeoutMs });
   try {
-    const scope = await verbs.call('roots', () => readScope(connection, connector, context));
+    const rules = await readItemRules(database);
+    const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
     const parts = { database, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
     const { counters } = report;
     return await work({ id: runId, connection, connector, context, signal, report, counters, lane: 'delta', ...parts });

@@ -14,6 +14,7 @@ import {
 } from '../store/sync-items-scope.ts';
 import type { Connector, Context, Ref } from './contract.ts';
 import { oldestUpdate, parseFilters, passes, updateTime, type Filters } from './filters.ts';
+import { ruledOutDetail, type ItemRules } from './item-rules.ts';
 import { dropSkipped } from './item-removal.ts';
 import { limitDetail, settleLimit } from './limits.ts';
 import { itemKey } from './ref.ts';
@@ -22,6 +23,8 @@ import type { Run } from './run.ts';
 /** What of a source a connection mirrors, as it is during one run. */
 export interface RunScope {
   filters: Filters;
+  /** What the organization wants of items that are new or have changed; null: everything. */
+  rules: ItemRules | null;
   /** The newest items that are mirrored; null: all. */
   limit: number | null;
   /** Folders whose subtrees are mirrored; null: everything. */
@@ -41,14 +44,15 @@ export async function readScope(
   connection: ConnectionRow,
   connector: Connector<any, any>,
   context: Context<any>,
+  rules: ItemRules | null,
 ): Promise<RunScope> {
   const filters = parseFilters(connection.filters);
   const roots = connector.spec.scope === 'tree' ? await rootsOf(connector, context) : null;
   const limit = connection.documentLimit;
-  const isEverything = Object.keys(filters).length === 0 && roots === null && limit === null;
-  const named = JSON.stringify([filters, roots && [...roots].sort(), limit !== null]);
+  const isEverything = Object.keys(filters).length === 0 && roots === null && limit === null && !rules;
+  const named = JSON.stringify([filters, roots && [...roots].sort(), limit !== null, ...(rules ? [rules.key] : [])]);
   const key = isEverything ? '' : hash('sha256', named, 'base64');
-  return { filters, limit, roots, key, unplaced: new Set(), full: false, ranked: false };
+  return { filters, rules, limit, roots, key, unplaced: new Set(), full: false, ranked: false };
 }
 
 async function rootsOf(connector: Connector<any, any>, context: Context<any>): Promise<readonly string[] | null> {
@@ -69,6 +73,7 @@ export function judgeRef(
   if (ref.kind === 'container') return { skip: null, skip_detail: null, source_updated_at };
   const filter = passes(scope.filters, ref, now);
   if (filter !== null) return { skip: 'filtered', skip_detail: filteredDetail(filter), source_updated_at };
+  if (scope.rules?.admits(ref) === false) return { skip: 'filtered', skip_detail: ruledOutDetail, source_updated_at };
   const skip = entrance(scope);
   return { skip, skip_detail: detailOf(skip), source_updated_at };
 }
@@ -169,6 +174,8 @@ function judge(scope: RunScope, { ext_id, reason, ref }: JudgedItem, now: Date):
   const filter = passes(scope.filters, ref, now);
   if (filter !== null)
     return reason === 'filtered' ? [] : [{ ext_id, reason: 'filtered', detail: filteredDetail(filter) }];
+  // The rules are for what comes in; what is mirrored already stays until it changes.
+  if (reason === 'filtered' && scope.rules?.admits(ref) === false) return [];
   const isPlaced = reason === 'over_limit' && scope.limit !== null;
   const isKept = reason === null || isPlaced || (reason === 'out_of_scope' && scope.roots !== null);
   if (isKept) return [];

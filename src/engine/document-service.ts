@@ -4,23 +4,34 @@ import type { Database } from '../store/database.ts';
 import {
   chunksOfDocument,
   countByStatus,
-  findDocuments,
+  findDocumentById,
+  findDocumentsByCustomId,
   inContainers,
   listDocuments,
   memoriesOfDocument,
   requeueAllFailed,
   requeueFailed,
   type DocumentRow,
+  type DocumentWithContent,
 } from '../store/documents.ts';
 import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
-import { documentStatuses, type Document, type DocumentStatus, type Metadata } from './document.ts';
+import {
+  documentStatuses,
+  type Document,
+  type DocumentContent,
+  type DocumentInput,
+  type DocumentStatus,
+  type IngestResult,
+  type Metadata,
+} from './document.ts';
 import type { DocumentListQuery, Documents } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument } from './change-document.ts';
+import { createGathering } from './gathering.ts';
 import { removeDocuments } from './remove.ts';
 import { removeSelected } from './remove-selected.ts';
 
@@ -31,32 +42,51 @@ export interface DocumentServiceOptions {
   wake(count: number): Promise<void>;
 }
 
+/** Small documents of different requests that are stored in one transaction. */
+const mostTogether = 64;
+const smallLength = 16_384;
+
+function isSmall({ body }: DocumentInput): boolean {
+  return body.kind === 'url' || (body.kind !== 'file' && body.text.length <= smallLength);
+}
+
 export function createDocuments({ database, clock, wake }: DocumentServiceOptions): Documents {
   async function byId(id: string): Promise<Document> {
-    const [row] = await findDocuments(database, id, null, 1);
+    const row = await findDocumentById(database, id, null);
     if (!row) throw new MemorydError('not_found', 'Document not found');
     return toDocument(row);
   }
 
+  async function addAll(inputs: readonly DocumentInput[]): Promise<IngestResult[]> {
+    const results = await database.transaction((tx) => addDocuments(tx, inputs, clock));
+    const queued = results.filter((one) => one.status === 'queued').length;
+    if (queued > 0) await wake(queued);
+    return results;
+  }
+
+  const addSmall = createGathering<DocumentInput, IngestResult>({
+    run: addAll,
+    isOfOne: (error) => MemorydError.is(error) && error.status < 500,
+    most: mostTogether,
+  });
+
   return {
     async add(inputs) {
-      const results = await database.transaction((tx) => addDocuments(tx, inputs, clock));
-      const queued = results.filter((one) => one.status === 'queued').length;
-      if (queued > 0) await wake(queued);
-      return results;
+      const [first] = inputs;
+      return inputs.length === 1 && first && isSmall(first) ? [await addSmall(first)] : addAll(inputs);
     },
 
     async find(idOrCustomId, scope) {
-      const found = await findDocuments(database, idOrCustomId, scope.containerTags, 100);
-      const [first] = found;
-      if (!first) return null;
-      if (found.length > 1 && first.id !== idOrCustomId) {
+      const byId = await findDocumentById(database, idOrCustomId, scope.containerTags);
+      if (byId) return foundDocument(byId);
+      const found = await findDocumentsByCustomId(database, idOrCustomId, scope.containerTags, 100);
+      if (found.length > 1) {
         throw new MemorydError('conflict', 'customId is ambiguous', {
           details: `Found in ${found.length} containers; use /ns/{namespace}/document/{id} or the document id`,
           shouldRetry: false,
         });
       }
-      return { ...toDocument(first), content: first.content, raw: first.raw };
+      return found[0] ? foundDocument(found[0]) : null;
     },
 
     async chunks(documentId) {
@@ -140,6 +170,11 @@ function listCondition(query: DocumentListQuery): Sql {
   if (query.connectionId !== undefined) conditions.push(sql`d.connection_id = ${query.connectionId}`);
   if (query.type !== undefined) conditions.push(sql`d.type = ${query.type}`);
   return joinSql(conditions, ' and ');
+}
+
+function foundDocument(row: DocumentWithContent): Document & DocumentContent {
+  const { content, raw, hasMemories } = row;
+  return { ...toDocument(row), content, raw, hasMemories };
 }
 
 function toDocument(row: DocumentRow): Document {

@@ -93,6 +93,7 @@ export interface DocumentContent {
   content: string | null;
   /** What the caller sent: the text, the URL, or null for a file. */
   raw: string | null;
+  hasMemories: boolean;
 }
 
 /** A stored chunk, without its vector. */

@@ -14,6 +14,7 @@ import {
   renewLeases,
   type ClaimedDocument,
 } from '../store/processing.ts';
+import { createAddressWork, type AddressWork } from './address-work.ts';
 import { chunk } from './chunk/chunk.ts';
 import { withContext } from './chunk/context.ts';
 import type { Extracted } from './extract/extracted.ts';
@@ -74,14 +75,29 @@ export function createProcessor(options: ProcessorOptions): Processor {
   const leaseUntil = () => new Date(clock.now().getTime() + leaseMs);
 
   async function drain(signal: AbortSignal): Promise<number> {
+    const addresses = createAddressWork(clock);
     let claimed = 0;
-    while (!signal.aborted) {
-      const batch = await claim();
-      if (batch.documents.length === 0) break;
-      claimed += batch.documents.length;
-      await withRenewal(batch, () => processBatch(options, batch, signal));
+    try {
+      while (!signal.aborted) {
+        const batch = await claim();
+        claimed += batch.documents.length;
+        const [pages, others] = apart(batch);
+        if (pages.documents.length > 0) addresses.start(fetchAll(addresses, pages, signal));
+        if (others.documents.length > 0) await withRenewal(others, () => processBatch(options, others, signal));
+        else if (!(await addresses.pause())) break;
+        while (addresses.isFull) await addresses.pause();
+      }
+    } finally {
+      await addresses.settled();
     }
     return claimed;
+  }
+
+  /** Each on its own, so that none waits for the answer of another one's server. */
+  function fetchAll(addresses: AddressWork, pages: Batch, signal: AbortSignal): Promise<void> {
+    return withRenewal(pages, () =>
+      addresses.each(pages.documents, (document) => processBatch(options, { ...pages, documents: [document] }, signal)),
+    );
   }
 
   function process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>) {
@@ -125,6 +141,14 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   return { drain, process };
+}
+
+function apart(batch: Batch): [Batch, Batch] {
+  const isAddress = (document: ClaimedDocument) => document.kind === 'url';
+  return [
+    { ...batch, documents: batch.documents.filter(isAddress) },
+    { ...batch, documents: batch.documents.filter((document) => !isAddress(document)) },
+  ];
 }
 
 async function processBatch(options: ProcessorOptions, batch: Batch, signal: AbortSignal): Promise<void> {

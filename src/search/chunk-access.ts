@@ -87,6 +87,6 @@ function estimated(counted: number, items: number): number {
   return counted > frequencyLimit ? Math.sqrt(frequencyLimit * Math.max(items, counted)) : counted;
 }
 
-function keyOf({ containerTags, filters, filepath }: Narrowing): string {
-  return JSON.stringify([containerTags && containerTags.toSorted(), filters, filepath]);
+function keyOf({ containerTags, namedTags, filters, filepath }: Narrowing): string {
+  return JSON.stringify([containerTags && containerTags.toSorted(), namedTags?.toSorted(), filters, filepath]);
 }

@@ -7,8 +7,11 @@ import type { Database } from '../store/database.ts';
 import type { ResultDocumentRow, ResultRow } from '../store/search/results.ts';
 import type { SearchPlan } from '../store/search/search-plan.ts';
 import { searchStatement } from '../store/search/search-statement.ts';
+import { matchingChunks, withChunks } from './chunks-of-memories.ts';
 import { createChunkAccess, type ChunkAccessChooser } from './chunk-access.ts';
 import { keywordsOf } from './keywords.ts';
+import { resolveNamedTags } from './named-tags.ts';
+import { withRelated } from './related.ts';
 import { exactLimit, maxQueryTerms, scoring } from './scoring.ts';
 import type { ResultDocument, Search, SearchRequest, SearchResult } from './search.ts';
 
@@ -30,13 +33,24 @@ export function createSearch(options: SearchOptions): Search {
   const complete = { clock: systemClock, exactLimit, ...options };
   const context: Context = { ...complete, access: createChunkAccess(complete) };
   return {
-    async search(request) {
+    async search(wanted) {
+      const request = await resolveNamedTags(wanted, context.database);
       if (request.scope.containerTags?.length === 0) return [];
-      const plan = await planSearch(request, context);
-      const rows = await run(plan, context);
-      return rows.flatMap((row) => (row.id === null ? [] : [resultOf(row, row.id)]));
+      const results = await find(request, context);
+      const detailed = request.includeChunks ? withChunks(results, await chunksFor(request, context)) : results;
+      if (!request.includeRelated) return detailed;
+      return withRelated(detailed, { database: context.database, scope: request.scope, now: context.clock.now() });
     },
   };
+}
+
+async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
+  const rows = await run(await planSearch(request, context), context);
+  return rows.flatMap((row) => (row.id === null ? [] : [resultOf(row, row.id)]));
+}
+
+function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
+  return find({ ...request, mode: 'documents', limit: matchingChunks, includeDocuments: true }, context);
 }
 
 async function planSearch(request: SearchRequest, context: Context): Promise<SearchPlan> {
@@ -72,6 +86,7 @@ function narrowingOf(request: SearchRequest) {
     containerTags: request.scope.containerTags,
     ...(request.filters && { filters: request.filters }),
     ...(request.filepath !== undefined && { filepath: request.filepath.replaceAll('\0', '') }),
+    ...(request.namedTags && { namedTags: request.namedTags }),
     ...(request.docId !== undefined && { docId: request.docId.replaceAll('\0', '') }),
   };
 }
@@ -118,6 +133,7 @@ function resultOf(row: ResultRow, id: string): SearchResult {
     metadata: row.metadata,
     updatedAt: row.updated_at,
     version: row.version,
+    position: row.position,
     rootMemoryId: row.root_memory_id,
     filepath: row.filepath,
     documents: row.documents.map(documentOf),

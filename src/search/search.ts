@@ -21,6 +21,12 @@ export interface SearchRequest {
   includeSummaries?: boolean;
   /** Also memories that are forgotten or expired. */
   includeForgotten?: boolean;
+  /** Adds the best matching chunks of its documents to each memory; needs `includeDocuments`. */
+  includeChunks?: boolean;
+  /** Adds the context to each memory. */
+  includeRelated?: boolean;
+  /** Any of these is the container, or stands in the document's `containerTags`; does not widen the scope. */
+  namedTags?: readonly string[];
   signal?: AbortSignal;
 }
 
@@ -35,9 +41,40 @@ export interface SearchResult {
   updatedAt: Date;
   /** Null for chunks. */
   version: number | null;
+  /** Of a chunk in its document; null for memories. */
+  position: number | null;
   rootMemoryId: string | null;
   filepath: string | null;
   documents: ResultDocument[];
+  /** Of a memory, when they were asked for; best first. */
+  chunks?: MatchingChunk[];
+  /** Of a memory, when it was asked for. */
+  context?: MemoryContext;
+}
+
+export interface MatchingChunk {
+  content: string;
+  documentId: string;
+  position: number;
+  similarity: number;
+}
+
+/** What stands beside a memory; nearest first, at most 10 in each list. */
+export interface MemoryContext {
+  /** Earlier versions: -1 is the one before. */
+  parents: (ContextEntry & { version: number })[];
+  /** Later versions: 1 is the next one. */
+  children: (ContextEntry & { version: number })[];
+  /** What extends it or was derived, in either direction. */
+  related: ContextEntry[];
+}
+
+export interface ContextEntry {
+  id: string;
+  relation: 'updates' | 'extends' | 'derives';
+  memory: string;
+  metadata: Record<string, unknown> | null;
+  updatedAt: Date;
 }
 
 export interface ResultDocument {

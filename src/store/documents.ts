@@ -226,21 +226,40 @@ export function inContainers(column: Sql, tags: readonly string[] | null): Sql {
 const contentColumn = rawSql(`
   case when c.kind = 'url' or (c.kind = 'file' and d.text_hash is null) then c.content else coalesce(c.content, c.raw) end`);
 
-export type DocumentWithContent = DocumentRow & { content: string | null; raw: string | null };
+export type DocumentWithContent = DocumentRow & {
+  content: string | null;
+  raw: string | null;
+  /** Whether it is worth asking for `memoriesOfDocument`. */
+  hasMemories: boolean;
+};
 
-/** By id or customId; at most `limit`, an id match first. */
-export async function findDocuments(
+const foundColumns = rawSql(`${documentColumns.text}, ${contentColumn.text} as content,
+  case when c.kind <> 'file' then c.raw end as raw,
+  exists (select 1 from memory_sources s where s.document_id = d.id) as "hasMemories"`);
+
+/** The one with this id, if the containers hold it. Cheaper than to look for both kinds of name at once. */
+export async function findDocumentById(
   database: Queryable,
-  idOrCustomId: string,
+  id: string,
+  tags: readonly string[] | null,
+): Promise<DocumentWithContent | null> {
+  const [row] = await database.query<DocumentWithContent>(sql`
+    select ${foundColumns} from documents d left join document_contents c on c.document_id = d.id
+    where d.id = ${id} and d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}`);
+  return row ?? null;
+}
+
+/** Those with this customId; at most `limit`. */
+export async function findDocumentsByCustomId(
+  database: Queryable,
+  customId: string,
   tags: readonly string[] | null,
   limit: number,
 ): Promise<DocumentWithContent[]> {
   return database.query<DocumentWithContent>(sql`
-    select ${documentColumns}, ${contentColumn} as content, case when c.kind <> 'file' then c.raw end as raw
-    from documents d left join document_contents c on c.document_id = d.id
-    where d.deleted_at is null and (d.id = ${idOrCustomId} or d.custom_id = ${idOrCustomId})
-      and ${inContainers(rawSql('d.container_tag'), tags)}
-    order by (d.id = ${idOrCustomId}) desc, d.id
+    select ${foundColumns} from documents d left join document_contents c on c.document_id = d.id
+    where d.custom_id = ${customId} and d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}
+    order by d.id
     limit ${limit}`);
 }
 

@@ -40,6 +40,19 @@ export async function connectionsOfAccount(database: Queryable, provider: string
   return rows.map((row) => row.id);
 }
 
+/** Connections that have one of these partitions; in the order in which they are locked. */
+export async function connectionsOfPartitions(
+  database: Queryable,
+  provider: string,
+  partitions: readonly string[],
+): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select id from connections c where provider = ${provider} and status <> 'deleting' and exists (
+      select from partitions p where p.connection_id = c.id and p.id = any(${partitions}::text[]))
+    order by id`);
+  return rows.map((row) => row.id);
+}
+
 export async function findRegistration(database: Queryable, connectionId: string): Promise<HookRegistrationRow | null> {
   const [row] = await database.query<HookRegistrationRow>(
     sql`select ${registrationColumns} from hook_registrations where connection_id = ${connectionId}`,

@@ -1,3 +1,4 @@
+import { validate } from '@scalar/openapi-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
@@ -12,7 +13,13 @@ interface Operation {
 }
 
 let test: TestApi;
-let document: { openapi: string; paths: Record<string, Record<string, Operation>>; components: any; security: unknown };
+let document: {
+  openapi: string;
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: any;
+  security: unknown;
+};
 beforeAll(async () => {
   test = await startTestApi();
   document = (await test.call('GET', '/openapi.json', undefined, null)).body;
@@ -28,6 +35,13 @@ const operations = () =>
     })),
   );
 
+/** Called by browsers, monitors and sources, which have no key of ours. */
+function isPublic(name: string): boolean {
+  const open = ['/', '/health', '/ready', '/openapi.json', '/files/{key}', '/v3/connections/auth/callback/{provider}'];
+  const [, path] = name.split(' ');
+  return open.includes(path!) || path!.startsWith('/v3/hooks/') || path === '/v3/connections/{provider}/callback';
+}
+
 function referencesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, entry]) =>
@@ -42,6 +56,29 @@ describe('the description of the API', () => {
     expect(document.security).toEqual([{ bearer: [] }]);
     for (const path of ['/v3/openapi', '/v4/openapi']) {
       expect((await test.call('GET', path, undefined, null)).body).toEqual(document);
+    }
+  });
+
+  it('is valid by the specification', async () => {
+    const { valid, version, errors } = await validate(structuredClone(document));
+    expect([valid, version, errors]).toEqual([true, '3.1', []]);
+  });
+
+  it('lets a client be generated: each operation with its name, its key, and the shape of every answer', () => {
+    const withoutBody = ['204', '302'];
+    for (const { name, operation } of operations()) {
+      const { operationId, security, parameters = [], requestBody } = operation;
+      expect([name, operationId]).toEqual([name, expect.stringMatching(/^[a-z][A-Za-z]+$/)]);
+      expect([name, security]).toEqual([name, isPublic(name) ? [] : [{ bearer: [] }]]);
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const hasNone = withoutBody.includes(status) || (name === 'POST /mcp' && status === '202');
+        const shapes = new Set(Object.values(content ?? {}).map(({ schema }) => typeof schema));
+        expect([name, status, shapes]).toEqual([name, status, new Set(hasNone ? [] : ['object'])]);
+      }
+      for (const part of [...parameters, ...Object.values(requestBody?.content ?? {})]) {
+        expect([name, part]).toEqual([name, expect.objectContaining({ schema: expect.any(Object) })]);
+      }
+      expect([name, document.tags.map((tag) => tag.name)]).toEqual([name, expect.arrayContaining(operation.tags)]);
     }
   });
 

@@ -211,6 +211,29 @@ describe.each(engines)('documents that are an address, on %s', (engine) => {
     });
   });
 
+  it('whose server is slow keep no other document waiting', async () => {
+    const waiting: ServerResponse[] = [];
+    web.on('/slow', (_, response) => void waiting.push(response));
+    web.send('/quick', 'A quick page.', { 'content-type': 'text/plain' });
+    const post = async (content: string) =>
+      (await test.call('POST', '/v3/documents', { content, containerTag: 'slow' })).body.id as string;
+    const slow = [];
+    for (let number = 0; number < 3; number++) slow.push(await post(`http://127.0.0.1:${web.port}/slow?${number}`));
+    const others = [await post('One text.'), await post(`http://127.0.0.1:${web.port}/quick`)];
+    const processing = test.process();
+    const statuses = (ids: string[]) =>
+      Promise.all(ids.map(async (id) => (await test.call('GET', `/v3/documents/${id}`)).body.status));
+    await expect.poll(() => statuses(others)).toEqual(['done', 'done']);
+    const late = await post('Said while pages are awaited.');
+    await expect.poll(() => waiting.length).toBe(3);
+    test.clock.advance(1_000);
+    await expect.poll(() => statuses([late])).toEqual(['done']);
+    expect(await statuses(slow)).toEqual(['extracting', 'extracting', 'extracting']);
+    for (const response of waiting) response.writeHead(200, { 'content-type': 'text/plain' }).end('At last.');
+    await processing;
+    expect(await statuses(slow)).toEqual(['done', 'done', 'done']);
+  });
+
   it('that do not exist fail for good, those of a server in trouble are tried again', async () => {
     expect(await add('/missing')).toMatchObject({
       status: 'failed',

@@ -41,6 +41,8 @@ export interface TestApiOptions {
   /** Default: the fastest one there is. */
   engine?: Engine;
   config?: Partial<ApiConfig>;
+  /** Default: everything is logged. */
+  logLevel?: 'debug' | 'info';
   connectors?: Record<string, Connector<any, any>>;
   /** OAuth clients of the configuration. */
   clients?: ClientConfig;
@@ -64,7 +66,7 @@ export async function startTestApi(options: TestApiOptions = {}) {
   const { database, close } = opened;
   const clock = createTestClock();
   const lines: string[] = [];
-  const log = createLogger('debug', { write: (line) => void lines.push(line) });
+  const log = createLogger(options.logLevel ?? 'debug', { write: (line) => void lines.push(line) });
   const organization = await ensureOrganization({ database, clock });
   await ensureFirstKey({ database, clock, organization }, fullKey);
   const loaders = Object.entries(options.connectors ?? {}).map(
@@ -193,7 +195,11 @@ export async function startTestApi(options: TestApiOptions = {}) {
       const processor = createProcessor({
         ...{ database, embedder, extractor, fetcher, remembering, chunkTokens, clock, log },
       });
-      await processor.drain(new AbortController().signal).finally(() => extractor.close());
+      try {
+        await processor.drain(new AbortController().signal);
+      } finally {
+        await extractor.close();
+      }
     },
     /** Finds the memories of every document that waits for it, however short. */
     dream: () =>

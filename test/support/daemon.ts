@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { readDaemonFile } from '../../src/cli/daemon-file.ts';
+import { makePgliteTemplate } from './databases.ts';
 
 const launcher = join(import.meta.dirname, '../../bin/memoryd.js');
 
@@ -35,7 +37,7 @@ const patienceMs = 60_000;
 
 /** The real program in a process of its own. Resolves when it answers requests. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'memoryd-daemon-')));
+  const dataDir = options.dataDir ?? (await newDataDir(options));
   const args = ['start', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])];
   const child = spawn(process.execPath, [launcher, ...args], {
     env: { PATH: process.env['PATH'], ...options.env },
@@ -75,6 +77,16 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     await removeData();
     throw new Error(`The daemon did not start. It printed:\n${text}`, { cause: error });
   }
+}
+
+/** With an empty database in it, where it is embedded: to make one takes most of the time of a first start. */
+async function newDataDir({ env }: DaemonOptions): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'memoryd-daemon-'));
+  if (env?.['MEMORYD_DATABASE_URL'] !== undefined) return dataDir;
+  const database = join(dataDir, 'database');
+  await mkdir(database, { mode: 0o700 });
+  await promisify(execFile)('tar', ['--extract', '--file', await makePgliteTemplate(), '--directory', database]);
+  return dataDir;
 }
 
 /** Waits for the file in which the daemon says where it listens. */

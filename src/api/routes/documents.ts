@@ -29,7 +29,8 @@ function readRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       const document = await findDocument(services, request.params.id, readScope(callerOf(request), []));
-      return documentView(document, await services.documents.memories(document.id));
+      const memories = document.hasMemories ? await services.documents.memories(document.id) : [];
+      return documentView(document, memories);
     },
   );
 

@@ -1,10 +1,9 @@
-import { readScope } from '../../account/access.ts';
 import type { Scope } from '../../base/scope.ts';
 import type { SearchResult } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
 import { oldSearchAnswer, oldSearchBody, type OldSearchBody, type OldSearchResult } from '../schemas/old-search.ts';
-import { requestedTags } from '../tags.ts';
+import { searchedTags } from '../tags.ts';
 import { publicMetadata } from '../views/metadata.ts';
 
 /** `POST /v3/search` for older clients (section 24), where the switch search-v3 is on. */
@@ -25,8 +24,9 @@ export function oldSearchRoutes(app: Api, { services, config, clock }: RouteCont
     },
     async (request) => {
       const startedAtMs = clock.now().getTime();
-      const scope = readScope(callerOf(request), requestedTags(request.body));
-      const found = await services.search.search({ ...searchRequest(request.body), scope });
+      const listed = searchedTags(callerOf(request), request.body, config);
+      const { scope } = listed;
+      const found = await services.search.search({ ...searchRequest(request.body), ...listed });
       const byDocument = Map.groupBy(found, (result) => result.documents[0]?.id ?? '');
       byDocument.delete('');
       const results = await Promise.all([...byDocument].map(([id, hits]) => resultOf(id, hits, request.body, scope)));

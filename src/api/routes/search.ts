@@ -1,14 +1,13 @@
-import { readScope } from '../../account/access.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { abortOnDisconnect } from '../disconnect.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
-import { requestedTags } from '../tags.ts';
+import { searchedTags } from '../tags.ts';
 import { searchResultView, type ResultParts } from '../views/search.ts';
 
 /** Section 14 of the API. */
-export function searchRoutes(app: Api, { services, clock }: RouteContext): void {
+export function searchRoutes(app: Api, { services, config, clock }: RouteContext): void {
   app.post(
     '/v4/search',
     {
@@ -26,7 +25,7 @@ export function searchRoutes(app: Api, { services, clock }: RouteContext): void 
       const parts = partsOf(request.body);
       const found = await services.search.search({
         ...searchRequest(request.body, parts),
-        scope: readScope(callerOf(request), requestedTags(request.body)),
+        ...searchedTags(callerOf(request), request.body, config),
         signal: abortOnDisconnect(reply),
       });
       const results = found.map((result) => searchResultView(result, parts));
@@ -41,16 +40,20 @@ function partsOf({ include = {} }: SearchBody): ResultParts {
 }
 
 function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest, 'scope'> {
-  const { q, searchMode, threshold, limit, filepath, docId, include = {} } = body;
+  const { q, searchMode = 'memories', threshold, limit, filepath, docId, include = {} } = body;
   const filters = parseFilters(body.filters);
+  // The old format; of the other modes chunks are results of their own.
+  const chunksOfMemories = include.chunks === true && searchMode === 'memories';
   return {
     q,
-    mode: searchMode ?? 'memories',
+    mode: searchMode,
     threshold: threshold ?? 0.6,
     limit: limit ?? 10,
-    includeDocuments: parts.documents,
+    includeDocuments: parts.documents || chunksOfMemories,
+    includeChunks: chunksOfMemories,
     includeSummaries: parts.summaries,
     includeForgotten: include.forgottenMemories ?? false,
+    includeRelated: include.relatedMemories ?? body.relatedMemories ?? false,
     ...(filters && { filters }),
     ...(filepath !== undefined && { filepath }),
     ...(docId !== undefined && { docId }),

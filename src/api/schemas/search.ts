@@ -38,11 +38,39 @@ export const searchBody = Type.Object({
       summaries: flag('Add the source documents with their summaries.'),
       relatedMemories: flag('Add earlier, later and related memories.'),
       forgottenMemories: flag('Also forgotten and expired memories.'),
-      chunks: Type.Optional(Type.Boolean({ deprecated: true })),
+      chunks: Type.Optional(
+        Type.Boolean({
+          deprecated: true,
+          description: 'The old format: with mode memories, the best matching chunks of its documents with each.',
+        }),
+      ),
     }),
   ),
 });
 export type SearchBody = Static<typeof searchBody>;
+
+const contextEntry = {
+  id: Type.String(),
+  relation: words(['updates', 'extends', 'derives']),
+  memory: Type.String(),
+  metadata: jsonObject,
+  updatedAt: timestamp,
+};
+
+const context = Type.Object(
+  {
+    parents: Type.Array(
+      Type.Object({ ...contextEntry, version: Type.Integer({ description: '-1 is the version before.' }) }),
+      { description: 'Earlier versions.' },
+    ),
+    children: Type.Array(
+      Type.Object({ ...contextEntry, version: Type.Integer({ description: '1 is the next version.' }) }),
+      { description: 'Later versions.' },
+    ),
+    related: Type.Array(Type.Object(contextEntry), { description: 'What extends it or was derived.' }),
+  },
+  { description: 'Of a memory, with include.relatedMemories. At most 10 in each list, nearest first.' },
+);
 
 const searchResult = Type.Object({
   id: Type.String({ description: 'Id of the memory or of the chunk.' }),
@@ -54,6 +82,18 @@ const searchResult = Type.Object({
   version: nullable(Type.Integer()),
   rootMemoryId: Type.Optional(nullable(Type.String())),
   filepath: nullable(Type.String()),
+  chunks: Type.Optional(
+    Type.Array(
+      Type.Object({
+        content: Type.String(),
+        documentId: Type.String(),
+        position: Type.Integer(),
+        score: Type.Number(),
+      }),
+      { description: 'Only with include.chunks.', deprecated: true },
+    ),
+  ),
+  context: Type.Optional(context),
   documents: Type.Optional(
     Type.Array(
       Type.Object({

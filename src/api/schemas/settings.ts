@@ -12,37 +12,43 @@ export const bucket = Type.Object({ key: bucketKey, description: Type.String({ m
 
 export const buckets = Type.Array(bucket, { maxItems: 50, description: 'Sections of profiles.' });
 
-const itemPatterns = Type.Unsafe<string[] | Record<string, unknown>>({
-  anyOf: [
-    { type: 'array', items: { type: 'string', minLength: 1, maxLength: 20 } },
-    {
-      type: 'object',
-      additionalProperties: true,
-      properties: Object.fromEntries(
-        [
-          'patterns',
-          'folders',
-          'fileTypes',
-          'folderNames',
-          'titlePatterns',
-          'urlPatterns',
-          'databases',
-          'pageTypes',
-        ].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
-      ),
-    },
-    { type: 'null' },
-  ],
-  'x-expected': 'an array of words of 1 to 20 characters, an object of lists of patterns, or null',
-});
+const itemPatterns = (description: string) =>
+  Type.Unsafe<string[] | Record<string, unknown>>({
+    description: `${description} Words of title and path, or lists of patterns with * by kind. For items of sources that are new or have changed, before they are read. Needs shouldLLMFilter.`,
+    anyOf: [
+      { type: 'array', items: { type: 'string', minLength: 1, maxLength: 20 } },
+      {
+        type: 'object',
+        additionalProperties: true,
+        properties: Object.fromEntries(
+          [
+            'patterns',
+            'folders',
+            'fileTypes',
+            'folderNames',
+            'titlePatterns',
+            'urlPatterns',
+            'databases',
+            'pageTypes',
+          ].map((name) => [name, { type: 'array', items: { type: 'string' } }]),
+        ),
+      },
+      { type: 'null' },
+    ],
+    'x-expected': 'an array of words of 1 to 20 characters, an object of lists of patterns, or null',
+  });
 
 const contentFields = {
   shouldLLMFilter: nullable(Type.Boolean()),
   filterPrompt: nullable(
-    Type.String({ minLength: 1, maxLength: 750, description: 'What is worth keeping. Needs shouldLLMFilter.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 750,
+      description: 'What is worth keeping. Needs shouldLLMFilter; without a language model it is only stored.',
+    }),
   ),
-  includeItems: itemPatterns,
-  excludeItems: itemPatterns,
+  includeItems: itemPatterns('What is mirrored; everything when it is null.'),
+  excludeItems: itemPatterns('What is not mirrored, even if includeItems names it.'),
   chunkSize: Type.Unsafe<number | null>({
     anyOf: [{ type: 'integer', const: -1 }, { type: 'integer', minimum: 64, maximum: 8192 }, { type: 'null' }],
     description: 'Tokens of a chunk; -1 is the standard.',

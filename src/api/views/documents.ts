@@ -44,11 +44,20 @@ export function listedDocumentView(
     url,
     filepath,
     metadata: publicMetadata(document.metadata),
-    containerTags: document.containerTags,
+    containerTags: listedTags(document.containerTags),
     createdAt: document.createdAt.toISOString(),
     updatedAt: document.updatedAt.toISOString(),
     ...(includeContent ? { content: document.content ?? '' } : {}),
   };
+}
+
+/**
+ * Of several tags, which only the switch `plural-tags` allows, lists leave out those of projects: the
+ * callers that write them (`@supermemory/tools/claude-memory`) take a document for theirs by exactly the rest.
+ */
+function listedTags(tags: string[]): string[] {
+  const rest = tags.filter((tag) => !tag.startsWith('sm_project_'));
+  return tags.length > 1 && rest.length > 0 ? rest : tags;
 }
 
 /** Section 12.10. */

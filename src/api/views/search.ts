@@ -1,4 +1,4 @@
-import type { ResultDocument, SearchResult } from '../../search/search.ts';
+import type { ContextEntry, MatchingChunk, MemoryContext, ResultDocument, SearchResult } from '../../search/search.ts';
 import type { SearchResultAnswer } from '../schemas/search.ts';
 import { publicMetadata } from './metadata.ts';
 
@@ -19,8 +19,27 @@ export function searchResultView(result: SearchResult, parts: ResultParts): Sear
       : { chunk: result.text, version: null }),
     metadata: result.metadata && publicMetadata(result.metadata),
     updatedAt: result.updatedAt.toISOString(),
+    ...(result.chunks && { chunks: result.chunks.map(chunkView) }),
+    ...(result.context && { context: contextView(result.context) }),
     ...(parts.documents && { documents: result.documents.map((document) => resultDocumentView(document, parts)) }),
   };
+}
+
+function chunkView({ content, documentId, position, similarity }: MatchingChunk) {
+  return { content, documentId, position, score: similarity };
+}
+
+function contextView({ parents, children, related }: MemoryContext) {
+  const versionView = (entry: ContextEntry & { version: number }) => ({ ...entryView(entry), version: entry.version });
+  return {
+    parents: parents.map(versionView),
+    children: children.map(versionView),
+    related: related.map(entryView),
+  };
+}
+
+function entryView({ id, relation, memory, metadata, updatedAt }: ContextEntry) {
+  return { id, relation, memory, metadata: publicMetadata(metadata ?? {}), updatedAt: updatedAt.toISOString() };
 }
 
 function resultDocumentView(document: ResultDocument, parts: ResultParts) {

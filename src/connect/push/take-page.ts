@@ -18,6 +18,7 @@ import { deleteItems, recordPage, type ItemWrite, type PartitionKey } from '../.
 import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
 import { customIdOf } from '../custom-id.ts';
 import { parseFilters, passes, updateTime, type Filters } from '../filters.ts';
+import { readItemRules, ruledOutDetail, type ItemRules } from '../item-rules.ts';
 import {
   canonicalText,
   type DeleteResult,
@@ -110,10 +111,11 @@ async function record(
   const { connection, key, epoch, clock } = place;
   const now = clock.now();
   const filters = parseFilters(connection.filters);
+  const rules = await readItemRules(tx);
   const skipped = [...upserts.keys()].filter((id) => before.get(id)?.state === 'skipped');
   if (skipped.length > 0) await forgetSkipped(tx, key, skipped);
   const write = (ids: ReadonlySet<string>) =>
-    Array.from(ids, (id) => itemWrite(connection, upserts.get(id)!, before.get(id), { filters, now }));
+    Array.from(ids, (id) => itemWrite(connection, upserts.get(id)!, before.get(id), { filters, rules, now }));
   const items = Array.from(upserts.values(), (upsert) => ({ ext_id: upsert.id, want_rev: revOf(upsert) }));
   const options = { epoch, now, checkpoint: noCheckpoint(key, now) };
   const { added, changed } = await recordPage(tx, key, { items, write }, options);
@@ -124,7 +126,7 @@ function itemWrite(
   connection: PushConnection,
   upsert: PushUpsert,
   before: PushedItemRow | undefined,
-  { filters, now }: { filters: Filters; now: Date },
+  { filters, rules, now }: { filters: Filters; rules: ItemRules | null; now: Date },
 ): ItemWrite {
   const { id, title, url, path, metadata, updatedAt, content } = upsert;
   const ref = {
@@ -136,6 +138,8 @@ function itemWrite(
     size: Buffer.byteLength(content.text),
   };
   const filter = passes(filters, ref, now);
+  const ruledOut = rules?.admits(ref) === false ? ruledOutDetail : null;
+  const detail = filter === null ? ruledOut : `The filter "${filter}" leaves it out.`;
   return {
     ext_id: id,
     // A document keeps its customId, also when the name of the connection changed.
@@ -146,8 +150,8 @@ function itemWrite(
     parent: null,
     ref,
     source_updated_at: updateTime(updatedAt),
-    skip: filter === null ? null : 'filtered',
-    skip_detail: filter === null ? null : `The filter "${filter}" leaves it out.`,
+    skip: detail === null ? null : 'filtered',
+    skip_detail: detail,
   };
 }
 

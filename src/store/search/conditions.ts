@@ -3,7 +3,7 @@ import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import type { SearchPlan } from './search-plan.ts';
 
 /** What decides which rows a search may see. */
-export type Narrowing = Pick<SearchPlan, 'containerTags' | 'filters' | 'filepath' | 'docId'>;
+export type Narrowing = Pick<SearchPlan, 'containerTags' | 'namedTags' | 'filters' | 'filepath' | 'docId'>;
 
 /** On the rows of a table with a container tag; true for every container. */
 export function inScope(alias: string, containerTags: readonly string[] | null): Sql {
@@ -27,7 +27,8 @@ const isVisible = rawSql(
 export function visibleChunks(narrowing: Narrowing): Sql {
   const conditions = [inScope('c', narrowing.containerTags), isVisible];
   if (narrowing.docId !== undefined) conditions.push(rawSql('c.document_id in (select id from wanted)'));
-  if (narrowing.filters !== undefined || narrowing.filepath !== undefined) {
+  const { namedTags, filters, filepath } = narrowing;
+  if (namedTags !== undefined || filters !== undefined || filepath !== undefined) {
     conditions.push(sql`(select ${documentConditions(narrowing)} from documents d where d.id = c.document_id)`);
   }
   return joinSql(conditions, ' and ');
@@ -37,9 +38,15 @@ export function visibleChunks(narrowing: Narrowing): Sql {
 function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
   const conditions = [rawSql('d.deleted_at is null')];
   if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
+  if (narrowing.namedTags !== undefined) conditions.push(isNamed(narrowing.namedTags));
   if (narrowing.filepath !== undefined) conditions.push(onFilepath(narrowing.filepath));
   if (narrowing.filters) conditions.push(compileFilter(narrowing.filters, metadata));
   return joinSql(conditions, ' and ');
+}
+
+/** On a document `d`. */
+function isNamed(tags: readonly string[]): Sql {
+  return sql`coalesce(d.container_tags, array[d.container_tag::text]) && ${tags}::text[]`;
 }
 
 function onFilepath(filepath: string): Sql {
@@ -71,7 +78,8 @@ export function memoryConditions(narrowing: Narrowing): Sql {
       select 1 from memory_sources s join documents d on d.id = s.document_id
       where s.memory_id = m.id and ${documentConditions(narrowing, overlaid)})`;
   if (narrowing.docId !== undefined || narrowing.filepath !== undefined) return fromSource;
-  const own = narrowing.filters ? compileFilter(narrowing.filters, rawSql('m.metadata')) : rawSql('true');
+  const own = [inScope('m', narrowing.namedTags ?? null)];
+  if (narrowing.filters) own.push(compileFilter(narrowing.filters, rawSql('m.metadata')));
   return sql`(${fromSource}
-      or ${own} and not exists (select 1 from memory_sources s where s.memory_id = m.id))`;
+      or ${joinSql(own, ' and ')} and not exists (select 1 from memory_sources s where s.memory_id = m.id))`;
 }

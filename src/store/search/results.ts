@@ -10,6 +10,8 @@ export interface ResultRow {
   metadata: Record<string, unknown> | null;
   updated_at: Date;
   version: number | null;
+  /** Of a chunk in its document. */
+  position: number | null;
   root_memory_id: string | null;
   filepath: string | null;
   documents: ResultDocumentRow[];
@@ -36,7 +38,7 @@ export function resultRows(plan: SearchPlan): Sql {
   const kinds = [...(plan.chunks ? [chunkRows(plan)] : []), ...(plan.memories ? [memoryRows(plan)] : [])];
   const rows = kinds.length === 2 ? sql`${kinds[0]} union all ${kinds[1]}` : kinds[0]!;
   return sql`
-  select r.id, r.kind, r.text, r.similarity, r.metadata, r.updated_at, r.version, r.root_memory_id, r.filepath,
+  select r.id, r.kind, r.text, r.similarity, r.metadata, r.updated_at, r.version, r.position, r.root_memory_id, r.filepath,
     r.documents, ${found} as nearest_found
   from (select 1) always left join (${rows}) r on true
   order by r.score desc, r.id`;
@@ -45,7 +47,7 @@ export function resultRows(plan: SearchPlan): Sql {
 function chunkRows(plan: SearchPlan): Sql {
   const documents = plan.details.documents ? sql`jsonb_build_array(${documentJson(plan)})` : rawSql(`'[]'::jsonb`);
   return sql`select t.id, t.kind, t.score, t.similarity, c.content as text, d.metadata, d.updated_at,
-      null::integer as version, null::text as root_memory_id, d.filepath, ${documents} as documents
+      null::integer as version, c.position, null::text as root_memory_id, d.filepath, ${documents} as documents
     from top t join chunks c on c.id = t.id join documents d on d.id = c.document_id where t.kind = 'chunk'`;
 }
 
@@ -54,7 +56,7 @@ function memoryRows(plan: SearchPlan): Sql {
     ? sql`coalesce(jsonb_agg(${documentJson(plan)} order by s.created_at, d.id), '[]')`
     : rawSql(`'[]'::jsonb`);
   return sql`select t.id, t.kind, t.score, t.similarity, m.memory as text, m.metadata, m.updated_at,
-      m.version, m.root_memory_id, sources.filepath, sources.documents
+      m.version, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
     from top t join memories m on m.id = t.id cross join lateral (
       select (array_agg(d.filepath order by s.created_at, d.id))[1] as filepath, ${documents} as documents
       from memory_sources s join documents d on d.id = s.document_id

@@ -4,6 +4,8 @@ import type { Filter } from '../filters.ts';
 export interface SearchPlan {
   /** Null: every container. */
   containerTags: readonly string[] | null;
+  /** Any of these is the container, or stands beside it in the document's `container_tags`. */
+  namedTags?: readonly string[];
   filters?: Filter;
   /** Exact, or a prefix when it ends with `/`. */
   filepath?: string;

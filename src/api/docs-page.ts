@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import fastify from 'fastify';
+
+export interface DocsPage {
+  html: string;
+  /** The one script that the page loads. */
+  script: string;
+  /** Value of `content-security-policy`: the page may load and call nothing but this daemon. */
+  policy: string;
+}
+
+const prefix = '/docs';
+
+/** Everything that would leave the machine is off: fonts, telemetry, the vendor's proxy, assistant and sharing. */
+const configuration = {
+  url: '/openapi.json',
+  pageTitle: 'memoryd API',
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: '',
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  persistAuth: false,
+  agent: { disabled: true, hideAddApi: true },
+  mcp: { disabled: true },
+} as const;
+
+/**
+ * Makes the page that shows the API to people. Its library brings the script in memory and 40 MB with
+ * it, so it is loaded for the first reader and not when the daemon starts.
+ */
+export async function createDocsPage(): Promise<DocsPage> {
+  const { default: reference } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  try {
+    await app.register(reference, { routePrefix: prefix, configuration });
+    const [html, script] = await Promise.all([`${prefix}/`, `${prefix}/js/scalar.js`].map((url) => app.inject(url)));
+    return { html: html!.body, script: script!.body, policy: policyFor(html!.body) };
+  } finally {
+    await app.close();
+  }
+}
+
+/** Inline scripts are allowed by their hashes, so that nothing that gets into the page is run. */
+function policyFor(html: string): string {
+  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([^]*?)<\/script>/g)].map(([, text]) => text!);
+  const hashes = inline.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${hashes.join(' ')}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "worker-src 'self' blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../base/clock.ts';
+
+export interface AddressWork {
+  /** Whether so much waits that no more should be taken. */
+  readonly isFull: boolean;
+  /** Does this for each, some at a time; ends when all of them have, with the first failure. */
+  each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void>;
+  /** Lets this go on by itself. What it throws, `settled` throws. */
+  start(work: Promise<void>): void;
+  /** Waits until something has ended or a short time is over; false when nothing is under way. */
+  pause(): Promise<boolean>;
+  /** When nothing is under way any more. */
+  settled(): Promise<void>;
+}
+
+/** Addresses that are fetched at a time; each may take as long as `UrlFetcher` allows. */
+const atOnce = 16;
+const mostUnderWay = 256;
+const pauseMs = 500;
+
+/**
+ * Documents that are an address, beside the batches of one drain: a server that is slow, or a hundred of
+ * them, keep no other document waiting.
+ */
+export function createAddressWork(clock: Clock): AddressWork {
+  let working = 0;
+  let underWay = 0;
+  let failure: { error: unknown } | null = null;
+  const waiting: (() => void)[] = [];
+  const groups = new Set<Promise<void>>();
+
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    underWay += 1;
+    if (working >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+    else working += 1;
+    try {
+      await work();
+    } finally {
+      underWay -= 1;
+      // The turn goes on to who waits, or is free again.
+      const next = waiting.shift();
+      if (next) next();
+      else working -= 1;
+    }
+  }
+
+  return {
+    get isFull() {
+      return underWay >= mostUnderWay;
+    },
+    async each(items, work) {
+      const ends = await Promise.allSettled(items.map((item) => inTurn(() => work(item))));
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+    start(work) {
+      const group = work.catch((error: unknown) => void (failure ??= { error })).finally(() => groups.delete(group));
+      groups.add(group);
+    },
+    async pause() {
+      if (groups.size === 0) return false;
+      const over = new AbortController();
+      await Promise.race([...groups, clock.sleep(pauseMs, over.signal)]);
+      over.abort();
+      return true;
+    },
+    async settled() {
+      await Promise.all(groups);
+      if (failure) throw failure.error;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import Type, { type TSchema } from 'typebox';
+import { containerTag, nullable, timestamp } from '../api/schemas/shared.ts';
+
+/** Parts of the tools' schemas. */
+
+/** A schema of the API in the words of a tool. */
+export function describedAs<Schema extends TSchema>(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+export const inContainer = {
+  containerTag: Type.Optional(
+    describedAs(containerTag, 'The space to use. Default: the only one of the key, else the default one.'),
+  ),
+};
+
+export const inPage = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: '1-based.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
+};
+
+const nullableText = nullable(Type.String());
+
+/** How a document is shown without its content. */
+export const documentFields = {
+  id: Type.String(),
+  title: nullableText,
+  type: Type.String(),
+  status: Type.String(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  summary: nullableText,
+};

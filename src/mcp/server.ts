@@ -1,0 +1,93 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  GetPromptRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+  type CallToolResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import { MemorydError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { prompts, readPrompt, readResource, resources } from './resources.ts';
+import type { McpCall, Tool } from './tool.ts';
+import { tools } from './tools.ts';
+
+export interface McpServerOptions {
+  call: McpCall;
+  log: Logger;
+  /** Of memoryd. */
+  version: string;
+}
+
+const instructions = `Long-term memory with the user's mirrored sources. Search it before you answer what depends on
+the user, their work or earlier conversations; save what they want remembered. Spaces (container tags) are apart from each other.`;
+
+/** The server of one request: section 21 of the API for one caller. */
+export function createMcpServer({ call, log, version }: McpServerOptions): McpServer {
+  const mcp = new McpServer({ name: 'memoryd', title: 'memoryd', version }, { instructions });
+  // The tools' schemas are JSON Schema already, which the handlers of the protocol take as it is.
+  const { server } = mcp;
+  server.registerCapabilities({ tools: {}, resources: {}, prompts: {} });
+  const answers = <Answer>(work: Promise<Answer>) =>
+    work.catch((error: unknown) => Promise.reject(refusal(error, log)));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(toolView) }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => callTool(params, call, log));
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [] }));
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params }) => answers(readResource(params.uri, call)));
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
+  server.setRequestHandler(GetPromptRequestSchema, ({ params }) => answers(readPrompt(params.name, call)));
+  return mcp;
+}
+
+function toolView({ name, title, description, effect, input, output }: Tool) {
+  const annotations = {
+    title,
+    readOnlyHint: effect === 'reads',
+    destructiveHint: effect === 'changes',
+    idempotentHint: effect === 'reads',
+    openWorldHint: false,
+  };
+  return { name, title, description, annotations, inputSchema: schemaView(input), outputSchema: schemaView(output) };
+}
+
+/** The schema as it is sent: what only the generator of types knows is left out. */
+function schemaView(schema: object) {
+  return JSON.parse(JSON.stringify(schema)) as { type: 'object' };
+}
+
+async function callTool(
+  params: { name: string; arguments?: Record<string, unknown> | undefined },
+  call: McpCall,
+  log: Logger,
+): Promise<CallToolResult> {
+  const tool = tools.find(({ name }) => name === params.name);
+  if (!tool) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 100)}`);
+  try {
+    const { text, structured } = await tool.run(params.arguments, call);
+    return { content: [{ type: 'text', text }], structuredContent: structured };
+  } catch (error) {
+    return { isError: true, content: [{ type: 'text', text: `Error: ${wordsOf(error, log)}` }] };
+  }
+}
+
+function refusal(error: unknown, log: Logger): McpError {
+  const words = wordsOf(error, log);
+  const isCallers = MemorydError.is(error) && error.status < 500;
+  return new McpError(isCallers ? ErrorCode.InvalidParams : ErrorCode.InternalError, words);
+}
+
+/** What the caller may know of a failure; what nobody foresaw goes to the log. */
+function wordsOf(error: unknown, log: Logger): string {
+  if (!MemorydError.is(error) || error.code === 'internal') {
+    log.error({ err: error }, 'tool of the model context protocol failed');
+    return 'Internal server error';
+  }
+  if (error.issues) return error.issues.map(({ message }) => message).join('; ');
+  return error.details === undefined ? error.message : `${error.message}: ${error.details}`;
+}

@@ -1,0 +1,21 @@
+import type { ContainerTagSummary } from '../account/container-tags.ts';
+import { joined, section } from './text.ts';
+
+/** Containers as the protocol's clients know them. */
+export function spacesOf(containers: readonly ContainerTagSummary[]) {
+  return containers.map(({ name, containerTag, description, documentCount, memoryCount, lastActivityAt }) => ({
+    ...{ containerTag, description, documentCount, memoryCount },
+    name: name ?? containerTag,
+    visibility: 'private',
+    emoji: null,
+    lastActivityAt: lastActivityAt?.toISOString() ?? null,
+  }));
+}
+
+export function spacesText(spaces: ReturnType<typeof spacesOf>): string {
+  const lines = spaces.map(
+    ({ name, containerTag, documentCount, memoryCount }) =>
+      `${name} (containerTag ${containerTag}): ${documentCount} documents, ${memoryCount} memories`,
+  );
+  return joined(section('Spaces', lines), 'There are no spaces yet.');
+}

@@ -1,0 +1,53 @@
+import type { Static, TSchema } from 'typebox';
+import type { Caller } from '../account/caller.ts';
+import { MemorydError } from '../base/errors.ts';
+import { oldScopeIn } from '../api/body.ts';
+import type { RouteContext } from '../api/context.ts';
+import { createCheck, validationFailed } from '../api/validation.ts';
+
+/** What a tool, a resource or a prompt is called with. */
+export interface McpCall extends Pick<RouteContext, 'services' | 'config' | 'clock'> {
+  caller: Caller;
+  /** Aborts when the client has gone away. */
+  signal: AbortSignal;
+}
+
+export interface ToolAnswer<Structured = Record<string, unknown>> {
+  /** For models and people to read. */
+  text: string;
+  /** As the tool's output schema says. */
+  structured: Structured;
+}
+
+interface ToolDescription {
+  name: string;
+  title: string;
+  description: string;
+  /** What it does to what is stored; clients ask their user accordingly. */
+  effect: 'reads' | 'starts work' | 'changes';
+}
+
+export interface Tool extends ToolDescription {
+  input: object;
+  output: object;
+  /** Throws `MemorydError`; `validation_failed` when the arguments do not match the input schema. */
+  run(given: unknown, call: McpCall): Promise<ToolAnswer>;
+}
+
+/** A tool from its schemas and what it does with arguments that match them. */
+export function defineTool<Input extends TSchema, Output extends TSchema>(
+  description: ToolDescription & { input: Input; output: Output },
+  work: (input: Static<Input>, call: McpCall) => Promise<ToolAnswer<Static<Output> & Record<string, unknown>>>,
+): Tool {
+  const check = createCheck(description.input);
+  return {
+    ...description,
+    async run(given = {}, call) {
+      const removed = oldScopeIn(given);
+      if (removed) throw new MemorydError('invalid_request', removed);
+      const issues = check(given);
+      if (issues.length > 0) throw validationFailed(issues);
+      return work(given as Static<Input>, call);
+    },
+  };
+}

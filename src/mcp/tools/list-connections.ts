@@ -1,0 +1,62 @@
+import Type from 'typebox';
+import { readScope } from '../../account/access.ts';
+import { containerTag, nullable, timestamp } from '../../api/schemas/shared.ts';
+import type { Connection } from '../../connect/connections.ts';
+import { describedAs } from '../schemas.ts';
+import { joined, section } from '../text.ts';
+import { defineTool } from '../tool.ts';
+
+const nullableTime = nullable(timestamp);
+
+export const listConnections = defineTool(
+  {
+    name: 'listConnections',
+    title: 'List connections',
+    description: 'The sources that are mirrored into memory, and how far they are. syncConnection syncs one now.',
+    effect: 'reads',
+    input: Type.Object({
+      containerTag: Type.Optional(
+        describedAs(containerTag, 'Only those of this space. Default: of every one that the key may read.'),
+      ),
+    }),
+    output: Type.Object({
+      connections: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          provider: Type.String(),
+          containerTag: Type.String(),
+          status: Type.String(),
+          statusReason: nullable(Type.String()),
+          documentCount: Type.Integer(),
+          lastSyncedAt: nullableTime,
+          nextSyncAt: nullableTime,
+          createdAt: timestamp,
+        }),
+      ),
+      count: Type.Integer(),
+    }),
+  },
+  async ({ containerTag: named }, { services, caller }) => {
+    const scope = readScope(caller, named === undefined ? [] : [named]);
+    const connections = (await services.connections.list(scope)).map(connectionOf);
+    const lines = connections.map(
+      ({ id, provider, status, statusReason, documentCount }) =>
+        `${provider} (id ${id}): ${status}, ${documentCount} documents${statusReason ? `; ${statusReason}` : ''}`,
+    );
+    return {
+      text: joined(section('Connections', lines), 'No source is connected.'),
+      structured: { connections, count: connections.length },
+    };
+  },
+);
+
+function connectionOf(connection: Connection) {
+  const { id, provider, containerTag: tag, status, statusReason, documentCount } = connection;
+  return {
+    ...{ id, provider, status, statusReason, documentCount },
+    containerTag: tag,
+    lastSyncedAt: connection.lastSyncedAt?.toISOString() ?? null,
+    nextSyncAt: connection.nextSyncAt?.toISOString() ?? null,
+    createdAt: connection.createdAt.toISOString(),
+  };
+}

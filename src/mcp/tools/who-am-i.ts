@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { jsonObject, nullable, words } from '../../api/schemas/shared.ts';
+import { grantedContainers, usualContainer } from '../container.ts';
+import { defineTool } from '../tool.ts';
+
+const fullAccess = { role: 'owner', accessType: 'full' } as const;
+const restrictedAccess = { role: 'member', accessType: 'restricted' } as const;
+
+export const whoAmI = defineTool(
+  {
+    name: 'whoAmI',
+    title: 'Who am I',
+    description: 'What the key of this connection may do, and which space is used when none is named.',
+    effect: 'reads',
+    input: Type.Object({}),
+    output: Type.Object({
+      userId: Type.String({ description: 'Id of the key, which stands for its holder.' }),
+      name: Type.String({ description: 'Of the key.' }),
+      role: words(['owner', 'member']),
+      accessType: words(['full', 'restricted']),
+      activeSpace: nullable(Type.String(), { description: 'Null: a space has to be named.' }),
+      assignedSpaces: Type.Unsafe<string[] | null>({
+        type: ['array', 'null'],
+        items: { type: 'string' },
+        description: 'Null: every one.',
+      }),
+      scope: jsonObject,
+    }),
+  },
+  async (_, { caller, config }) => {
+    const { keyId, name, kind, permission } = caller;
+    const activeSpace = usualContainer({ caller, config });
+    const assignedSpaces = grantedContainers(caller);
+    const spaces = assignedSpaces === null ? 'every space' : assignedSpaces.join(', ');
+    return {
+      text: `Key "${name}": may ${permission === 'write' ? 'read and write' : 'read'} in ${spaces}. Space in use: ${activeSpace ?? 'none; name one'}.`,
+      structured: {
+        ...{ userId: keyId, name, activeSpace, assignedSpaces },
+        ...(kind === 'full' ? fullAccess : restrictedAccess),
+        scope: { type: kind, permission, ...(assignedSpaces && { grants: [...caller.grants] }) },
+      },
+    };
+  },
+);

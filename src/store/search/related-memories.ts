@@ -1,0 +1,73 @@
+import type { Queryable } from '../database.ts';
+import { isOnlyFromHidden } from '../hidden-documents.ts';
+import { sql, type Sql } from '../sql.ts';
+import { inScope } from './conditions.ts';
+
+/** A memory beside a found one. */
+export interface RelatedMemoryRow {
+  /** The memory that was found. */
+  foundId: string;
+  list: 'parents' | 'children' | 'related';
+  id: string;
+  relation: 'updates' | 'extends' | 'derives';
+  memory: string;
+  metadata: Record<string, unknown> | null;
+  updatedAt: Date;
+  /** 1 is the nearest of its list. */
+  distance: number;
+}
+
+export interface RelatedMemoriesQuery {
+  ids: readonly string[];
+  /** Null: every container. */
+  containerTags: readonly string[] | null;
+  now: Date;
+  /** Of each list. */
+  limit: number;
+}
+
+/**
+ * Earlier and later versions of memories, and what extends them or was derived, nearest first. A
+ * relation of any version counts for all of them; at its other end only what holds now is shown. Every
+ * step is by an index: no `or` in a join.
+ */
+export function relatedMemories(database: Queryable, query: RelatedMemoriesQuery): Promise<RelatedMemoryRow[]> {
+  if (query.ids.length === 0) return Promise.resolve([]);
+  return database.query<RelatedMemoryRow>(sql`
+    with found as materialized (
+      select m.id, m.version, coalesce(m.root_memory_id, m.id) as root from memories m where m.id = any(${query.ids}::text[])
+    ), versions as materialized (
+      select f.id as found_id, f.version as found_version, m.id, m.version
+      from found f cross join lateral (
+        select first.id, first.version from memories first where first.id = f.root
+        union all
+        select later.id, later.version from memories later where later.root_memory_id = f.root) m
+    ), beside as (
+      select found_id, case when version < found_version then 'parents' else 'children' end as list, id,
+        'updates' as relation, abs(version - found_version)::float8 as far
+      from versions where id <> found_id
+      union all
+      (select distinct on (v.found_id, other.id) v.found_id, 'related', other.id, r.relation,
+        -extract(epoch from r.created_at)::float8
+      from versions v cross join lateral (
+          select o.to_id as id, o.relation, o.created_at from memory_relations o where o.from_id = v.id
+          union all
+          select i.from_id, i.relation, i.created_at from memory_relations i where i.to_id = v.id) r
+        join memories other on other.id = r.id
+      where r.relation in ('extends', 'derives') and other.is_latest
+        and not exists (select 1 from versions s where s.found_id = v.found_id and s.id = other.id)
+      order by v.found_id, other.id, r.created_at desc)
+    ), ranked as (
+      select b.*, m.memory, m.metadata, m.updated_at,
+        row_number() over (partition by b.found_id, b.list order by b.far, b.id) as distance
+      from beside b join memories m on m.id = b.id where ${visible(query)}
+    )
+    select found_id as "foundId", list, id, relation, memory, metadata, updated_at as "updatedAt", distance
+    from ranked where distance <= ${query.limit} order by found_id, list, distance`);
+}
+
+/** On a memory `m`. */
+function visible({ containerTags, now }: RelatedMemoriesQuery): Sql {
+  return sql`${inScope('m', containerTags)} and not m.is_forgotten
+    and (m.forget_after is null or m.forget_after > ${now}::timestamptz) and not ${isOnlyFromHidden}`;
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
+
+const mebibyte = 1024 * 1024;
+
+let test: TestApi;
+let port: number;
+/** The server's side of each connection. */
+const taken: Socket[] = [];
+beforeAll(async () => {
+  test = await startTestApi({ config: { requestTimeoutMs: 200 } });
+  await test.api.listen({ host: '127.0.0.1', port: 0 });
+  test.api.server.on('connection', (socket: Socket) => taken.push(socket));
+  port = (test.api.server.address() as AddressInfo).port;
+});
+afterAll(() => test.close());
+
+function open(): { socket: Socket; received: () => string; closed: Promise<unknown> } {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (part) => (text += part.toString()));
+  socket.on('error', () => {});
+  return { socket, received: () => text, closed: new Promise((resolve) => socket.on('close', resolve)) };
+}
+
+const head = (length: number, path = '/v3/documents') =>
+  `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${fullKey}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+
+it.each([
+  ['a body that stops', `${head(1_000)}{"content": "`],
+  ['headers that stop', 'POST /v3/documents HTTP/1.1\r\nhost: x\r\nx-slow: '],
+])('%s is answered 408 and its connection ends', async (_, part) => {
+  const { socket, received, closed } = open();
+  socket.write(part);
+  await closed;
+  const [status] = received().split('\r\n');
+  expect(status).toBe('HTTP/1.1 408 Request Timeout');
+  expect(received()).toMatch(/\r\nx-request-id: [1-9A-HJ-NP-Za-km-z]{22}\r\n/);
+  expect(received().split('\r\n\r\n')[1]).toBe('{"error":"The request did not arrive in time"}');
+});
+
+it('a body that comes drop by drop is given up all the same', async () => {
+  const { socket, received, closed } = open();
+  socket.write(head(1_000_000));
+  const drops = setInterval(() => socket.write(' '), 20);
+  await closed;
+  clearInterval(drops);
+  expect(received()).toContain('HTTP/1.1 408');
+});
+
+it.each([
+  ['what is no HTTP', 'HELLO\r\n\r\n', 400, 'The request is not valid HTTP'],
+  [
+    'headers that are too large',
+    `GET / HTTP/1.1\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`,
+    431,
+    'The headers are too large',
+  ],
+])('%s is refused in the form of every error', async (_, part, status, error) => {
+  const { socket, received, closed } = open();
+  socket.write(part);
+  await closed;
+  expect(received()).toContain(`HTTP/1.1 ${status} `);
+  expect(JSON.parse(received().split('\r\n\r\n')[1]!)).toEqual({ error });
+});
+
+it.each(['/v3/documents', '/v3/documents/file'])('%s answers 413 to a huge body and does not read it', async (path) => {
+  const { socket, received, closed } = open();
+  taken.length = 0;
+  const huge = 500 * mebibyte;
+  const type = path.endsWith('file') ? 'multipart/form-data; boundary=edge' : 'application/json';
+  socket.write(head(huge, path).replace('application/json', type));
+  await expect.poll(received).toContain('HTTP/1.1 413 ');
+  const part = Buffer.alloc(mebibyte, 0x20);
+  while (!socket.destroyed && socket.bytesWritten < huge) {
+    if (!socket.write(part)) await Promise.race([once(socket, 'drain').catch(() => {}), closed]);
+  }
+  await closed;
+  expect(taken).toHaveLength(1);
+  expect(taken[0]!.bytesRead).toBeLessThan(20 * mebibyte);
+});
