@@ -48,6 +48,27 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchSearchOverHttp(engine, quick ? 2_000 : 10_000)];
     },
   },
+  'api-add': {
+    engines,
+    async run(engine, quick) {
+      const { benchApiAdd } = await import('./api-throughput.ts');
+      return [await benchApiAdd(engine, quick ? 1_000 : 10_000)];
+    },
+  },
+  'api-get': {
+    engines,
+    async run(engine, quick) {
+      const { benchApiGet } = await import('./api-throughput.ts');
+      return [await benchApiGet(engine, quick ? 2_000 : 20_000)];
+    },
+  },
+  'reads-under-load': {
+    engines,
+    async run(engine, quick) {
+      const { benchReadsUnderLoad } = await import('./api-reads-under-load.ts');
+      return [await benchReadsUnderLoad(engine, quick ? 200 : 1_000)];
+    },
+  },
   'http-overhead': {
     engines,
     async run(engine, quick) {
@@ -67,6 +88,20 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     async run(engine, quick) {
       const { benchIncremental } = await import('./incremental.ts');
       return [await benchIncremental(engine, quick ? 1_000 : 20_000)];
+    },
+  },
+  github: {
+    engines: embedded,
+    async run(engine, quick) {
+      const { benchGithub } = await import('./github.ts');
+      return benchGithub(engine, quick ? 1_000 : 10_000);
+    },
+  },
+  imap: {
+    engines,
+    async run(engine, quick) {
+      const { benchImap } = await import('./imap.ts');
+      return benchImap(engine, quick ? 1_000 : 10_000);
     },
   },
   'fetch-queued': {

@@ -4,11 +4,28 @@ import { query, type GithubContext } from './client.ts';
 import { binarySkipped, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
 import { blobOf } from './file-ref.ts';
 import { seenPositions } from './position.ts';
-import { isDocument } from './rules.ts';
+import { isDocument, isProse } from './rules.ts';
 
-/** Files in one query. */
-export const batchSize = 50;
+/** The most files in one query, and the bytes from which on they are asked for in another one, as far as these are known. */
+const batchSize = 100;
+const batchBytes = 8 * 1024 * 1024;
 const maxBytes = 25 * 1024 * 1024;
+
+export function* batchesOf(refs: Ref[]): Generator<Ref[]> {
+  let batch: Ref[] = [];
+  let bytes = 0;
+  for (const ref of refs) {
+    const { size = 0 } = ref;
+    if (batch.length === batchSize || (batch.length > 0 && bytes + size > batchBytes)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(ref);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
 
 /** An entry of a tree in GraphQL; `mode` is a number. */
 export interface BatchEntry {
@@ -52,6 +69,9 @@ ${files}
 fragment Entry on TreeEntry { oid mode type object { ... on Blob { isBinary isTruncated byteSize text } } }`;
 }
 
+/** Prose may be UTF-16, which Git takes for binary. */
+const mayBeText = (path: string) => isDocument(path) || isProse(path);
+
 function fetchedOf(ref: Ref, entry: BatchEntry | null): Fetched | undefined {
   if (!entry || entry.oid !== blobOf(ref).sha) return undefined;
   if (entry.type === 'commit') return moduleSkipped;
@@ -59,7 +79,7 @@ function fetchedOf(ref: Ref, entry: BatchEntry | null): Fetched | undefined {
   const { object } = entry;
   if (!object) return undefined;
   if (object.byteSize > maxBytes) return { skip: 'too_large', detail: `It has ${object.byteSize} bytes.` };
-  if (object.isBinary) return isDocument(ref.path ?? '') ? undefined : binarySkipped;
+  if (object.isBinary) return mayBeText(ref.path ?? '') ? undefined : binarySkipped;
   if (object.text === null || object.isTruncated) return undefined;
   const bytes = Buffer.from(object.text);
   // Texts in other encodings do not come through a JSON answer as they are.

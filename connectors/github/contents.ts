@@ -1,6 +1,6 @@
 import { transient, type Fetched, type Partition, type Ref } from 'memoryd/connector';
 import { openArchive } from './archive.ts';
-import { fetchBatch, batchSize } from './batch.ts';
+import { batchesOf, fetchBatch } from './batch.ts';
 import { hashOf } from './blob-hash.ts';
 import { expectShown, getOf, remember, type GithubContext } from './client.ts';
 import { headOfFiles } from './files.ts';
@@ -12,6 +12,8 @@ import { isDocument } from './rules.ts';
 
 /** From so many files of one run on, one archive is cheaper than asking for them. */
 const archiveFrom = 200;
+/** A call with so many files after a listing of many is the first of many. */
+const manyFiles = 50;
 
 /** From the archive of the commit when there are many, else in batches. Binary documents are left to `fetchFile`. */
 export async function* fetchFiles(
@@ -36,9 +38,7 @@ export async function* fetchFiles(
     if (bytes && hashOf(bytes) === blobOf(ref).sha) yield [ref.id, readable(ref, bytes)];
     else missing.push(ref);
   }
-  for (let start = 0; start < missing.length; start += batchSize) {
-    yield* fetchBatch(ctx, partition, { commit, refs: missing.slice(start, start + batchSize) });
-  }
+  for (const batch of batchesOf(missing)) yield* fetchBatch(ctx, partition, { commit, refs: batch });
 }
 
 /** One blob by its hash, which stays readable when the branch has moved on. */
@@ -59,9 +59,14 @@ export async function fetchFile(ctx: GithubContext, partition: Partition, ref: R
 }
 
 function readable(ref: Ref, bytes: Uint8Array): Fetched {
-  // Git’s own rule for what is binary.
-  const isBinary = bytes.subarray(0, 8_000).includes(0);
+  // Git’s own rule for what is binary, under which texts in UTF-16 fall as well.
+  const isBinary = bytes.subarray(0, 8_000).includes(0) && !isUtf16(bytes);
   return isBinary && !isDocument(ref.path ?? '') ? binarySkipped : toDocument(ref, bytes);
+}
+
+/** Begins with a byte order mark. */
+function isUtf16([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
 function skippedByMode(ref: Ref): Fetched | undefined {
@@ -77,7 +82,7 @@ async function commitOf(ctx: GithubContext, partition: Partition): Promise<strin
 async function isMany(ctx: GithubContext, partition: Partition, count: number): Promise<boolean> {
   const asked = await remember<number>(ctx, 'asked');
   const listed = (await remember<number>(ctx, 'listed')).get(partition.id) ?? 0;
-  const isFirstOfMany = listed > archiveFrom && count >= batchSize;
+  const isFirstOfMany = listed > archiveFrom && count >= manyFiles;
   const total = (asked.get(partition.id) ?? 0) + count + (isFirstOfMany ? archiveFrom : 0);
   asked.set(partition.id, total);
   return total > archiveFrom;

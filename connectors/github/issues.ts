@@ -125,12 +125,14 @@ export async function lookUpIssues(ctx: GithubContext, partition: Partition, ids
   return { refs, gone };
 }
 
+/** Deleting a comment need not change the time of its issue, but changes their number. */
 function toRef(repositoryId: string, issue: ShownIssue, commentedAt?: string): Ref {
-  const { number, title, updated_at: updatedAt } = issue;
-  const isBare = issue.comments === 0 && issue.pull_request === undefined;
+  const { number, title, comments, updated_at: updatedAt } = issue;
+  const isBare = comments === 0 && issue.pull_request === undefined;
+  const rev = `${updatedAt} ${comments}`;
   return {
     id: issueIdOf(repositoryId, number),
-    rev: commentedAt === undefined || commentedAt <= updatedAt ? updatedAt : `${updatedAt} ${commentedAt}`,
+    rev: commentedAt === undefined || commentedAt <= updatedAt ? rev : `${rev} ${commentedAt}`,
     title,
     url: issue.html_url,
     updatedAt,

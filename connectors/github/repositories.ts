@@ -62,9 +62,12 @@ export async function findByName(ctx: GithubContext, name: string): Promise<Repo
   const path = `/repos/${name.split('/').map(encodeURIComponent).join('/')}`;
   const answer = await get<Repository>(ctx, path, { conditional: true, accept: [200, 304, 404] });
   if (answer.status === 404) {
+    const scopes = answer.headers['x-oauth-scopes'];
+    // Only classic tokens and those of OAuth apps have scopes.
+    const lacksScope = scopes !== undefined && !/(^|[\s,])repo($|[\s,])/.test(scopes);
     throw sourceMissing(
       `There is no repository ${name}, or the token may not see it.`,
-      'Check the name and the token.',
+      `Check the name and the token.${lacksScope ? ' Private repositories need the scope `repo`.' : ''}`,
     );
   }
   (await remember<Repository>(ctx, 'repositories')).set(String(answer.json.id), answer.json);

@@ -384,6 +384,10 @@ export interface HookSubscription {
   state?: JsonObject;
 }
 
+/**
+ * `connection` is for a hook that serves all connections of a connector: the account that it is about. Without
+ * it, the connections are meant that have the partitions of the hints.
+ */
 export type HookResult =
   | { hints: Hint[]; deliveryId?: string; connection?: string }
   /** Answers a handshake of the source. */

@@ -43,15 +43,18 @@ describe('files of a repository', () => {
     expect(await world.files()).toEqual(world.expected());
   });
 
-  it.each([1, 50, 51, 120])('reads a push of %i files with two requests and one for each 50 files', async (count) => {
-    const world = await start({}, many(150));
-    await syncWell(world);
-    world.takeRequests();
-    world.git.commit(many(count, 'another text'));
-    await syncWell(world);
-    expect(world.takeRequests()).toHaveLength(2 + Math.ceil(count / 50));
-    expect(await world.files()).toEqual(world.expected());
-  });
+  it.each([1, 51, 150, 200])(
+    'reads a push of %i files with two requests and at most one for each 50 files',
+    async (count) => {
+      const world = await start({}, many(200));
+      await syncWell(world);
+      world.takeRequests();
+      world.git.commit(many(count, 'another text'));
+      await syncWell(world);
+      expect(world.takeRequests().length).toBeLessThanOrEqual(2 + Math.ceil(count / 50));
+      expect(await world.files()).toEqual(world.expected());
+    },
+  );
 
   it('keeps the document of a renamed file', async () => {
     const world = await start({}, { 'a.md': 'the text of a file that is renamed', 'b.md': 'another' });

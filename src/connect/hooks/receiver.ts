@@ -3,7 +3,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { findConnection, requestSync } from '../../store/connections.ts';
 import type { Database, Queryable } from '../../store/database.ts';
-import { connectionsOfAccount, recordDelivery } from '../../store/hooks.ts';
+import { connectionsOfAccount, connectionsOfPartitions, recordDelivery } from '../../store/hooks.ts';
 import { ConnectorError, type Connector, type HookResult, type RawHook } from '../contract.ts';
 import type { Registry } from '../registry.ts';
 import { deliveryIdOf } from './delivery.ts';
@@ -24,7 +24,7 @@ export interface HookReceiverOptions {
 
 export interface IncomingHook {
   provider: string;
-  /** Null: the hook of the provider, which names the connections by their account. */
+  /** Null: the hook of the provider, which names the connections by their account, or else by their partitions. */
   connectionId: string | null;
   raw: RawHook;
 }
@@ -108,7 +108,9 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
 
   async function addressed(tx: Queryable, hook: IncomingHook, result: Hints) {
     if (hook.connectionId !== null) return [hook.connectionId];
-    return result.connection === undefined ? [] : connectionsOfAccount(tx, hook.provider, result.connection);
+    if (result.connection !== undefined) return connectionsOfAccount(tx, hook.provider, result.connection);
+    const partitions = result.hints.flatMap(({ partition }) => (partition === undefined ? [] : [partition]));
+    return partitions.length === 0 ? [] : connectionsOfPartitions(tx, hook.provider, partitions);
   }
 
   /** The first hint of a connection starts its time; those that come meanwhile are served with it. */

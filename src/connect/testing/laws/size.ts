@@ -62,19 +62,18 @@ async function measureListing(trial: Trial): Promise<number> {
 
 /** Nothing is fetched, so that the run would go on for ever. */
 async function stopWhenListed(trial: Trial, stop: AbortController): Promise<void> {
-  const last = async () => {
-    const rows = await trial.database.query<{ listed: string | null }>(sql`
-      select string_agg(id || last_listed_at::text, ' ' order by id) as listed from partitions
-      where connection_id = ${trial.connectionId()}
-      having bool_and(listing_started_at is null and last_listed_at is not null)`);
-    return rows[0]?.listed ?? null;
-  };
-  const before = await last();
+  const listed = () =>
+    trial.database.query<{ id: string; at: Date | null; isListing: boolean }>(sql`
+      select id, last_listed_at as at, listing_started_at is not null as "isListing" from partitions
+      where connection_id = ${trial.connectionId()}`);
+  const before = new Map((await listed()).map(({ id, at }) => [id, at?.getTime()]));
   trial.clock.advance(1_000);
   while (!stop.signal.aborted) {
     await delay(50);
-    const listed = await last();
-    if (listed !== null && listed !== before) stop.abort();
+    const rows = await listed();
+    // Partitions do not begin at the same time: one may be listed before another one begins.
+    const isOver = rows.every(({ id, at, isListing }) => at && !isListing && at.getTime() !== before.get(id));
+    if (rows.length > 0 && isOver) stop.abort();
   }
 }
 

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import fastify, { type FastifyInstance } from 'fastify';
+import { newId } from '../src/base/ids.ts';
+import type { Database } from '../src/store/database.ts';
+import { sql } from '../src/store/sql.ts';
+import { fullKey, startTestApi, type TestApi } from '../test/support/api.ts';
+import type { Load } from './api-load-worker.ts';
+import type { Engine } from './databases.ts';
+import { median, type Figure } from './report.ts';
+
+const rounds = 5;
+const atOnce = 16;
+/** Words of one document, about a kilobyte. */
+const words = 'the harbour crane lifts containers at dawn and the bakery sells bread before six '.repeat(12);
+
+/** Documents accepted per second, against a bare route with one insert on the same database. */
+export async function benchApiAdd(engine: Engine, requests: number): Promise<Figure> {
+  const bodies = Array.from({ length: requests }, (_, index) => body(`${index} ${words}`));
+  return withServers(engine, async ({ ours, bare, send }) => {
+    const perRound = Math.ceil(requests / rounds);
+    const [theirRates, ourRates]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      const part = bodies.slice(round * perRound, (round + 1) * perRound);
+      const load = { method: 'POST' as const, bodies: part };
+      theirRates.push(await send({ ...load, origin: bare, paths: part.map(() => '/documents') }));
+      ourRates.push(await send({ ...load, origin: ours, paths: part.map(() => '/v3/documents') }));
+    }
+    return figure(`documents accepted, ${engine}`, ourRates, theirRates, 'one insert', 0.5);
+  });
+}
+
+/** Documents read by their id per second, against a bare route with one select on the same database. */
+export async function benchApiGet(engine: Engine, requests: number): Promise<Figure> {
+  return withServers(engine, async ({ ours, bare, send, test }) => {
+    const ids = await stored(test, 500);
+    const [theirRates, ourRates]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      const part = Array.from({ length: Math.ceil(requests / rounds) }, (_, index) => ids[index % ids.length]!);
+      const load = { method: 'GET' as const };
+      theirRates.push(await send({ ...load, origin: bare, paths: part.map((id) => `/documents/${id}`) }));
+      ourRates.push(await send({ ...load, origin: ours, paths: part.map((id) => `/v3/documents/${id}`) }));
+    }
+    return figure(`documents read by id, ${engine}`, ourRates, theirRates, 'one select', 0.6);
+  });
+}
+
+const body = (content: string) => JSON.stringify({ content, containerTag: 'bench', metadata: { kind: 'bench' } });
+
+function figure(name: string, ours: number[], theirs: number[], work: string, target: number): Figure {
+  return {
+    name,
+    value: `${median(ours).toFixed(0)} per second`,
+    limit: `bare route with ${work}: ${median(theirs).toFixed(0)} per second`,
+    // Of the two in one round, because the machine is not equally fast all the time.
+    ratio: median(ours.map((rate, round) => rate / theirs[round]!)),
+    better: 'larger',
+    target,
+  };
+}
+
+interface Servers {
+  test: TestApi;
+  ours: string;
+  bare: string;
+  /** Answers requests per second. */
+  send(load: Omit<Load, 'headers' | 'atOnce'>): Promise<number>;
+}
+
+/** Both servers in this process, on one database; the client in a thread of its own. */
+async function withServers(engine: Engine, work: (servers: Servers) => Promise<Figure>): Promise<Figure> {
+  const test = await startTestApi({ engine, logLevel: 'info' });
+  const bareApp = bareServer(test.database);
+  const client = new Worker(new URL('api-load-worker.ts', import.meta.url));
+  const headers = { authorization: `Bearer ${fullKey}`, 'content-type': 'application/json' };
+  try {
+    await test.database.script('create table bare_documents (id text primary key, body jsonb not null)');
+    const at = { port: 0, host: '127.0.0.1' };
+    return await work({
+      test,
+      ours: await test.api.listen(at),
+      bare: await bareApp.listen(at),
+      async send(load) {
+        client.postMessage({
+          ...load,
+          headers: load.method === 'GET' ? { authorization: headers.authorization } : headers,
+          atOnce,
+        });
+        const [{ durationMs, error }] = (await once(client, 'message')) as [{ durationMs: number; error?: string }];
+        if (error !== undefined) throw new Error(error);
+        return (load.paths.length / durationMs) * 1_000;
+      },
+    });
+  } finally {
+    await client.terminate();
+    await bareApp.close();
+    await test.close();
+  }
+}
+
+function bareServer(database: Database): FastifyInstance {
+  const app = fastify();
+  app.post('/documents', async (request) => {
+    const id = newId(new Date());
+    await database.execute(
+      sql`insert into bare_documents (id, body) values (${id}, ${JSON.stringify(request.body)}::jsonb)`,
+    );
+    return { id, status: 'queued' };
+  });
+  app.get<{ Params: { id: string } }>('/documents/:id', async (request) => {
+    const [row] = await database.query<{ body: object }>(
+      sql`select id, body from bare_documents where id = ${request.params.id}`,
+    );
+    return row;
+  });
+  return app;
+}
+
+/** Processed documents, and the same in the bare table under their ids. */
+async function stored(test: TestApi, count: number): Promise<string[]> {
+  const documents = Array.from({ length: count }, (_, index) => ({
+    content: `${index} ${words}`,
+    containerTag: 'bench',
+  }));
+  const { body: answer } = await test.call('POST', '/v3/documents/batch', { documents });
+  await test.process();
+  const ids = (answer.results as { id: string }[]).map(({ id }) => id);
+  for (const id of ids) {
+    const { body: document } = await test.call('GET', `/v3/documents/${id}`);
+    await test.database.execute(
+      sql`insert into bare_documents (id, body) values (${id}, ${JSON.stringify(document)}::jsonb)`,
+    );
+  }
+  return ids;
+}
