@@ -1,20 +1,31 @@
 import { ImapFlow } from 'imapflow';
 import { ConnectorError, type Context } from 'memoryd/connector';
 import { defaultPort, defaultTimeoutSeconds, type ImapConfig } from './config.ts';
-import { toConnectorError } from './faults.ts';
+import { isSilence, isTransient, toConnectorError } from './faults.ts';
 
 const connectTimeoutMs = 20_000;
 const greetingTimeoutMs = 10_000;
+/** With a new connection each. Silence is not tried again. */
+const maxAttempts = 3;
 
 /** The run's one connection. It is made again when it broke. */
 export interface Mail {
-  /** Runs `work` with the connection. Never from inside of another `work`. */
+  /**
+   * Runs `work` with the connection, again when that breaks: it must be safe to repeat. Never from
+   * inside of another `work`.
+   */
   use<Value>(work: (client: ImapFlow) => Promise<Value>): Promise<Value>;
+}
+
+interface Held {
+  client?: ImapFlow;
+  /** After it the server is not asked again in this run: each time would take as long. */
+  silence?: Error;
 }
 
 /** The mail session of a run; calls take turns, since a connection has one mailbox open at a time. */
 export function openMail(ctx: Context<ImapConfig>): Promise<Mail> {
-  const held: { client?: ImapFlow } = {};
+  const held: Held = {};
   return ctx.session(
     'mail',
     async () => createMail(ctx, held),
@@ -22,10 +33,11 @@ export function openMail(ctx: Context<ImapConfig>): Promise<Mail> {
   );
 }
 
-function createMail(ctx: Context<ImapConfig>, held: { client?: ImapFlow }): Mail {
+function createMail(ctx: Context<ImapConfig>, held: Held): Mail {
   let turn: Promise<unknown> = Promise.resolve();
-  async function run<Value>(work: (client: ImapFlow) => Promise<Value>): Promise<Value> {
+  async function attemptWork<Value>(work: (client: ImapFlow) => Promise<Value>): Promise<Value> {
     ctx.signal.throwIfAborted();
+    if (held.silence !== undefined) throw held.silence;
     if (!held.client?.usable) {
       held.client?.close();
       held.client = await connect(ctx);
@@ -42,6 +54,20 @@ function createMail(ctx: Context<ImapConfig>, held: { client?: ImapFlow }): Mail
       ctx.signal.removeEventListener('abort', abort);
     }
   }
+
+  async function run<Value>(work: (client: ImapFlow) => Promise<Value>): Promise<Value> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await attemptWork(work);
+      } catch (error) {
+        ctx.signal.throwIfAborted();
+        const isSilent = isSilence(error) || (held.client !== undefined && silent.has(held.client));
+        if (isSilent && error instanceof Error) held.silence = error;
+        if (attempt === maxAttempts || held.silence || !isTransient(error) || !isBroken(held.client)) throw error;
+      }
+    }
+  }
+
   return {
     use(work) {
       const result = turn.then(() => run(work));
@@ -49,6 +75,14 @@ function createMail(ctx: Context<ImapConfig>, held: { client?: ImapFlow }): Mail
       return result;
     },
   };
+}
+
+/** Whose server said nothing for too long. */
+const silent = new WeakSet<ImapFlow>();
+
+/** Whether the connection ended on the way: with another one the same may succeed. */
+function isBroken(client: ImapFlow | undefined): boolean {
+  return client !== undefined && !client.usable;
 }
 
 /** What servers said about slowing down; see `throttleListener`. */
@@ -101,15 +135,20 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
     tls: { ...(ca === undefined ? {} : { ca }) },
     logger: throttleListener((error) => {
       throttles.set(client, error);
-      client.close();
+      // The wait begins after this call, and ends with the connection.
+      queueMicrotask(() => client.close());
     }),
     disableAutoIdle: true,
+    // Neither CONDSTORE nor QRESYNC tells what is needed here: see README.md.
+    disableAutoEnable: true,
     connectionTimeout: Math.min(connectTimeoutMs, silenceMs),
     greetingTimeout: Math.min(greetingTimeoutMs, silenceMs),
     socketTimeout: silenceMs,
   });
   // Without a listener an error of the socket ends the process; the command that waits gets it too.
-  client.on('error', () => {});
+  client.on('error', (error: { code?: string }) => {
+    if (error.code === 'ETIMEOUT') silent.add(client);
+  });
   const abort = () => client.close();
   ctx.signal.addEventListener('abort', abort, { once: true });
   try {

@@ -86,6 +86,12 @@ export const configSchema: JsonSchema = {
       description: 'Only without a password. The scope stands in its query.',
       'x-order': 13,
     },
-    tokenUrl: { type: 'string', format: 'uri', title: 'OAuth: where tokens are given out', 'x-order': 14 },
+    tokenUrl: {
+      type: 'string',
+      format: 'uri',
+      title: 'OAuth: where tokens are given out',
+      'x-secret': false,
+      'x-order': 14,
+    },
   },
 };

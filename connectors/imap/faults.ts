@@ -12,6 +12,9 @@ const certificateCodes = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
+/** When a server that allows no more does not say for how long (RFC 5530). */
+const limitPauseMs = 60_000;
+
 interface Fault {
   code?: string;
   authenticationFailed?: boolean;
@@ -32,7 +35,10 @@ export function toConnectorError(error: unknown, server: string, now: Date): unk
     );
   }
   if (fault.authenticationFailed === true && !isPassing(fault)) {
-    return authExpired(`${server} refuses the user or the password.`, error);
+    return authExpired(`${server} refuses the login.`, error);
+  }
+  if (fault.serverResponseCode === 'LIMIT') {
+    return rateLimited(`${server} allows no more for now.`, new Date(now.getTime() + limitPauseMs));
   }
   if (fault.code !== undefined && certificateCodes.has(fault.code)) return certificateError(server, fault.code, error);
   if (isNoTls(error, fault)) {
@@ -42,6 +48,16 @@ export function toConnectorError(error: unknown, server: string, now: Date): unk
     });
   }
   return transient(`${server} could not be read (${fault.code ?? fault.serverResponseCode ?? 'no answer'}).`, error);
+}
+
+/** Whether the server said nothing for too long. */
+export function isSilence(error: unknown): boolean {
+  const { code = '' } = ((error as Error | undefined)?.cause ?? {}) as Fault;
+  return ['ETIMEOUT', 'ETIMEDOUT', 'CONNECT_TIMEOUT', 'GREETING_TIMEOUT'].includes(code);
+}
+
+export function isTransient(error: unknown): boolean {
+  return ConnectorError.is(error) && error.kind === 'transient';
 }
 
 /** RFC 5530: the credentials were not judged at all. */

@@ -1,112 +1,72 @@
-import { simpleParser } from 'mailparser';
-import type { ImapFlow } from 'imapflow';
 import { transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
-import { fetchAll, openMail, openMailbox } from './client.ts';
+import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
-import { toDocument, type ReadMail } from './map.ts';
-import { assertRemoved, scanOf, toUidSet } from './scan.ts';
-import type { Copy, Thread } from './threads.ts';
+import { placesOf, type Place } from './locate.ts';
+import { toDocument } from './map.ts';
+import { readBox, type ReadMail } from './read.ts';
+import { rescanOf, threadOf } from './scan.ts';
 
-/** Of a larger mail only so much is read, which is its text before its attachments. */
-const maxMailBytes = 25 * 1024 * 1024;
-const maxTextLength = 2 * 1024 * 1024;
-/** Mails of one request, as far as their sizes allow. */
-const bytesPerRequest = 32 * 1024 * 1024;
-const mailsPerRequest = 100;
+/** Documents of one call stand in memory together; the rest is fetched one by one. */
+const bytesPerCall = 64 * 1024 * 1024;
 
 /** The mails of one thread as a document. */
 export async function fetchThread(ctx: Context<ImapConfig>, _partition: Partition, ref: Ref): Promise<Fetched> {
-  const { byId } = await scanOf(ctx, false);
-  const thread = byId.get(ref.id);
-  if (thread === undefined) return { gone: true };
-  return documentOf(ctx, thread, await readCopies(ctx, thread.members));
+  const places = placesOf(ref) ?? (await threadOf(ctx, ref.id));
+  if (places !== undefined) {
+    const mails = await readThread(ctx, places);
+    if (mails.length === places.length) return toDocument(ref.id, mails, ctx.config);
+  }
+  // Its mails are no longer all where they were: they went, or they moved.
+  const { threads, isSteady } = await rescanOf(ctx);
+  const thread = threads.find(({ id }) => id === ref.id);
+  if (thread === undefined && isSteady) return { gone: true };
+  if (thread === undefined) throw transient('Mail kept moving while it was read.');
+  const mails = await readThread(ctx, thread.members);
+  if (mails.length < thread.members.length) throw transient('The mails of this thread move while they are read.');
+  return toDocument(ref.id, mails, ctx.config);
 }
 
-/** Threads with few requests: one for many mails of a mailbox. */
+/** Threads with few requests: see `readBox`. Those whose mails are not all where they were are left out. */
 export async function* fetchThreads(
   ctx: Context<ImapConfig>,
   _partition: Partition,
   refs: Ref[],
 ): AsyncIterable<[id: string, fetched: Fetched]> {
-  const { byId } = await scanOf(ctx, false);
-  for (const batch of batches(refs.flatMap((ref) => byId.get(ref.id) ?? []))) {
-    const sources = await readCopies(
-      ctx,
-      batch.flatMap(({ members }) => members),
-    );
-    for (const thread of batch) yield [thread.id, await documentOf(ctx, thread, sources)];
+  const wanted: { id: string; places: readonly Place[] }[] = [];
+  let bytes = 0;
+  for (const ref of refs) {
+    const places = placesOf(ref);
+    bytes += ref.size ?? 0;
+    if (places !== undefined && bytes <= bytesPerCall) wanted.push({ id: ref.id, places });
+  }
+  const found = await readPlaces(
+    ctx,
+    wanted.flatMap(({ places }) => places),
+  );
+  for (const { id, places } of wanted) {
+    const mails = places.flatMap((place) => found.get(nameOf(place)) ?? []);
+    if (mails.length === places.length) yield [id, toDocument(id, mails, ctx.config)];
   }
 }
 
-function batches(threads: readonly Thread[]): Thread[][] {
-  const result: Thread[][] = [];
-  let [bytes, mails] = [Infinity, Infinity];
-  for (const thread of threads) {
-    const size = thread.members.reduce((sum, copy) => sum + Math.min(copy.bytes, maxMailBytes), 0);
-    if (bytes + size > bytesPerRequest || mails + thread.members.length > mailsPerRequest) {
-      result.push([]);
-      [bytes, mails] = [0, 0];
-    }
-    result.at(-1)!.push(thread);
-    bytes += size;
-    mails += thread.members.length;
-  }
-  return result;
+async function readThread(ctx: Context<ImapConfig>, places: readonly Place[]): Promise<ReadMail[]> {
+  const found = await readPlaces(ctx, places);
+  return places.flatMap((place) => found.get(nameOf(place)) ?? []);
 }
 
-async function readCopies(ctx: Context<ImapConfig>, copies: readonly Copy[]): Promise<Map<Copy, Buffer>> {
+async function readPlaces(ctx: Context<ImapConfig>, places: readonly Place[]): Promise<Map<string, ReadMail>> {
   const mail = await openMail(ctx);
-  const sources = new Map<Copy, Buffer>();
-  for (const [path, inMailbox] of Map.groupBy(copies, ({ mailbox }) => mailbox)) {
-    await mail.use((client) => readMailbox(client, path, inMailbox, sources));
-  }
-  return sources;
-}
-
-async function readMailbox(
-  client: ImapFlow,
-  path: string,
-  copies: readonly Copy[],
-  sources: Map<Copy, Buffer>,
-): Promise<void> {
-  const { uidValidity } = await openMailbox(client, path);
-  if (copies.some((copy) => copy.uidValidity !== uidValidity)) {
-    throw transient(`The mailbox ${JSON.stringify(path)} was made anew during the sync.`);
-  }
-  const byUid = new Map(copies.map((copy) => [copy.uid, copy]));
-  const uids = toUidSet([...byUid.keys()].sort((a, b) => a - b));
-  for (const answer of await fetchAll(client, uids, { uid: true, source: { start: 0, maxLength: maxMailBytes } })) {
-    const copy = byUid.get(answer.uid);
-    if (copy === undefined || !answer.source) continue;
-    sources.set(copy, answer.source);
-    byUid.delete(answer.uid);
-  }
-  if (byUid.size > 0) await assertRemoved(client, path, new Set(byUid.keys()));
-}
-
-async function documentOf(
-  ctx: Context<ImapConfig>,
-  thread: Thread,
-  sources: ReadonlyMap<Copy, Buffer>,
-): Promise<Fetched> {
-  const mails: ReadMail[] = [];
-  for (const copy of thread.members) {
+  const found = new Map<string, ReadMail>();
+  for (const inBox of Map.groupBy(places, ({ box }) => JSON.stringify([box.path, box.uidValidity])).values()) {
     ctx.signal.throwIfAborted();
-    const source = sources.get(copy);
-    if (source !== undefined) mails.push(await parse(copy, source));
+    const { box } = inBox[0]!;
+    const uids = inBox.map(({ uid }) => uid).sort((a, b) => a - b);
+    const mails = await mail.use((client) => readBox(client, box, uids, ctx.config));
+    for (const [uid, read] of mails ?? []) found.set(nameOf({ box, uid }), read);
   }
-  if (mails.length === 0) return { gone: true };
-  return toDocument(thread.id, mails, ctx.config);
+  return found;
 }
 
-async function parse(copy: Copy, source: Buffer): Promise<ReadMail> {
-  const mail = await simpleParser(source, {
-    skipImageLinks: true,
-    skipTextToHtml: true,
-    maxHtmlLengthToParse: maxTextLength,
-  });
-  if (copy.bytes <= maxMailBytes) return { copy, mail };
-  const degraded = `This mail has ${copy.bytes} bytes; the first ${maxMailBytes} were read.`;
-  // The last attachment is cut off, so none of its kind can be trusted to be whole.
-  return { copy, mail: { ...mail, attachments: mail.attachments.slice(0, -1) }, degraded };
+function nameOf({ box, uid }: Place): string {
+  return JSON.stringify([box.path, box.uidValidity, uid]);
 }

@@ -39,7 +39,17 @@ export default defineConnector<ImapConfig, MailCursor>({
           },
         },
       },
+      // Scopes differ from provider to provider, and stand in the query of `authorizeUrl`.
+      {
+        type: 'xoauth2',
+        title: 'OAuth (XOAUTH2 or OAUTHBEARER)',
+        authorizeUrl: '{+authorizeUrl}',
+        tokenUrl: '{+tokenUrl}',
+        scopes: [],
+      },
     ],
+    // Of a thread only texts and attachments under a limit of their own are read.
+    maxItemBytes: 1024 ** 3,
     schedule: { everyMs: 5 * 60_000, reconcileEveryMs: 24 * 3_600_000 },
     documentType: 'text',
   },

@@ -1,4 +1,4 @@
-import { cursorExpired, type Context, type Page, type Partition } from 'memoryd/connector';
+import { cursorExpired, transient, type Context, type Page, type Partition } from 'memoryd/connector';
 import { arrivalsSince } from './arrivals.ts';
 import type { ImapConfig } from './config.ts';
 import { threadRef } from './map.ts';
@@ -18,7 +18,9 @@ export async function listPage(
   from: MailCursor | undefined,
   pageSize = threadsPerPage,
 ): Promise<Page<MailCursor>> {
-  const { threads, stamp } = await scanOf(ctx, from === undefined);
+  const known = await knownOf(ctx);
+  delete known.rescan;
+  const { threads, stamp, isSteady } = await scanOf(ctx, from === undefined);
   const listed = from !== undefined && 'listed' in from ? from.listed : 0;
   if (from !== undefined && (!('stamp' in from) || from.stamp !== stamp)) {
     throw cursorExpired('The mailboxes changed since the listing began.');
@@ -27,15 +29,15 @@ export async function listPage(
   const refs = threads.slice(listed, end).map(threadRef);
   const total = threads.length;
   if (end < total) return { refs, next: { listed: end, stamp }, total };
-  const known = await knownOf(ctx);
+  if (!isSteady) return { refs, done: true, total, incomplete: 'Mail kept moving while it was listed.' };
   if (known.parked !== undefined) known.base = { state: known.parked, threads };
   return { refs, done: true, total };
 }
 
 export async function headOf(ctx: Context<ImapConfig>): Promise<MailCursor> {
-  const position = await readPosition(ctx);
-  (await knownOf(ctx)).parked = position.state;
-  return position;
+  const latest = await readPosition(ctx);
+  Object.assign(await knownOf(ctx), { latest, parked: latest.position.state });
+  return latest.position;
 }
 
 /**
@@ -50,12 +52,16 @@ export async function changesSince(
   _partition: Partition,
   from: MailCursor,
 ): Promise<Page<MailCursor>> {
-  const now = await readPosition(ctx);
+  const latest = await readPosition(ctx);
+  const now = latest.position;
   if (!('state' in from)) throw cursorExpired('The position is that of a listing.');
   if (from.state === now.state) return { refs: [], next: now, done: true };
   const known = await knownOf(ctx);
+  delete known.rescan;
+  known.latest = latest;
   if (known.base?.state === from.state) {
-    const { threads } = await scanOf(ctx, true);
+    const { threads, isSteady } = await scanOf(ctx, true);
+    if (!isSteady) throw transient('Mail kept moving while it was read.');
     const page = difference(known.base.threads, threads);
     known.base = { state: now.state, threads };
     return { ...page, next: now, done: true };
@@ -65,7 +71,7 @@ export async function changesSince(
 }
 
 /** Threads that are new or have another rev, and ids that are there no more. */
-export function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { gone: string[] } {
+function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { gone: string[] } {
   const revs = new Map(before.map(({ id, members }) => [id, revOf(members)]));
   const refs = [];
   for (const thread of after) {

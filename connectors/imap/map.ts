@@ -1,103 +1,84 @@
-import type { AddressObject, Attachment, ParsedMail } from 'mailparser';
 import type { FetchedDocument, MetadataValue, Ref } from 'memoryd/connector';
-import { defaultMaxAttachmentBytes, type ImapConfig } from './config.ts';
+import type { ImapConfig } from './config.ts';
+import { locatorOf } from './locate.ts';
 import { withoutQuoted } from './quoted.ts';
-import { revOf, type Copy, type Thread } from './threads.ts';
-
-export interface ReadMail {
-  copy: Copy;
-  mail: ParsedMail;
-  /** Why it is not whole. */
-  degraded?: string;
-}
+import type { ReadFile, ReadMail } from './read.ts';
+import { newest, revOf, type Thread } from './threads.ts';
 
 /** Of a thread's names and attachments so many are told in metadata, which has a limit. */
 const maxNames = 100;
 
 export function threadRef(thread: Thread): Ref {
-  const { id, rev, members, newestMs } = thread;
-  const updatedAt = isoTime(newestMs);
+  const { id, members } = thread;
+  const updatedAt = isoTime(newest(thread));
+  const locator = locatorOf(members);
   return {
     id,
-    rev,
-    title: titleOf(members[0]!.subject),
+    rev: revOf(members),
     size: members.reduce((sum, { bytes }) => sum + bytes, 0),
     ...(updatedAt === undefined ? {} : { updatedAt }),
-    path: members.at(-1)!.mailbox,
+    path: members.at(-1)!.box.path,
+    ...(locator === undefined ? {} : { locator }),
   };
 }
 
 /** A thread as one document with a part for each mail, oldest first. `mails` holds at least one. */
-export function toDocument(id: string, mails: readonly ReadMail[], config: ImapConfig): FetchedDocument {
-  const parts = mails.flatMap((one) => toParts(one, config));
-  const times = mails.map(({ copy }) => copy.timeMs);
+export function toDocument(id: string, found: readonly ReadMail[], config: ImapConfig): FetchedDocument {
+  const mails = [...found].sort((a, b) => a.copy.time - b.copy.time || (a.copy.key < b.copy.key ? -1 : 1));
+  const times = mails.map(({ copy }) => copy.time);
   const createdAt = isoTime(Math.min(...times));
   const updatedAt = isoTime(Math.max(...times));
   return {
-    title: titleOf(mails[0]!.mail.subject ?? ''),
+    title: titleOf(mails[0]!.subject),
     type: 'text',
-    parts,
+    parts: mails.flatMap((one) => toParts(one, config)),
     metadata: metadataOf(id, mails),
-    url: `mid:${encodeURIComponent(id.replace(/^<|>$/g, ''))}`,
+    url: `mid:${encodeURIComponent(id.replace(/^<|>$/g, '').toWellFormed())}`,
     ...(createdAt === undefined ? {} : { createdAt }),
     ...(updatedAt === undefined ? {} : { updatedAt }),
     rev: revOf(mails.map(({ copy }) => copy)),
   };
 }
 
-function toParts({ mail, copy, degraded }: ReadMail, config: ImapConfig): FetchedDocument[] {
-  const day = isoTime(copy.timeMs)?.slice(0, 10);
-  const title = [addressesOf(mail.from)[0] ?? 'Unknown sender', day].filter((text) => text !== undefined).join(', ');
-  const text = degraded === undefined ? '' : `*${degraded}*`;
-  const body = bodyOf(mail);
-  const content = [text, body].filter((one) => one !== '').join('\n\n');
-  const message: FetchedDocument = { title, text: content === '' ? '(no text)' : content };
-  return [message, ...mail.attachments.filter((one) => !one.related).map((one) => toFilePart(one, config))];
+function toParts({ copy, from, text, files, remarks }: ReadMail, config: ImapConfig): FetchedDocument[] {
+  const day = isoTime(copy.time)?.slice(0, 10);
+  const title = [short(from[0] ?? 'Unknown sender'), day].filter((one) => one !== undefined).join(', ');
+  const content = [...remarks.map((remark) => `*${remark}*`), withoutQuoted(text)].filter((one) => one !== '');
+  const message: FetchedDocument = { title, text: content.length === 0 ? '(no text)' : content.join('\n\n') };
+  return [message, ...files.map((one) => toFilePart(one, config))];
 }
 
-/** mailparser makes text of a mail that has only HTML. */
-function bodyOf(mail: ParsedMail): string {
-  return withoutQuoted(mail.text ?? '');
-}
-
-function toFilePart(attachment: Attachment, config: ImapConfig): FetchedDocument {
-  const name = attachment.filename ?? 'attachment';
-  const limit = config.maxAttachmentBytes ?? defaultMaxAttachmentBytes;
-  if (config.attachments === false) return { title: name, text: '(attachment, not read)' };
-  if (attachment.size > limit) return { title: name, text: `(attachment of ${attachment.size} bytes, not read)` };
-  return { title: name, file: { bytes: attachment.content, name, mimeType: attachment.contentType } };
+function toFilePart({ name, mimeType, size, bytes }: ReadFile, config: ImapConfig): FetchedDocument {
+  const title = name.slice(0, 500);
+  if (config.attachments === false) return { title, text: '(attachment, not read)' };
+  if (bytes === undefined) return { title, text: `(attachment of about ${size} bytes, ${mimeType}, not read)` };
+  return { title, file: { bytes, name: title, mimeType } };
 }
 
 function metadataOf(id: string, mails: readonly ReadMail[]): Record<string, MetadataValue> {
-  const last = mails.at(-1)!;
-  const attachments = mails.flatMap(({ mail }) => mail.attachments.filter((one) => !one.related));
-  const names = attachments.map(({ filename }) => (filename ?? 'attachment').slice(0, 200));
-  const date = isoTime(last.copy.timeMs);
-  const degraded = mails.some((one) => one.degraded !== undefined);
+  const names = mails.flatMap(({ files }) => files.map(({ name }) => name.slice(0, 200)));
+  const date = isoTime(mails.at(-1)!.copy.time);
   return {
     type: 'mail_thread',
     source: 'imap',
-    subject: titleOf(mails[0]!.mail.subject ?? ''),
+    subject: titleOf(mails[0]!.subject),
     threadId: id.slice(0, 500),
-    from: unique(mails.flatMap(({ mail }) => addressesOf(mail.from))),
-    to: unique(mails.flatMap(({ mail }) => addressesOf(mail.to))),
+    from: unique(mails.flatMap(({ from }) => from)),
+    to: unique(mails.flatMap(({ to }) => to)),
     ...(date === undefined ? {} : { date }),
     messageCount: mails.length,
-    attachmentCount: attachments.length,
+    attachmentCount: names.length,
     attachmentNames: names.slice(0, maxNames),
-    ...(degraded ? { degraded: true } : {}),
+    ...(mails.some(({ remarks }) => remarks.length > 0) ? { degraded: true } : {}),
   };
 }
 
-function addressesOf(value: AddressObject | AddressObject[] | undefined): string[] {
-  const objects = value === undefined ? [] : Array.isArray(value) ? value : [value];
-  return objects.flatMap((one) =>
-    one.value.map(({ address, name }) => (address || name).slice(0, 100)).filter(Boolean),
-  );
+function short(name: string): string {
+  return name.slice(0, 100).toWellFormed();
 }
 
 function unique(values: readonly string[]): string[] {
-  return [...new Set(values)].slice(0, maxNames);
+  return [...new Set(values.map(short))].slice(0, maxNames);
 }
 
 function titleOf(subject: string): string {
@@ -106,8 +87,8 @@ function titleOf(subject: string): string {
 }
 
 /** Undefined for times that mails do claim and dates cannot hold. */
-function isoTime(timeMs: number): string | undefined {
-  const date = new Date(timeMs);
+function isoTime(seconds: number): string | undefined {
+  const date = new Date(seconds * 1_000);
   const year = date.getUTCFullYear();
-  return timeMs > 0 && year >= 1971 && year <= 9999 ? date.toISOString() : undefined;
+  return seconds > 0 && year >= 1971 && year <= 9999 ? date.toISOString() : undefined;
 }

@@ -3,10 +3,10 @@ import type { ImapFlow } from 'imapflow';
 import type { Context } from 'memoryd/connector';
 import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
-import { copyQuery, toCopy } from './copies.ts';
-import { chooseMailboxes } from './mailboxes.ts';
+import { copyQuery, toCopies } from './copies.ts';
+import { readPosition, type Position } from './positions.ts';
 import { allUids, fetchPresent, openBox } from './requests.ts';
-import { createThreading, revOf, type Thread, type Threading } from './threads.ts';
+import { createThreading, revOf, type Copy, type Thread, type Threading } from './threads.ts';
 
 const mailsPerRequest = 500;
 
@@ -15,12 +15,18 @@ export interface Scan {
   threads: Thread[];
   /** Equal when two scans found the same threads in the same order. */
   stamp: string;
+  /** Nothing came, went or moved meanwhile, so that what it does not show is not there. */
+  isSteady: boolean;
 }
 
 /** What a run knows of the account. */
 export interface Known {
   /** The last scan, also while it goes on. */
   scan?: Promise<Scan>;
+  /** One made because mails were no longer where the listing showed them. */
+  rescan?: Promise<Scan>;
+  /** The last position, until a scan begins with it. */
+  latest?: { position: Position; paths: string[] };
   /** The position that was taken before the listing of this run. */
   parked?: string;
   /** What the ledger holds at a position: the end of a listing, or of changes. */
@@ -44,16 +50,46 @@ export async function scanOf(ctx: Context<ImapConfig>, again: boolean): Promise<
   return known.scan;
 }
 
+/** Where the mails of a thread are. */
+export async function threadOf(ctx: Context<ImapConfig>, id: string): Promise<readonly Copy[] | undefined> {
+  return (await scanOf(ctx, false)).threads.find((thread) => thread.id === id)?.members;
+}
+
+/** A scan that is younger than what the run was last told, by a page or a position. */
+export async function rescanOf(ctx: Context<ImapConfig>): Promise<Scan> {
+  const known = await knownOf(ctx);
+  if (known.rescan === undefined) {
+    const rescan = scanMailboxes(ctx);
+    known.rescan = rescan;
+    rescan.catch(() => delete known.rescan);
+  }
+  return known.rescan;
+}
+
+/** A mail that moves into a mailbox that was read already is in none: so it is read again, a few times. */
+const maxAttempts = 3;
+
 async function scanMailboxes(ctx: Context<ImapConfig>): Promise<Scan> {
+  const known = await knownOf(ctx);
+  let { position, paths } = known.latest ?? (await readPosition(ctx));
+  delete known.latest;
+  for (let attempt = 1; ; attempt++) {
+    const threads = await threadsIn(ctx, paths);
+    const after = await readPosition(ctx);
+    const isSteady = after.position.state === position.state;
+    if (isSteady || attempt === maxAttempts) return { threads, stamp: stampOf(threads), isSteady };
+    ({ position, paths } = after);
+  }
+}
+
+async function threadsIn(ctx: Context<ImapConfig>, paths: readonly string[]): Promise<Thread[]> {
   const mail = await openMail(ctx);
-  const paths = await mail.use((client) => chooseMailboxes(client, ctx));
   const threading = createThreading();
   for (const path of paths) {
     ctx.signal.throwIfAborted();
     await mail.use((client) => scanMailbox(client, path, threading));
   }
-  const threads = threading.threads();
-  return { threads, stamp: stampOf(threads) };
+  return threading.threads();
 }
 
 function stampOf(threads: readonly Thread[]): string {
@@ -68,6 +104,7 @@ async function scanMailbox(client: ImapFlow, path: string, threading: Threading)
   for (let end = uids.length; end > 0; end -= mailsPerRequest) {
     const asked = uids.slice(Math.max(0, end - mailsPerRequest), end);
     const shared = { path, uidValidity };
-    for (const answer of await fetchPresent(client, path, asked, copyQuery)) threading.add(toCopy(shared, answer));
+    const answers = await fetchPresent(client, path, asked, copyQuery);
+    for (const copy of await toCopies(client, shared, answers)) threading.add(copy);
   }
 }

@@ -82,7 +82,7 @@ export function newest({ members }: Thread): number {
   return members.at(-1)!.time;
 }
 
-export function inOrder(members: Copy[]): Copy[] {
+function inOrder(members: Copy[]): Copy[] {
   return members.sort((a, b) => a.time - b.time || compare(a.key, b.key));
 }
 

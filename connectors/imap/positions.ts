@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto';
+import type { ImapFlow } from 'imapflow';
+import { transient, type Context } from 'memoryd/connector';
+import { openMail } from './client.ts';
+import type { ImapConfig } from './config.ts';
+import { chooseMailboxes } from './mailboxes.ts';
+import { allUids, openBox } from './requests.ts';
+
+/** Path, UIDVALIDITY, number of mails, UIDNEXT. A type, not an interface: it must be assignable to `Json`. */
+export type BoxState = [path: string, uidValidity: string, messages: number, uidNext: number];
+
+/** Where the mailboxes stood. `boxes` is left out when there are too many for a cursor. */
+export type Position = { state: string; boxes?: BoxState[] };
+
+/** A cursor holds 64 KiB at most. */
+const maxBoxesLength = 40_000;
+
+/** What the mailboxes hold, in a few numbers: one STATUS each. Answers their paths as well. */
+export async function readPosition(ctx: Context<ImapConfig>): Promise<{ position: Position; paths: string[] }> {
+  const mail = await openMail(ctx);
+  return mail.use(async (client) => {
+    // Of the mailbox that is open STATUS tells what it held when it was opened (RFC 3501 section 6.3.10).
+    if (client.mailbox) await client.mailboxClose();
+    const paths = await chooseMailboxes(client, ctx);
+    const boxes: BoxState[] = [];
+    for (const path of paths) boxes.push(await stateOf(client, path));
+    return { position: toPosition(boxes), paths };
+  });
+}
+
+function toPosition(boxes: BoxState[]): Position {
+  const text = JSON.stringify(boxes);
+  const state = hash('sha256', text, 'hex').slice(0, 32);
+  return text.length > maxBoxesLength ? { state } : { state, boxes };
+}
+
+async function stateOf(client: ImapFlow, path: string): Promise<BoxState> {
+  const status = await client.status(path, { messages: true, uidNext: true, uidValidity: true });
+  if (status === false) throw transient(`The server did not tell the state of ${JSON.stringify(path)}.`);
+  const { messages, uidNext, uidValidity } = status;
+  if (messages === undefined || uidValidity === undefined) {
+    throw transient(`The server did not count the mails of ${JSON.stringify(path)}.`);
+  }
+  return [path, String(uidValidity), messages, uidNext ?? (await nextUid(client, path))];
+}
+
+/** For servers that leave UIDNEXT out. */
+async function nextUid(client: ImapFlow, path: string): Promise<number> {
+  const uids = await allUids(client, await openBox(client, path));
+  return (uids.at(-1) ?? 0) + 1;
+}
