@@ -156,12 +156,13 @@ export interface Connections extends SyncRuns, SyncItems {
   resources(id: string, query: ResourceQuery): Promise<ResourceList>;
   /**
    * Replaces the selection and starts a sync. `unsupported_operation` for a connector without choice.
-   * Documents of what is no longer selected stay unless `deleteRemoved`.
+   * Documents of what is no longer selected go unless the connection keeps what its source deletes;
+   * `deleteRemoved` says otherwise for this once.
    */
   configure(
     id: string,
     selection: readonly SelectedResource[],
-    options: { deleteRemoved: boolean },
+    options: { deleteRemoved?: boolean },
   ): Promise<Configured>;
   /** Goes on with removals that a stop of the process has interrupted. */
   finishRemovals(signal: AbortSignal): Promise<void>;

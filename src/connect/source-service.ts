@@ -37,7 +37,7 @@ export interface Sources {
   configure(
     id: string,
     selection: readonly SelectedResource[],
-    options: { deleteRemoved: boolean },
+    options: { deleteRemoved?: boolean },
   ): Promise<Configured>;
 }
 
@@ -94,8 +94,9 @@ export function createSources(options: SourceServiceOptions): Sources {
         throw explained(error, options.clock.now());
       }
     },
-    async configure(id, selection, { deleteRemoved }) {
+    async configure(id, selection, more) {
       const row = await requireConnection(options.database, id);
+      const deleteRemoved = more.deleteRemoved ?? row.onSourceDelete === 'delete';
       await scope.setSelection(id, selection, { deleteRemoved });
       const status = await startConfigured(row);
       await options.hooks?.changed(id);

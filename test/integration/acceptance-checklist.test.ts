@@ -9,10 +9,7 @@ import { crashingAt } from '../support/crashing-at.ts';
 import { filterRows, nested } from '../support/filter-rows.ts';
 import { isAllowed, recordedMoves, recordStatuses } from '../support/status-history.ts';
 
-/**
- * Section 27 of the API's contract: each title is a row of it. Rows 9 to 14 are in
- * acceptance-checklist-sources.test.ts and acceptance-checklist-access.test.ts.
- */
+/** Section 27 of the API's contract: each title is a row of it. */
 
 /** Pages that wait until they are let go. */
 async function startPages() {
@@ -284,4 +281,12 @@ describe('8. Filters: table-driven test of each operator with negate and ignoreC
       expect([url, (await test.call('POST', url, body)).status]).toEqual([url, status]);
     }
   });
+});
+
+// Rows 9 to 14 have worlds of their own.
+describe('with a key of another container', async () => {
+  await import('./acceptance-checklist-access.ts');
+});
+describe('with sources', async () => {
+  await import('./acceptance-checklist-sources.ts');
 });

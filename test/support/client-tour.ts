@@ -183,18 +183,18 @@ const steps: Record<string, (tour: Tour) => Promise<void>> = {
       return all.map(({ status }) => status);
     };
     await expect.poll(runs, { timeout: 30_000 }).toEqual(['completed', 'completed']);
-    // What was there stays (section 19.12).
-    expect(await synced({ client, settle })).toEqual(['crane', 'tunnel']);
+    // What is no longer chosen goes (section 30.6).
+    expect(await synced({ client, settle })).toEqual(['tunnel']);
   },
   async 'connections.import'({ client, shelve, settle }) {
     await shelve({ first: {}, second: { tunnel: 'The tunnel.', bridge: 'The bridge.' } });
     expect(await client.connections.import(shelves, { containerTags: [tag] })).toBe('Importing connections...');
-    await expect.poll(() => synced({ client, settle }), { timeout: 30_000 }).toEqual(['bridge', 'crane', 'tunnel']);
+    await expect.poll(() => synced({ client, settle }), { timeout: 30_000 }).toEqual(['bridge', 'tunnel']);
     await expect(client.connections.import('notion', {})).rejects.toMatchObject({ status: expect.any(Number) });
   },
   async 'connections.listDocuments'({ client }) {
     const documents = await client.connections.listDocuments(shelves, { containerTags: [tag] });
-    expect(documents).toHaveLength(3);
+    expect(documents).toHaveLength(2);
     expect(documents[0]).toMatchObject({ id, type: 'text' });
   },
   async 'connections.deleteByID'({ client }) {

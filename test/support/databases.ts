@@ -13,6 +13,7 @@ import { clusterSettings, initSettings } from '../../src/store/pglite/cluster-se
 import { lockDirectory, type DirectoryLock } from '../../src/store/pglite/directory-lock.ts';
 import { dumpPglite, openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
+import { createReuse } from './reused-database.ts';
 
 export type Engine = 'pglite' | 'postgres';
 
@@ -53,9 +54,15 @@ async function templateKey(): Promise<string> {
 
 let pgliteTemplate: Promise<string> | undefined;
 
-async function openClone(): Promise<TestDatabase> {
+const clones = createReuse(async () => {
   pgliteTemplate ??= makePgliteTemplate();
-  const database = await openPglite({ dataDir: 'memory', log: silentLogger, templateFile: await pgliteTemplate });
+  return openPglite({ dataDir: 'memory', log: silentLogger, templateFile: await pgliteTemplate });
+});
+// Benchmarks start daemons with this file and without Vitest.
+if (process.env['VITEST'] !== undefined) (await import('vitest')).afterAll(() => clones.close());
+
+async function openClone(): Promise<TestDatabase> {
+  const database = await clones.open();
   return { database, engine: 'pglite', close: () => database.close() };
 }
 

@@ -52,9 +52,9 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       const caller = callerOf(request);
       requireManagement(caller);
       const { id } = await findConnection(services.connections, request.params.connectionId, caller);
-      const deleteRemoved = request.query.deleteRemoved === 'true';
+      const { deleteRemoved } = request.query;
       const { syncStarted, webhooksRegistered } = await services.connections.configure(id, resources, {
-        deleteRemoved,
+        ...(deleteRemoved && { deleteRemoved: deleteRemoved === 'true' }),
       });
       const what = `${resources.length} ${resources.length === 1 ? 'resource' : 'resources'} configured`;
       return {

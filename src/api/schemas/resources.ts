@@ -50,7 +50,7 @@ export const configureQuery = Type.Object({
     Type.Unsafe<'true' | 'false'>({
       type: 'string',
       enum: ['true', 'false'],
-      description: 'Deletes the documents of what is no longer selected. Default false.',
+      description: 'Whether the documents of what is no longer selected are deleted. Default: unless the connection keeps what its source deletes (`onSourceDelete`).',
     }),
   ),
 });
