@@ -50,7 +50,8 @@ export const configureQuery = Type.Object({
     Type.Unsafe<'true' | 'false'>({
       type: 'string',
       enum: ['true', 'false'],
-      description: 'Whether the documents of what is no longer selected are deleted. Default: unless the connection keeps what its source deletes (`onSourceDelete`).',
+      description:
+        'Whether the documents of what is no longer selected are deleted. Default: unless the connection keeps what its source deletes (`onSourceDelete`).',
     }),
   ),
 });
