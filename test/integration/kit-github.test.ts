@@ -22,6 +22,7 @@ await testConnector({
   },
   // Two repositories by name, each with its commit; then trees, a comparison and the files themselves.
   requests: ({ changed }) => 12 + changed,
+  manyItems: 25_000,
   // Files have neither a trash nor rights of their own, and what is encrypted is a binary file.
   notApplied: ['8 trash', '8 access', '16 encrypted'],
 });

@@ -12,6 +12,8 @@ export interface Subject {
   requests: RequestBudget | undefined;
   /** Items are pushed, nobody asks for them. */
   isPushed: boolean;
+  /** Items of a large source. */
+  manyItems: number;
 }
 
 /** At most so many requests for a sync of a source with `items` items, of which `changed` changed since the last one. */

@@ -45,6 +45,8 @@ export interface ConnectorTest {
   requests?: RequestBudget;
   /** What is random follows from it. A broken law names it. Default 1. */
   seed?: number;
+  /** Items of the source whose listing must hold little memory. Default 100,000. */
+  manyItems?: number;
   /** For connections that take pushes: what a script sends in place of a sync. */
   deliver?: Deliver;
   /** Where the mirror is kept. Default: an embedded database in memory. Closed at the end. */
@@ -60,7 +62,11 @@ const standardTimeoutMs = 60_000;
 export async function testConnector(test: ConnectorTest): Promise<void> {
   const { vitest, connector } = test;
   const world = await test.world({ clock: { now: () => new Date(0) }, canary: 'canary', pages: 'small' });
-  const subject: Subject = { connector, world, requests: test.requests, isPushed: test.deliver !== undefined };
+  const subject: Subject = {
+    ...{ connector, world, requests: test.requests },
+    isPushed: test.deliver !== undefined,
+    manyItems: test.manyItems ?? 100_000,
+  };
   const judged = laws.map((law) => ({ law, reason: law.missing?.(subject) }));
   await world.close();
   const parts = sharedParts(test);
