@@ -363,7 +363,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add cancel check config connect connections connector disconnect doctor encryption failures items keys models pause push resume retry runs search start status sync'.split(
+      'add cancel check config connect connections connector disconnect doctor encryption failures items keys mcp models pause push resume retry runs search start status sync'.split(
         ' ',
       ),
     );
