@@ -16,7 +16,7 @@ export const sizeLaws: readonly Law[] = [
     number: 18,
     name: 'memory',
     missing: needsAsking,
-    title: 'a listing of 100000 items holds less than 50 MB',
+    title: 'a listing holds less than 50 MB for 100000 items',
     pages: 'full',
     timeoutMs: 300_000,
     async run(trial, { manyItems: items }) {
