@@ -29,13 +29,10 @@ import { createUrlFetcher } from './engine/fetch-url.ts';
 import { createHandOver, type HandOver } from './engine/hand-over.ts';
 import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
-import { requireWritable } from './engine/require-writable.ts';
 import { terms } from './engine/terms.ts';
 import { createWaking, type Waking } from './engine/waking.ts';
 import { createDreaming } from './memory/dreaming.ts';
 import { createHeuristicExtractor } from './memory/heuristic-extractor.ts';
-import { createMemories } from './memory/memories.ts';
-import { createProfiles } from './memory/profiles.ts';
 import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
 import { apiConfig, listen, publicUrl } from './listening.ts';
@@ -47,8 +44,6 @@ import type { TaskQueue } from './queue/task-queue.ts';
 import { requireSchedule } from './connect/checked-schedule.ts';
 import { createChores } from './schedule/chores.ts';
 import { createScheduler } from './schedule/scheduler.ts';
-import { createSearch } from './search/create-search.ts';
-import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { createVectorIndex } from './store/vector-index.ts';
@@ -225,6 +220,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     database,
     clock,
     log,
+    embedder,
     organization,
     defaultContainerTag: config.defaultContainerTag,
     connections,
@@ -232,19 +228,8 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     wake: (count) => waking.documents(count),
   });
   opened.add(content.merges);
-  const search = createSearch({ database, embedder, clock, log });
   const services: ApiServices = {
     ...content,
-    search,
-    memories: createMemories({
-      database,
-      embedder,
-      index: terms,
-      clock,
-      requireWritable,
-      search: searchMemories(search),
-    }),
-    profiles: createProfiles({ database, clock }),
     connections,
     consents,
     push,

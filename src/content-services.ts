@@ -11,10 +11,18 @@ import type { Connections } from './connect/connections.ts';
 import { createConversations } from './engine/conversations.ts';
 import { createDocumentFiles } from './engine/document-files.ts';
 import { createDocuments } from './engine/document-service.ts';
+import { requireWritable } from './engine/require-writable.ts';
+import { terms } from './engine/terms.ts';
+import { createMemories } from './memory/memories.ts';
+import { createProfiles } from './memory/profiles.ts';
+import type { Embedder } from './models/embedder.ts';
+import { createSearch } from './search/create-search.ts';
+import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
 
 export interface ContentServicesOptions {
   database: Database;
+  embedder: Embedder;
   clock: Clock;
   log: Logger;
   organization: Organization;
@@ -26,9 +34,9 @@ export interface ContentServicesOptions {
   wake(count: number): Promise<void>;
 }
 
-/** What is done with documents, their containers, and the settings for both. */
+/** What is done with documents and memories, their containers, and the settings for all of them. */
 export function createContentServices(options: ContentServicesOptions) {
-  const { database, clock, connections } = options;
+  const { database, embedder, clock, connections } = options;
 
   /** Their documents are deleted with all the others. */
   async function removeConnections(scope: Scope): Promise<number> {
@@ -48,7 +56,18 @@ export function createContentServices(options: ContentServicesOptions) {
     settings,
     removeConnections: () => removeConnections(everyContainer),
   });
+  const search = createSearch(options);
   return {
+    search,
+    memories: createMemories({
+      database,
+      embedder,
+      index: terms,
+      clock,
+      requireWritable,
+      search: searchMemories(search),
+    }),
+    profiles: createProfiles({ database, clock }),
     documents: createDocuments(options),
     conversations: createConversations(options),
     files: createDocumentFiles({ database, clock }),

@@ -1,25 +1,11 @@
 import type { Transaction } from './database.ts';
+import type { StoredDocument } from './documents.ts';
 import { rawSql, sql } from './sql.ts';
 
 /** A document that is about to be changed, locked. */
-export interface ChangingDocument {
-  id: string;
-  container_tag: string;
-  container_tags: string[] | null;
+export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'connection_id'> {
   custom_id: string | null;
-  status: string;
-  type: string;
-  source: string | null;
-  given_title: string | null;
-  title: string | null;
-  url: string | null;
-  filepath: string | null;
-  metadata: Record<string, unknown>;
-  task_type: string;
-  dreaming: string;
-  document_date: Date | null;
-  filter_by_metadata: Record<string, unknown> | null;
-  content_hash: string;
+  container_tags: string[] | null;
 }
 
 const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,

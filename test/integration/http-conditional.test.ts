@@ -1,47 +1,19 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { deleteConnection } from '../../src/store/connections.ts';
 import { saveAnswer, takeAnswer, trimAnswers } from '../../src/store/http-answers.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import {
-  addConnection,
-  answer,
-  createImpatientClock,
-  openHttp,
-  startSource,
-  type Handler,
-  type OpenOptions,
-} from '../support/http-source.ts';
+import { engines } from '../support/databases.ts';
+import { addConnection, answer, createImpatientClock } from '../support/http-source.ts';
+import { useHttp } from '../support/http-stand.ts';
 
 const conditional = { conditional: true };
 
 describe.each(engines)('conditional requests on %s', (engine) => {
-  let opened: TestDatabase;
-  beforeAll(async () => {
-    opened = await openTestDatabase(engine);
-  });
-  afterAll(() => opened.close());
+  // Registered first, so that it runs last: a process that ends may still store what it holds.
+  afterEach(() => database().execute(rawSql('delete from http_answers')));
+  const { serve, open, database } = useHttp(engine);
 
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0).toReversed()) await close();
-    await opened.database.execute(rawSql('delete from http_answers'));
-  });
-
-  async function serve(handler: Handler) {
-    const source = await startSource(handler);
-    closing.push(source.close);
-    return source;
-  }
-
-  async function open(options: Partial<OpenOptions> = {}) {
-    const clock = createImpatientClock();
-    const http = await openHttp({ database: opened.database, clock, ...options });
-    closing.push(http.close);
-    return { ...http, clock };
-  }
-
-  const kept = () => opened.database.query<Record<string, unknown>>(rawSql('select * from http_answers order by key'));
+  const kept = () => database().query<Record<string, unknown>>(rawSql('select * from http_answers order by key'));
 
   /** Answers what it is set to, and 304 to those who have it. */
   async function serveVersions(validator: 'etag' | 'last-modified', state: { version: string }) {
@@ -111,7 +83,7 @@ describe.each(engines)('conditional requests on %s', (engine) => {
   it('are sent again in full when the kept answer went away meanwhile', async () => {
     const source = await serve(async (request, response) => {
       if (request.headers['if-none-match'] === undefined) return answer(response, 200, 'full', { etag: '"v1"' });
-      await opened.database.execute(rawSql('delete from http_answers'));
+      await database().execute(rawSql('delete from http_answers'));
       return response.writeHead(304).end();
     });
     const { http } = await open();
@@ -125,35 +97,34 @@ describe.each(engines)('conditional requests on %s', (engine) => {
     expect((await probe.http.get(source.url, conditional)).status).toBe(200);
     const { http, connectionId } = await open();
     await http.get(source.url, conditional);
-    await opened.database.transaction((tx) => deleteConnection(tx, connectionId!));
+    await database().transaction((tx) => deleteConnection(tx, connectionId!));
     expect(await kept()).toEqual([]);
     expect((await http.get(source.url, conditional)).status).toBe(200);
     expect(await kept()).toEqual([]);
   });
 
   it('keep the answers that were used last', async () => {
-    const { database } = opened;
     const clock = createImpatientClock();
-    const connectionId = await addConnection(database, clock);
+    const connectionId = await addConnection(database(), clock);
     const save = async (key: string, bytes: number) => {
       clock.advance(1_000);
       const body = new Uint8Array(bytes);
       const row = { etag: null, lastModified: null, headers: {}, body, now: clock.now() };
-      await saveAnswer(database, { connectionId, key }, row);
+      await saveAnswer(database(), { connectionId, key }, row);
     };
     for (const key of ['a', 'b', 'c', 'd']) await save(key, 100);
     clock.advance(1_000);
-    await takeAnswer(database, { connectionId, key: 'a' }, clock.now());
-    expect(await trimAnswers(database, connectionId, { maxBytes: 250, maxCount: 100 })).toBe(2);
+    await takeAnswer(database(), { connectionId, key: 'a' }, clock.now());
+    expect(await trimAnswers(database(), connectionId, { maxBytes: 250, maxCount: 100 })).toBe(2);
     expect((await kept()).map(({ key }) => key)).toEqual(['a', 'd']);
-    expect(await trimAnswers(database, connectionId, { maxBytes: 1_000, maxCount: 1 })).toBe(1);
+    expect(await trimAnswers(database(), connectionId, { maxBytes: 1_000, maxCount: 1 })).toBe(1);
     expect((await kept()).map(({ key }) => key)).toEqual(['a']);
   });
 
   it('trim what is kept now and then', async () => {
     const source = await serve((request, response) => answer(response, 200, request.url, { etag: '"v1"' }));
     const { http, connectionId } = await open({ random: () => 0 });
-    await opened.database.execute(sql`
+    await database().execute(sql`
       insert into http_answers (connection_id, key, headers, body, used_at)
       select ${connectionId}, 'old ' || n, '{}', '', '2020-01-01' from generate_series(1, 2000) n`);
     await http.get(source.url, conditional);

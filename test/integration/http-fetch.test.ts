@@ -1,39 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { authExpired, ConnectorError } from '../../src/connect/contract.ts';
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import {
-  answer,
-  createImpatientClock,
-  createToken,
-  openHttp,
-  startSource,
-  type Handler,
-  type OpenOptions,
-} from '../support/http-source.ts';
+import { answer, createToken } from '../support/http-source.ts';
+import { useHttp } from '../support/http-stand.ts';
 
-let opened: TestDatabase;
-beforeAll(async () => {
-  opened = await openTestDatabase('pglite');
-});
-afterAll(() => opened.close());
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function serve(handler: Handler) {
-  const source = await startSource(handler);
-  closing.push(source.close);
-  return source;
-}
-
-async function open(options: Partial<OpenOptions> = {}) {
-  const clock = createImpatientClock();
-  const http = await openHttp({ database: opened.database, clock, connectionId: null, ...options });
-  closing.push(http.close);
-  return { ...http, clock };
-}
+const { serve, open } = useHttp('pglite', { connectionId: null });
 
 describe('the fetch function for SDKs', () => {
   it('is authorized, counted and answered like fetch', async () => {

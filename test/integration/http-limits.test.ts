@@ -1,41 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ConnectorError, type ConnectorSpec } from '../../src/connect/contract.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import {
-  answer,
-  createImpatientClock,
-  openHttp,
-  startSource,
-  type Handler,
-  type OpenOptions,
-} from '../support/http-source.ts';
+import { engines } from '../support/databases.ts';
+import { answer } from '../support/http-source.ts';
+import { useHttp } from '../support/http-stand.ts';
 
 const begin = Date.parse('2026-03-01T09:00:00Z');
 
 describe.each(engines)('limits of a source on %s', (engine) => {
-  let opened: TestDatabase;
-  beforeAll(async () => {
-    opened = await openTestDatabase(engine);
-  });
-  afterAll(() => opened.close());
-
-  const closing: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closing.splice(0).toReversed()) await close();
-  });
-
-  async function serve(handler: Handler) {
-    const source = await startSource(handler);
-    closing.push(source.close);
-    return source;
-  }
-
-  async function open(options: Partial<OpenOptions> = {}) {
-    const clock = options.clock ?? createImpatientClock();
-    const http = await openHttp({ database: opened.database, ...options, clock });
-    closing.push(http.close);
-    return { ...http, clock: clock as ReturnType<typeof createImpatientClock> };
-  }
+  const { serve, open } = useHttp(engine);
 
   const limitOf = async (call: Promise<unknown>): Promise<ConnectorError> => {
     const error: unknown = await call.then(

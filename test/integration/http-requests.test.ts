@@ -1,39 +1,10 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ConnectorError } from '../../src/connect/contract.ts';
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import {
-  answer,
-  createImpatientClock,
-  openHttp,
-  startSource,
-  type Handler,
-  type OpenOptions,
-} from '../support/http-source.ts';
+import { answer, createImpatientClock } from '../support/http-source.ts';
+import { useHttp } from '../support/http-stand.ts';
 
-let opened: TestDatabase;
-beforeAll(async () => {
-  opened = await openTestDatabase('pglite');
-});
-afterAll(() => opened.close());
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
-
-async function serve(handler: Handler) {
-  const source = await startSource(handler);
-  closing.push(source.close);
-  return source;
-}
-
-async function open(options: Partial<OpenOptions> = {}) {
-  const clock = createImpatientClock();
-  const http = await openHttp({ database: opened.database, clock, connectionId: null, ...options });
-  closing.push(http.close);
-  return { ...http, clock };
-}
+const { serve, open } = useHttp('pglite', { connectionId: null });
 
 async function errorOf(call: Promise<unknown>): Promise<ConnectorError> {
   const error = await call.then(
@@ -244,7 +215,7 @@ describe('a failing source', () => {
 
   it('that is not there at all is tried again for every method', async () => {
     const source = await serve(() => {});
-    await closing.pop()!();
+    await source.close();
     const { http, clock } = await open();
     const error = await errorOf(http.post(source.url, { json: {} }));
     expect(error).toMatchObject({ kind: 'transient', message: `POST 127.0.0.1:${source.port}/ failed: ECONNREFUSED` });

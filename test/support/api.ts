@@ -24,15 +24,10 @@ import { createExtractor } from '../../src/engine/extract/extractor.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { mcpRoutes } from '../../src/mcp/mcp-routes.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
-import { requireWritable } from '../../src/engine/require-writable.ts';
 import { terms } from '../../src/engine/terms.ts';
 import { createDreaming } from '../../src/memory/dreaming.ts';
 import { createHeuristicExtractor } from '../../src/memory/heuristic-extractor.ts';
-import { createMemories } from '../../src/memory/memories.ts';
-import { createProfiles } from '../../src/memory/profiles.ts';
 import { createRemembering } from '../../src/memory/remember.ts';
-import { searchMemories } from '../../src/search/memory-matches.ts';
-import { createSearch } from '../../src/search/create-search.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTestClock } from './clock.ts';
 import { engines, openTestDatabase, type Engine } from './databases.ts';
@@ -123,26 +118,16 @@ export async function startTestApi(options: TestApiOptions = {}) {
     database,
     clock,
     log,
+    embedder,
     organization,
     defaultContainerTag: standardConfig.defaultContainerTag,
     connections,
     clients: authorizing.clients,
     wake,
   });
-  const search = createSearch({ database, embedder, clock, log });
   const remembering = createRemembering({ extractor: createHeuristicExtractor(), embedder, index: terms, clock });
   const services: ApiServices = {
     ...content,
-    search,
-    memories: createMemories({
-      database,
-      embedder,
-      index: terms,
-      clock,
-      requireWritable,
-      search: searchMemories(search),
-    }),
-    profiles: createProfiles({ database, clock }),
     connections,
     consents: authorizing.consents,
     push,
