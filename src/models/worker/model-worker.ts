@@ -1,3 +1,5 @@
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MemorydError } from '../../base/errors.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
@@ -5,6 +7,23 @@ import { openModel, type OpenModel } from './open-model.ts';
 
 /** Entry of the thread that runs a model; the protocol is in messages.ts. */
 const port = parentPort!;
+
+/** Of 19. On a core that another thread wants as well, a tenth of it is left. */
+const niceness = 10;
+
+/**
+ * Lets the threads that answer requests go first where cores are few. Only Linux has a niceness for each
+ * thread (setpriority(2), "C library/kernel differences"); elsewhere it would be that of the whole process.
+ */
+function stepBack(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    const [thread] = readlinkSync('/proc/thread-self').split('/').slice(-1);
+    setPriority(Number(thread), niceness);
+  } catch {
+    // Without /proc the model competes with the requests; it does the same work.
+  }
+}
 
 function reply(message: WorkerReply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
@@ -23,6 +42,7 @@ async function close(model: OpenModel): Promise<void> {
   port.close();
 }
 
+stepBack();
 try {
   const model = await openModel(workerData as WorkerSetup);
   let last: Promise<void> = Promise.resolve();

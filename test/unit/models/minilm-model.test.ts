@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { readdirSync } from 'node:fs';
+import { availableParallelism, getPriority, platform } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
 import type { Arithmetic } from '../../../src/models/minilm/graph.ts';
@@ -63,6 +64,15 @@ describe('MiniLM', () => {
       code: 'model_unavailable',
       details: expect.stringMatching(/^u8s8: cosines/),
     });
+  });
+
+  it('computes in threads that let those go first that answer requests, where the system can', async () => {
+    const embedder = createMinilmEmbedder();
+    await embedder.embed(['a text']);
+    const threads = platform() === 'linux' ? readdirSync('/proc/self/task').map(Number) : [];
+    const stepped = threads.filter((thread) => getPriority(thread) === getPriority(process.pid) + 10);
+    expect(stepped.length > 0).toBe(platform() === 'linux');
+    await embedder.close();
   });
 
   it('keeps the threshold that its known pairs give', { timeout: 30_000 }, async () => {
