@@ -91,10 +91,13 @@ const configSchema = Type.Object(
     oauthClients: Type.Optional(
       Type.Record(
         Type.String({ pattern: '^[a-z][a-z0-9-]{1,31}$' }),
-        Type.Object({ clientId: Type.String({ minLength: 1 }), clientSecret: Type.String({ minLength: 1 }) }),
+        Type.Object({
+          clientId: Type.String({ minLength: 1 }),
+          clientSecret: Type.Optional(Type.String({ minLength: 1 })),
+        }),
         {
           description:
-            'OAuth clients by connector, such as registered at the source: {"gitlab": {"clientId": "…", "clientSecret": "…"}}. As JSON in the environment.',
+            'OAuth clients by connector, such as registered at the source: {"gitlab": {"clientId": "…", "clientSecret": "…"}}; public clients have no secret. As JSON in the environment.',
           absent: 'connectors without a client cannot be authorized by consent',
           expected: 'an object {"<connector>": {"clientId": "…", "clientSecret": "…"}}',
           secret: true,

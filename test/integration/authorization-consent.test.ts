@@ -1,9 +1,12 @@
+import { hash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createOAuthClient } from '../../src/connect/oauth/oauth-client.ts';
 import { sql } from '../../src/store/sql.ts';
 import { publicUrl, startTestApi, type TestApi } from '../support/api.ts';
 import {
   client,
   createShelf,
+  publicClient,
   startAuthorizationServer,
   type AuthorizationServer,
 } from '../support/authorization-server.ts';
@@ -248,6 +251,19 @@ describe.each(engines)('authorization by consent on %s', (engine) => {
     expect(new URL(authLink).searchParams.get('client_id')).toBe(client.clientId);
     await clients.setCustom('googleDrive', { enabled: null, clientId: null, clientSecret: null });
     expect(await clients.custom('googleDrive')).toEqual({ enabled: false, clientId: null, hasClientSecret: false });
+  });
+
+  it('gets, renews and ends a grant as a client that has no secret', async () => {
+    const auth = server.auth({ clientAuthentication: 'header' });
+    const oauth = createOAuthClient({ auth, client: publicClient, clock: test.clock });
+    const [verifier, redirectUri] = ['v'.repeat(43), `${publicUrl}${callbackPath}`];
+    const challenge = hash('sha256', verifier, 'base64url');
+    const answer = await server.consent(oauth.consentLink({ state: 'state', redirectUri, challenge }));
+    const token = await oauth.exchange({ code: answer.searchParams.get('code')!, redirectUri, verifier });
+    const renewed = await oauth.refresh(token.refreshToken!);
+    expect(renewed.accessToken).not.toBe(token.accessToken);
+    await oauth.revoke(renewed);
+    expect(server.grants).toEqual(['authorization_code', 'refresh_token', 'revocation', 'revocation']);
   });
 
   it('authorizes a connection again, which then goes on', async () => {

@@ -13,6 +13,9 @@ import { publicUrl } from './api.ts';
 
 export const client = { clientId: 'memoryd-test', clientSecret: 'client-secret-of-memoryd-test' };
 
+/** One that keeps no secret, such as a program on the user's own machine. */
+export const publicClient = { clientId: 'memoryd-test-public' };
+
 export interface AuthorizationServerOptions {
   provider?: string;
   /** Refresh tokens are replaced at each use, and using one twice ends the grant. Default true. */
@@ -144,6 +147,12 @@ function configuration(name: string, rotates: boolean): Configuration {
         redirect_uris: [`${publicUrl}/v3/connections/auth/callback/${name}`],
         grant_types: ['authorization_code', 'refresh_token'],
         token_endpoint_auth_method: 'client_secret_post',
+      },
+      {
+        client_id: publicClient.clientId,
+        redirect_uris: [`${publicUrl}/v3/connections/auth/callback/${name}`],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'none',
       },
     ],
     scopes: ['openid', 'offline_access', 'items'],

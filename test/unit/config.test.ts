@@ -54,8 +54,8 @@ const samples: Record<string, [text: string, value: unknown]> = {
     ['https://app.example.com/done', 'http://localhost:3000'],
   ],
   oauthClients: [
-    '{"gitlab":{"clientId":"id","clientSecret":"secret-of-gitlab"}}',
-    { gitlab: { clientId: 'id', clientSecret: 'secret-of-gitlab' } },
+    '{"gitlab":{"clientId":"id","clientSecret":"secret-of-gitlab"},"desk":{"clientId":"id"}}',
+    { gitlab: { clientId: 'id', clientSecret: 'secret-of-gitlab' }, desk: { clientId: 'id' } },
   ],
   hookSecrets: ['{"github":"hook-secret"}', { github: 'hook-secret' }],
   'google.clientId': ['google-id', 'google-id'],

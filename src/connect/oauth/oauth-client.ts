@@ -2,6 +2,7 @@ import { AuthorizationCode } from 'simple-oauth2';
 import type { Clock } from '../../base/clock.ts';
 import type { OAuth2Spec } from '../contract.ts';
 import { refusalOf, TokenRefusal, type TokenSet } from '../credentials/token-set.ts';
+import type { ClientKeys } from './oauth-clients.ts';
 
 /** The client that memoryd is at one authorization server. */
 export interface OAuthClient {
@@ -19,7 +20,7 @@ export interface OAuthClient {
 export interface OAuthClientOptions {
   /** With its addresses filled in. */
   auth: OAuth2Spec;
-  client: { clientId: string; clientSecret: string };
+  client: ClientKeys;
   clock: Clock;
 }
 
@@ -29,10 +30,12 @@ const maxAnswerBytes = 1024 * 1024;
 
 export function createOAuthClient({ auth, client, clock }: OAuthClientOptions): OAuthClient {
   const server = new AuthorizationCode({
-    client: { id: client.clientId, secret: client.clientSecret },
+    client: identificationOf(client),
     auth: addressesOf(auth),
     http: { json: true, timeout: requestTimeoutMs, maxBytes: maxAnswerBytes },
-    options: { authorizationMethod: auth.clientAuthentication ?? 'body' },
+    options: {
+      authorizationMethod: client.clientSecret === undefined ? 'body' : (auth.clientAuthentication ?? 'body'),
+    },
   });
   const host = new URL(auth.tokenUrl).host;
   const toToken = (answer: Record<string, unknown>) => readToken(answer, client.clientId, host, clock.now());
@@ -66,6 +69,15 @@ export function createOAuthClient({ auth, client, clock }: OAuthClientOptions): 
       await asked(revokeHost, () => held.revoke('access_token'));
     },
   };
+}
+
+/**
+ * A public client sends its id alone (RFC 6749 section 3.2.1), and servers refuse an empty secret. The
+ * library always sends two fields, so that the second one is the first again.
+ */
+function identificationOf({ clientId, clientSecret }: ClientKeys) {
+  if (clientSecret !== undefined) return { id: clientId, secret: clientSecret };
+  return { id: clientId, secret: clientId, secretParamName: 'client_id' };
 }
 
 function addressesOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuth2Spec) {

@@ -4,10 +4,10 @@ import type { Database } from '../../store/database.ts';
 import { readSetting, writeSetting } from '../../store/settings.ts';
 import type { Vault } from '../vault.ts';
 
-/** What an operator registered at a provider (bring your own client). */
+/** What an operator registered at a provider (bring your own client). Without a secret: a public one (RFC 6749 section 2.1). */
 export interface ClientKeys {
   clientId: string;
-  clientSecret: string;
+  clientSecret?: string;
 }
 
 /** A client of the settings (section 20 of the API), as it is shown. */
@@ -127,7 +127,10 @@ function complete(keys: Partial<ClientKeys> | undefined): ClientKeys[] {
 
 function howToSet(provider: string): string {
   const family = Object.hasOwn(families, provider) ? families[provider] : undefined;
-  if (!family) return `Set oauthClients in the configuration: { "${provider}": { "clientId": …, "clientSecret": … } }`;
+  if (!family) {
+    const client = `{ "${provider}": { "clientId": …, "clientSecret": … } }`;
+    return `Set oauthClients in the configuration: ${client}, without the secret for a client that has none`;
+  }
   const name = family.group.toUpperCase();
   const { setting } = family;
   return (
