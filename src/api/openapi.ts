@@ -1,5 +1,6 @@
 import type { FastifySchema } from 'fastify';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { requestExamples } from './request-examples.ts';
 
 const description = `Memory for AI applications. Content is stored and processed asynchronously; search,
 lists and profiles read what came of it. Everything is scoped by a container tag (\`containerTag\` in
@@ -42,12 +43,17 @@ export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
       },
       security: bearer,
     },
-    transform: ({ schema, url }) => ({ schema: withErrors({ security: bearer, ...schema }), url }),
+    transform: ({ schema, url }) => ({ schema: withExample(withErrors({ security: bearer, ...schema })), url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, index) =>
         typeof json['$id'] === 'string' ? json['$id'] : `schema${index}`,
     },
   };
+}
+
+function withExample(schema: FastifySchema): FastifySchema {
+  const example = schema.operationId === undefined ? undefined : requestExamples[schema.operationId];
+  return example === undefined ? schema : { ...schema, body: { ...(schema.body as object), examples: [example] } };
 }
 
 const errorRef = { $ref: 'ErrorResponse#' };

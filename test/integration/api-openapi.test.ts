@@ -8,7 +8,7 @@ interface Operation {
   tags: string[];
   security?: unknown[];
   parameters?: { name: string; in: string; required: boolean; style?: string; explode?: boolean }[];
-  requestBody?: { required?: boolean; content: Record<string, { schema: unknown }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: unknown; example?: unknown }> };
   responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
 }
 
@@ -221,6 +221,24 @@ describe('the description of the API', () => {
     }
     const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
     expect(new Set(shapes).size).toBe(shapes.length);
+  });
+
+  it('shows a body for each operation that takes JSON, which can be sent as it is', async () => {
+    const taking = operations().filter(({ operation }) => operation.requestBody?.content['application/json']);
+    expect(taking.length).toBeGreaterThan(30);
+    for (const { name, path, operation } of taking) {
+      const { example } = operation.requestBody!.content['application/json']!;
+      expect([name, example]).toEqual([name, expect.any(Object)]);
+      const address = path.replaceAll(/\{\w+\}/g, 'absent');
+      const { status, body } = await test.call(name.split(' ')[0]!, address, example);
+      const issues = Array.isArray(body?.error) ? body.error : [];
+      // There is no such provider here, and nothing is reset without the name of the organization.
+      const inBody = issues.filter((issue: { path: string[] }) => issue.path[0] !== 'provider');
+      expect([name, inBody]).toEqual([name, []]);
+      if (issues.length === 0 && name !== 'POST /v3/settings/reset') {
+        expect([name, status, body]).toEqual([name, expect.toBeOneOf([200, 201, 202, 404]), body]);
+      }
+    }
   });
 
   it('says of each path which parameters it has', () => {
