@@ -1,3 +1,5 @@
+import type { Reranker } from './reranker.ts';
+
 /** Turns texts into vectors. One implementation runs offline; others call a server. */
 export interface Embedder {
   /**
@@ -21,6 +23,8 @@ export interface Embedder {
    * libraries are broken, and the signal's reason when it aborts.
    */
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
+  /** Scores with the same model, where it can. */
+  readonly reranker?: Reranker;
   /** Number of tokens the model sees for a text (fast; used to size chunks). */
   countTokens(text: string): number;
   /** What computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */

@@ -33,6 +33,8 @@ export interface TransformerOptions extends LocalModelOptions {
 export interface Transformer extends Pick<Embedder, 'countTokens' | 'maxTokens' | 'embed' | 'close'> {
   readonly threads: number;
   facts: WorkerPool['facts'];
+  /** Needs a model that tells the vectors of its tokens. */
+  compare: WorkerPool['compare'];
 }
 
 const maxDefaultThreads = 4;
@@ -56,6 +58,10 @@ export function createTransformer(options: TransformerOptions): Transformer {
       const vectors = await pool.embed(texts, { kind, ...(signal && { signal }) });
       return vectors.map(toUnitLength);
     },
+    async compare(query, texts, signal) {
+      tokenizer();
+      return pool.compare(query, texts, signal);
+    },
     countTokens: (text) => tokenizer().count(text),
     facts: () => pool.facts(),
     close: () => pool.close(),
@@ -72,17 +78,18 @@ export function frameTokens({ startId, endId, encode }: Tokenizer, text: string,
   return Int32Array.of(startId, ...encode(text, maxTokens), endId);
 }
 
-export interface TransformerEmbedderOptions extends Pick<Embedder, 'id' | 'dimensions' | 'relatedAt'> {
+export interface TransformerEmbedderOptions extends Pick<Embedder, 'id' | 'dimensions' | 'relatedAt' | 'reranker'> {
   transformer: Transformer;
   /** Checks of its own, which `verify` runs first. */
   checkFiles(): Promise<Check[]>;
 }
 
 export function createTransformerEmbedder(options: TransformerEmbedderOptions): Embedder {
-  const { transformer, id, dimensions, relatedAt, checkFiles } = options;
+  const { transformer, id, dimensions, relatedAt, reranker, checkFiles } = options;
   const { maxTokens, embed, countTokens, close } = transformer;
   const embedder: Embedder = {
     ...{ id, dimensions, relatedAt, maxTokens, maxInputs, embed, countTokens, close },
+    ...(reranker && { reranker }),
     runtime: async () => (await transformer.facts()).runtime,
     async verify(): Promise<EmbedderReport> {
       const checks = [...(await checkFiles()), ...(await checkOpening(transformer))];

@@ -12,8 +12,11 @@ import { createChunkAccess, type ChunkAccessChooser } from './chunk-access.ts';
 import { keywordsOf } from './keywords.ts';
 import { resolveNamedTags } from './named-tags.ts';
 import { withRelated } from './related.ts';
-import { exactLimit, maxQueryTerms, scoring } from './scoring.ts';
+import { rerank } from './rerank.ts';
+import { exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
 import type { ResultDocument, Search, SearchRequest, SearchResult } from './search.ts';
+import { mergeRankings, wordingsOf } from './wordings.ts';
+import { wordReranker } from './word-reranker.ts';
 
 export interface SearchOptions {
   database: Database;
@@ -45,12 +48,22 @@ export function createSearch(options: SearchOptions): Search {
 }
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
-  const rows = await run(await planSearch(request, context), context);
-  return rows.flatMap((row) => (row.id === null ? [] : [resultOf(row, row.id)]));
+  const { limit, rerank: isReranked, rewriteQuery: isRewritten, signal } = request;
+  const candidates = isReranked || isRewritten ? Math.max(limit, rerankedCandidates) : limit;
+  const wordings = isRewritten ? wordingsOf(request.q) : [request.q];
+  const rankings = await Promise.all(
+    wordings.map(async (q) => run(await planSearch({ ...request, q, limit: candidates }, context), context)),
+  );
+  const found = rankings.map((rows) => rows.filter(({ id }) => id !== null));
+  const rows = found.length > 1 ? mergeRankings(found) : found[0]!;
+  const reranker = context.embedder.reranker ?? wordReranker;
+  const ranked = isReranked ? await rerank(request.q, rows, { reranker, signal }) : rows;
+  return ranked.slice(0, limit).map((row) => resultOf(row, row.id!));
 }
 
 function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
-  return find({ ...request, mode: 'documents', limit: matchingChunks, includeDocuments: true }, context);
+  const simple = { ...request, rerank: false, rewriteQuery: false };
+  return find({ ...simple, mode: 'documents', limit: matchingChunks, includeDocuments: true }, context);
 }
 
 async function planSearch(request: SearchRequest, context: Context): Promise<SearchPlan> {

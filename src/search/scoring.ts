@@ -18,6 +18,15 @@ export const scoring: Omit<Scoring, 'relatedAt'> = {
   indexSearchSize: 100,
 };
 
+/** Candidates that are scored again or merged with those of other wordings. */
+export const rerankedCandidates = 60;
+
+/** Of the reranker's score; the rest is that of the first ranking. */
+export const rerankWeight = 0.4;
+
+/** Of what another wording of the query finds, beside 1 of the query's own. */
+export const rewriteWeight = 0.5;
+
 /** Up to so many chunks all are read and compared, which is exact; more are reached by indexes. */
 export const exactLimit = 5_000;
 

@@ -25,6 +25,10 @@ export interface SearchRequest {
   includeChunks?: boolean;
   /** Adds the context to each memory. */
   includeRelated?: boolean;
+  /** Scores the best candidates again. */
+  rerank?: boolean;
+  /** Searches several wordings of the query. */
+  rewriteQuery?: boolean;
   /** Any of these is the container, or stands in the document's `containerTags`; does not widen the scope. */
   namedTags?: readonly string[];
   signal?: AbortSignal;

@@ -113,6 +113,26 @@ describe.each(engines)('POST /v4/search on %s', (engine) => {
     expect(similarities(body).length).toBeGreaterThan(0);
   });
 
+  it('scores the best candidates again, and searches several wordings, without leaving its bounds', async () => {
+    for (const flags of [{ rerank: true }, { rewriteQuery: true }, { rerank: true, rewriteQuery: true }]) {
+      const found = await search({
+        q: 'When is bread sold and what lifts containers?',
+        containerTag: 'team',
+        ...flags,
+      });
+      expect(texts(found).toSorted()).toEqual([
+        'The bakery sells bread at dawn.',
+        'The harbour crane lifts containers at dawn.',
+      ]);
+      expect(texts(await search({ q: 'yellow crane', containerTag: 'team', limit: 1, ...flags }))).toEqual([
+        'The harbour crane lifts containers at dawn.',
+      ]);
+      expect(texts(await search({ q: 'crane', containerTag: 'unknown', ...flags }))).toEqual([]);
+      const close = (await search({ q: 'harbour crane', containerTag: 'team', threshold: 0.6, ...flags })).results;
+      expect(close.every(({ similarity }: { similarity: number }) => similarity >= 0.6)).toBe(true);
+    }
+  });
+
   it('searches memories by default, and both in hybrid mode', async () => {
     const { body } = await test.call('POST', '/v4/search', { q: 'harbour crane', containerTag: 'team', threshold: 0 });
     expect(body.results).toEqual([]);

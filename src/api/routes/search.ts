@@ -40,7 +40,7 @@ function partsOf({ include = {} }: SearchBody): ResultParts {
 }
 
 function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest, 'scope'> {
-  const { q, searchMode = 'memories', threshold, limit, filepath, docId, include = {} } = body;
+  const { q, searchMode = 'memories', threshold, limit, filepath, docId, rerank, rewriteQuery, include = {} } = body;
   const filters = parseFilters(body.filters);
   // The old format; of the other modes chunks are results of their own.
   const chunksOfMemories = include.chunks === true && searchMode === 'memories';
@@ -54,6 +54,8 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     includeSummaries: parts.summaries,
     includeForgotten: include.forgottenMemories ?? false,
     includeRelated: include.relatedMemories ?? body.relatedMemories ?? false,
+    rerank: rerank ?? false,
+    rewriteQuery: rewriteQuery ?? false,
     ...(filters && { filters }),
     ...(filepath !== undefined && { filepath }),
     ...(docId !== undefined && { docId }),

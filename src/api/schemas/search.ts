@@ -28,8 +28,8 @@ export const searchBody = Type.Object({
   docId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
   ),
-  rerank: flag('Score the best candidates again.'),
-  rewriteQuery: flag('Search several wordings of the query.'),
+  rerank: flag('Score the best candidates again, word by word. Slower.'),
+  rewriteQuery: flag('Search several wordings of the query: without the words of a question, and its parts.'),
   aggregate: flag('Add results that sum up several memories.'),
   relatedMemories: flag('The same as include.relatedMemories.'),
   include: Type.Optional(

@@ -18,7 +18,8 @@ const model = 'StatefulPartitionedCall/model/tf_bert_model/bert/';
 
 /**
  * all-MiniLM-L6-v2 as an ONNX graph for one text at a time: `input_ids` int32 [1, tokens] gives
- * `sentence_embedding` float32 [1, 384], the mean over the tokens, not yet of unit length.
+ * `token_embeddings` float32 [1, tokens, 384] and their mean, `sentence_embedding` float32 [1, 384], none of
+ * them of unit length.
  *
  * One text per run has no padding, hence no mask, and its vector depends on nothing but the text:
  * the ranges of quantized activations would otherwise be those of a whole batch.
@@ -28,11 +29,15 @@ export function buildMinilmGraph(weights: ReadonlyMap<string, QuantizedWeight>, 
   let hidden = addEmbeddings(graph);
   for (let layer = 0; layer < layerCount; layer++) hidden = addLayer(graph, layer, hidden);
   graph.node('ReduceMean', [hidden], 'sentence_embedding', { axes: [1], keepdims: 0 });
+  graph.node('Identity', [hidden], 'token_embeddings');
   return {
     nodes: graph.nodes,
     constants: graph.constants,
     inputs: [{ name: 'input_ids', elementType: 'int32', shape: [1, 'tokens'] }],
-    outputs: [{ name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] }],
+    outputs: [
+      { name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] },
+      { name: 'token_embeddings', elementType: 'float32', shape: [1, 'tokens', hiddenSize] },
+    ],
   };
 }
 

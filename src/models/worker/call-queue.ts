@@ -5,6 +5,8 @@ export type CallKind = NonNullable<EmbedOptions['kind']>;
 /** Texts that one worker runs without a break, out of one or more calls. */
 export interface Bundle {
   sequences: Int32Array[];
+  /** Token ids of what the texts are compared with, in place of their vectors. */
+  query: Int32Array | undefined;
   resolve(vectors: readonly Float32Array[]): void;
   reject(error: unknown): void;
 }
@@ -13,6 +15,8 @@ export interface Bundle {
 export interface CallQueue {
   /** Rejects with the signal's reason when it aborts; what has not started then never starts. */
   add(texts: readonly string[], kind: CallKind, signal?: AbortSignal): Promise<Float32Array[]>;
+  /** How close each text is to the query, one number each; otherwise as a query's `add`. */
+  compare(query: string, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
   /** The next texts to run, or null when nothing waits. */
   take(): Bundle | null;
   hasWork(): boolean;
@@ -29,6 +33,7 @@ export interface CallQueueOptions {
 interface Call {
   texts: readonly string[];
   kind: CallKind;
+  query: Int32Array | undefined;
   vectors: Float32Array[];
   /** Position of the first text that no bundle holds. */
   next: number;
@@ -47,24 +52,34 @@ type Lanes = Record<CallKind, Call[]>;
 
 export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): CallQueue {
   const lanes: Lanes = { query: [], document: [] };
+
+  async function wait(asked: Pick<Call, 'texts' | 'kind' | 'query'>, signal?: AbortSignal): Promise<Float32Array[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>();
+    const progress = { vectors: [], next: 0, unanswered: asked.texts.length, settled: false };
+    const call: Call = { ...asked, ...progress, resolve, reject };
+    const abort = (): void => fail(lanes, call, signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    lanes[call.kind].push(call);
+    return promise.finally(() => signal?.removeEventListener('abort', abort));
+  }
+
   return {
     async add(texts, kind, signal) {
       signal?.throwIfAborted();
+      return texts.length === 0 ? [] : wait({ texts, kind, query: undefined }, signal);
+    },
+    async compare(query, texts, signal) {
+      signal?.throwIfAborted();
       if (texts.length === 0) return [];
-      const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>();
-      const progress = { vectors: [], next: 0, unanswered: texts.length, settled: false };
-      const call: Call = { texts, kind, ...progress, resolve, reject };
-      const abort = (): void => fail(lanes, call, signal?.reason);
-      signal?.addEventListener('abort', abort, { once: true });
-      lanes[kind].push(call);
-      return promise.finally(() => signal?.removeEventListener('abort', abort));
+      return wait({ texts, kind: 'query', query: encode(query, 'query') }, signal);
     },
     take() {
       const lane = lanes.query.length > 0 ? lanes.query : lanes.document;
       if (lane.length === 0) return null;
-      const { items, sequences } = collect(lane, encode, bundleTokens);
+      const { items, sequences, query } = collect(lane, encode, bundleTokens);
       return {
         sequences,
+        query,
         resolve: (vectors) => items.forEach((item, index) => answer(lanes, item, vectors[index]!)),
         reject: (error) => items.forEach(({ call }) => fail(lanes, call, error)),
       };
@@ -76,24 +91,25 @@ export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): Cal
   };
 }
 
-/** Takes texts off the front of a lane until they are `bundleTokens` long. */
+/** Takes texts off the front of a lane until they are `bundleTokens` long; those of calls that ask alike. */
 function collect(
   lane: Call[],
   encode: CallQueueOptions['encode'],
   bundleTokens: number,
-): { items: Item[]; sequences: Int32Array[] } {
+): { items: Item[]; sequences: Int32Array[]; query: Int32Array | undefined } {
   const items: Item[] = [];
   const sequences: Int32Array[] = [];
   let tokens = 0;
-  for (let call = lane[0]; call && tokens < bundleTokens; call = lane[0]) {
-    const sequence = encode(call.texts[call.next]!, call.kind);
+  const { query } = lane[0]!;
+  for (let call = lane[0]; call?.query === query && call && tokens < bundleTokens; call = lane[0]) {
+    const sequence = encode(call.texts[call.next]!, query === undefined ? call.kind : 'document');
     items.push({ call, position: call.next });
     sequences.push(sequence);
     tokens += sequence.length;
     call.next++;
     if (call.next === call.texts.length) lane.shift();
   }
-  return { items, sequences };
+  return { items, sequences, query };
 }
 
 function answer(lanes: Lanes, { call, position }: Item, vector: Float32Array): void {

@@ -30,12 +30,15 @@ export interface ModelFacts {
   loadMs: number;
 }
 
-/** To the worker. Each sequence is the token ids of one text, framed by the start and end tokens. */
-export type WorkerRequest = { type: 'run'; sequences: readonly Int32Array[] } | { type: 'close' };
+/**
+ * To the worker. Each sequence is the token ids of one text, framed by the start and end tokens. With the
+ * token ids of a query its closeness to each text is wanted instead of the texts' vectors.
+ */
+export type WorkerRequest = { type: 'run'; sequences: readonly Int32Array[]; query?: Int32Array } | { type: 'close' };
 
 /** From the worker: first `ready` or `failed`, then one `vectors` for each `run`. A run that fails ends the worker. */
 export type WorkerReply =
   | { type: 'ready'; facts: ModelFacts }
   | { type: 'failed'; code: ErrorCode; message: string; details: string | undefined }
-  /** One vector per sequence, one after another, not of unit length. */
+  /** One vector per sequence, one after another, not of unit length; with a query one number per sequence. */
   | { type: 'vectors'; values: Float32Array };

@@ -9,8 +9,11 @@ export interface ModelThread {
   readonly ready: Promise<ModelFacts>;
   /** Resolves when the thread has ended, whatever the reason. */
   readonly ended: Promise<void>;
-  /** Rejects with `embed_failed` when the thread dies meanwhile. */
-  run(sequences: readonly Int32Array[]): Promise<Float32Array[]>;
+  /**
+   * The vector of each text, or, with a query, a single number: how close they are. Rejects with
+   * `embed_failed` when the thread dies meanwhile.
+   */
+  run(sequences: readonly Int32Array[], query?: Int32Array): Promise<Float32Array[]>;
   /** Whether the process is kept alive for it. */
   keepAlive(needed: boolean): void;
   /** Lets it finish what it runs, then ends it. */
@@ -48,12 +51,13 @@ export function startModelThread(setup: WorkerSetup): ModelThread {
   return {
     ready: ready.promise,
     ended,
-    async run(sequences) {
+    async run(sequences, query) {
       if (death) throw death;
       running = Promise.withResolvers<Float32Array>();
-      send({ type: 'run', sequences });
+      send({ type: 'run', sequences, ...(query && { query }) });
       const values = await running.promise;
-      return sequences.map((_, index) => values.slice(index * dimensions, (index + 1) * dimensions));
+      const width = query ? 1 : dimensions;
+      return sequences.map((_, index) => values.slice(index * width, (index + 1) * width));
     },
     keepAlive: (needed) => (needed ? worker.ref() : worker.unref()),
     async close() {

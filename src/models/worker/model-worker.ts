@@ -3,7 +3,10 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MemorydError } from '../../base/errors.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
+import { lateInteraction } from './late-interaction.ts';
 import { openModel, type OpenModel } from './open-model.ts';
+
+type RunRequest = Extract<WorkerRequest, { type: 'run' }>;
 
 /** Entry of the thread that runs a model; the protocol is in messages.ts. */
 const port = parentPort!;
@@ -29,11 +32,16 @@ function reply(message: WorkerReply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
-async function run(model: OpenModel, sequences: readonly Int32Array[]): Promise<void> {
+async function run(model: OpenModel, sequences: readonly Int32Array[]): Promise<Float32Array<ArrayBuffer>> {
   const values = new Float32Array(sequences.length * model.dimensions);
   for (const [index, sequence] of sequences.entries()) {
     values.set(await model.run(sequence), index * model.dimensions);
   }
+  return values;
+}
+
+async function answer(model: OpenModel, { sequences, query }: RunRequest): Promise<void> {
+  const values = query === undefined ? await run(model, sequences) : await lateInteraction(model, query, sequences);
   reply({ type: 'vectors', values }, [values.buffer]);
 }
 
@@ -48,7 +56,7 @@ try {
   let last: Promise<void> = Promise.resolve();
   port.on('message', (request: WorkerRequest) => {
     // One after another: the model must not be released while it runs.
-    last = last.then(() => (request.type === 'run' ? run(model, request.sequences) : close(model)));
+    last = last.then(() => (request.type === 'run' ? answer(model, request) : close(model)));
   });
   reply({ type: 'ready', facts: model.facts });
 } catch (error) {

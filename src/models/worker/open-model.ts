@@ -9,6 +9,8 @@ export interface OpenModel {
   checks: ModelFacts['checks'];
   /** The pooled vector of one text's token ids, not of unit length. */
   run(sequence: Int32Array): Promise<Float32Array>;
+  /** One vector for each token id, one after another, not of unit length; absent when the model tells none. */
+  tokens?(sequence: Int32Array): Promise<Float32Array>;
   release(): Promise<void>;
 }
 

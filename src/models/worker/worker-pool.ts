@@ -7,6 +7,8 @@ import { startModelThread, type ModelThread } from './model-thread.ts';
 export interface WorkerPool {
   /** Pooled vectors in order, not of unit length. Rejects with `embed_failed` or `model_unavailable`. */
   embed(texts: readonly string[], options: { kind: CallKind; signal?: AbortSignal }): Promise<Float32Array[]>;
+  /** How close each text is to the query, by their tokens. Rejects as `embed`. */
+  compare(query: string, texts: readonly string[], signal?: AbortSignal): Promise<number[]>;
   /** About the opened model; opens it when that has not happened yet. */
   facts(): Promise<ModelFacts>;
   /** Rejects what waits, lets running texts end, ends the threads. */
@@ -51,6 +53,12 @@ export function createWorkerPool({ setup, threads: limit, encode }: WorkerPoolOp
       const vectors = queue.add(texts, kind, signal);
       callThreads(pool);
       return vectors;
+    },
+    async compare(query, texts, signal) {
+      if (pool.closed) throw closedError();
+      const scores = queue.compare(query, texts, signal);
+      callThreads(pool);
+      return (await scores).map(([score]) => score!);
     },
     async facts() {
       if (pool.closed) throw closedError();
@@ -115,7 +123,7 @@ async function serve(pool: Pool, thread: ModelThread): Promise<void> {
 
 async function runBundle(thread: ModelThread, bundle: Bundle): Promise<void> {
   try {
-    bundle.resolve(await thread.run(bundle.sequences));
+    bundle.resolve(await thread.run(bundle.sequences, bundle.query));
   } catch (error) {
     bundle.reject(error);
   }

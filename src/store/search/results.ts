@@ -1,3 +1,4 @@
+import { shownMetadata } from '../memory-metadata.ts';
 import { rawSql, sql, type Sql } from '../sql.ts';
 import type { SearchPlan } from './search-plan.ts';
 
@@ -6,6 +7,8 @@ export interface ResultRow {
   id: string | null;
   kind: 'chunk' | 'memory';
   text: string;
+  /** What it is ranked by. */
+  score: number;
   similarity: number;
   metadata: Record<string, unknown> | null;
   updated_at: Date;
@@ -38,7 +41,7 @@ export function resultRows(plan: SearchPlan): Sql {
   const kinds = [...(plan.chunks ? [chunkRows(plan)] : []), ...(plan.memories ? [memoryRows(plan)] : [])];
   const rows = kinds.length === 2 ? sql`${kinds[0]} union all ${kinds[1]}` : kinds[0]!;
   return sql`
-  select r.id, r.kind, r.text, r.similarity, r.metadata, r.updated_at, r.version, r.position, r.root_memory_id, r.filepath,
+  select r.id, r.kind, r.text, r.score, r.similarity, r.metadata, r.updated_at, r.version, r.position, r.root_memory_id, r.filepath,
     r.documents, ${found} as nearest_found
   from (select 1) always left join (${rows}) r on true
   order by r.score desc, r.id`;
@@ -55,7 +58,7 @@ function memoryRows(plan: SearchPlan): Sql {
   const documents = plan.details.documents
     ? sql`coalesce(jsonb_agg(${documentJson(plan)} order by s.created_at, d.id), '[]')`
     : rawSql(`'[]'::jsonb`);
-  return sql`select t.id, t.kind, t.score, t.similarity, m.memory as text, m.metadata, m.updated_at,
+  return sql`select t.id, t.kind, t.score, t.similarity, m.memory as text, ${shownMetadata} as metadata, m.updated_at,
       m.version, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
     from top t join memories m on m.id = t.id cross join lateral (
       select (array_agg(d.filepath order by s.created_at, d.id))[1] as filepath, ${documents} as documents

@@ -75,6 +75,27 @@ describe('MiniLM', () => {
     await embedder.close();
   });
 
+  it('finds a query closer to the text that answers it, whatever else stands around the answer', async () => {
+    const embedder = createMinilmEmbedder();
+    const answer = 'Our cat was asleep. The spare key of the boat is kept in the blue jar by the stove.';
+    const texts = [answer, 'Boats are kept in the harbour. Cats like jars.', 'The stove was repaired in May.'];
+    const scores = await embedder.reranker!.score('Where is the key to the boat?', texts);
+    expect(scores).toEqual(scores.map(() => expect.any(Number)));
+    expect(Math.max(...scores)).toBe(scores[0]);
+    const [same] = await embedder.reranker!.score(answer, [answer]);
+    expect(same).toBeCloseTo(1, 2);
+    expect(await embedder.reranker!.score('key', [])).toEqual([]);
+    // Beside ordinary work: answers are not mixed up.
+    const [vectors, again] = await Promise.all([
+      embedder.embed(texts),
+      embedder.reranker!.score('Where is the key to the boat?', texts),
+      embedder.reranker!.score('What do cats like?', texts),
+    ]);
+    expect(vectors.map(({ length }) => length)).toEqual([384, 384, 384]);
+    expect(again).toEqual(scores);
+    await embedder.close();
+  });
+
   it('keeps the threshold that its known pairs give', { timeout: 30_000 }, async () => {
     const embedder = createMinilmEmbedder();
     const measured = relatedThreshold(await measureRelatedness((texts, options) => embedder.embed(texts, options)));
