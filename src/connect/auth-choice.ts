@@ -29,8 +29,27 @@ export function chooseAuth(spec: ConnectorSpec, given: JsonObject): AuthChoice {
   if (consent) return { by: 'consent', auth: consent };
   if (ways.length === 0) return { by: 'nothing' };
   throw new MemorydError('invalid_request', `${spec.title} needs an authorization`, {
-    details: `Give in metadata: ${ways.map(({ auth }) => neededNames(auth.fields).join(', ')).join('; or ')}`,
+    details: `Give in metadata: ${namesOf(ways)}`,
   });
+}
+
+/** The error when nothing was given and consent, which was left, cannot be asked for either. */
+export function withoutConsent(spec: ConnectorSpec, reason: unknown): unknown {
+  const ways = spec.auth.filter(hasFields).map((auth) => ({ auth }));
+  if (ways.length === 0 || !MemorydError.is(reason) || reason.code !== 'invalid_request') return reason;
+  const [first] = neededNames(ways[0]!.auth.fields);
+  const details = [
+    `Give in metadata: ${namesOf(ways)}`,
+    `(memoryd connect ${spec.name} --set-env ${first}=VARIABLE, or --set-file ${first}=-).`,
+    `For OAuth instead: ${reason.details ?? reason.message}`,
+  ];
+  return new MemorydError('invalid_request', `${spec.title} needs an authorization, and none was given`, {
+    details: details.join(' '),
+  });
+}
+
+function namesOf(ways: readonly { auth: FieldsSpec }[]): string {
+  return ways.map(({ auth }) => neededNames(auth.fields).join(', ')).join('; or ');
 }
 
 /** The way that stored credentials were made for; the one whose needed fields are there when several are alike. */

@@ -1,6 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ConnectionRow } from '../store/connections.ts';
+import type { Queryable } from '../store/database.ts';
+import { readRecords } from '../store/partition-records.ts';
 import { createContext } from './context.ts';
 import type { Connector, Context, Resource } from './contract.ts';
 import type { Credentials, OpenedCredentials } from './credentials/credentials.ts';
@@ -12,6 +14,8 @@ export interface ConnectionContextOptions {
   credentials?: Credentials | undefined;
   /** Absent: connectors cannot send requests. */
   outbound?: Outbound | undefined;
+  /** Where `records` of pages are. Absent: there are none. */
+  database?: Queryable;
   clock: Clock;
   log: Logger;
 }
@@ -37,7 +41,7 @@ export async function openConnectionContext(
 
 /** The same over credentials that are opened already, or over none. */
 export function contextOver(
-  { outbound, clock, log }: ConnectionContextOptions,
+  { outbound, database, clock, log }: ConnectionContextOptions,
   work: {
     /** Null before there is a connection. */
     connectionId: string | null;
@@ -55,6 +59,9 @@ export function contextOver(
     outbound,
     config: { ...config, ...opened?.secrets },
     selection: work.selection as unknown as Resource[],
+    ...(database && connectionId !== null
+      ? { records: (partitionId, prefix) => readRecords(database, { connectionId, partitionId }, prefix) }
+      : {}),
     clock,
     log: opened ? redactedLog(log, opened) : log,
     signal,

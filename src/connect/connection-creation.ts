@@ -5,7 +5,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { chooseAuth, type AuthChoice } from './auth-choice.ts';
+import { chooseAuth, withoutConsent, type AuthChoice } from './auth-choice.ts';
 import { checkedHours, checkedSchedule } from './checked-schedule.ts';
 import { contextOver } from './connection-context.ts';
 import { storePlan, type ConnectionPlan } from './connection-plan.ts';
@@ -61,12 +61,17 @@ async function createNew(
   const secrets = { ...given.unknownSecrets, ...config.secret };
   const fields = choice.by === 'fields' ? { ...secrets, ...choice.fields } : secrets;
   const plan = planOf(spec, input, { config: config.open, metadata: given.metadata, fields });
+  const others = await listConnections(database, [input.containerTag], input.provider);
+  refuseTooMany(others, input);
   if (choice.by === 'consent') {
     const redirectUrl = input.redirectUrl ?? null;
-    return options.consents.begin({ connector, auth: choice.auth, of: { plan }, redirectUrl });
+    const begun = options.consents.begin({ connector, auth: choice.auth, of: { plan }, redirectUrl });
+    return begun.catch((error: unknown) => {
+      throw withoutConsent(spec, error);
+    });
   }
   // With an account, the same configuration may well be another source.
-  if (spec.auth.length === 0 && Object.keys(plan.config).length > 0) await refuseTwin(database, input, plan.config);
+  if (spec.auth.length === 0 && Object.keys(plan.config).length > 0) refuseTwin(others, input, plan.config);
   const auth = authOf(choice);
   const now = clock.now();
   const id = newId(now);
@@ -103,13 +108,17 @@ function planOf(
   };
 }
 
+const maxConnections = 20;
+
+function refuseTooMany(others: readonly ConnectionRow[], { provider, containerTag }: NewConnection): void {
+  if (others.length < maxConnections) return;
+  throw new MemorydError('invalid_request', `${containerTag} has ${others.length} connections to ${provider} already`, {
+    details: `A container holds at most ${maxConnections} of one provider: delete one, or use another container`,
+  });
+}
+
 /** Two mirrors of one source into one container would only contend for the same documents. */
-async function refuseTwin(
-  database: Database,
-  { provider, containerTag }: NewConnection,
-  config: JsonObject,
-): Promise<void> {
-  const others = await listConnections(database, [containerTag], provider);
+function refuseTwin(others: readonly ConnectionRow[], { containerTag }: NewConnection, config: JsonObject): void {
   const twin = others.find((other) => isDeepStrictEqual(other.config, config));
   if (!twin) return;
   throw new MemorydError('conflict', `This is connected to ${containerTag} already, as ${twin.id}.`, {

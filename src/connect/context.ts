@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Authorization } from './authorization.ts';
-import type { Connector, Context, Resource } from './contract.ts';
+import type { Connector, Context, Json, Resource } from './contract.ts';
 import { noAuthorization } from './credentials/create-authorization.ts';
-import { noHttp } from './http/no-http.ts';
+import { noAddresses, noHttp } from './http/no-http.ts';
 import type { Outbound } from './http/outbound.ts';
 
 export interface ContextOptions {
@@ -22,6 +22,8 @@ export interface ContextOptions {
   /** Null before there is a connection. */
   connectionId: string | null;
   selection: readonly Resource[];
+  /** What pages of a partition stored, by names that begin with a prefix. Absent: nothing is stored. */
+  records?: (partitionId: string, prefix: string) => Promise<Record<string, Json>>;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
@@ -46,6 +48,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     config: options.config,
     selection: options.selection,
     http: source?.http ?? noHttp(name),
+    addresses: source?.addresses ?? noAddresses(name),
     log: {
       debug: (fields, message) => log.debug({ provider: name, ...fields }, message),
       info: (fields, message) => log.info({ provider: name, ...fields }, message),
@@ -69,6 +72,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
       folders.push(folder);
       return folder;
     },
+    records: async ({ id }, prefix = '') => (await options.records?.(id, prefix)) ?? {},
   };
 
   async function dispose(): Promise<void> {

@@ -268,6 +268,13 @@ export interface Page<Cursor extends Json = Json> {
   incomplete?: string;
   /** Items in all, when the source tells. */
   total?: number;
+  /**
+   * What the connector wants to remember of this partition beside its cursor, by a name of its own; null
+   * removes. Stored in the transaction that stores the page, read with `ctx.records`. At most 1,000 in a
+   * page, names up to 256 characters, values up to 64 KiB as JSON. Never a secret. A new listing leaves
+   * them as they are: what no longer holds is for the connector to remove.
+   */
+  records?: Record<string, Json | null>;
 }
 
 /** An item's content. Exactly one of `text`, `markdown`, `html`, `file`, `parts` carries it. */
@@ -413,6 +420,12 @@ export interface Context<Config = JsonObject> {
   /** Resources chosen by the user; empty: everything. */
   readonly selection: readonly Resource[];
   readonly http: Http;
+  /**
+   * Where a host may be connected to by another protocol than HTTP: its IP addresses, if all of them are
+   * public or allowed by the operator. Connect to these, not to the name once more, whose answer may differ by
+   * then. Throws `BadConfig` for others, `Transient` when the name has none.
+   */
+  addresses(host: string): Promise<HostAddress[]>;
   readonly log: ConnectorLog;
   /** Aborts when the run is cancelled, paused or the daemon stops. */
   readonly signal: AbortSignal;
@@ -429,6 +442,17 @@ export interface Context<Config = JsonObject> {
   session<Value>(key: string, make: () => Promise<Value>, dispose?: (value: Value) => Promise<void>): Promise<Value>;
   /** An empty folder that is removed after the run. */
   temporaryFolder(): Promise<string>;
+  /**
+   * What pages of this partition have stored as `records`, only names that begin with `prefix`. The page
+   * before may not be stored yet while a listing goes on. A dry run stores none. Before there is a
+   * connection: none.
+   */
+  records(partition: Partition, prefix?: string): Promise<Record<string, Json>>;
+}
+
+export interface HostAddress {
+  address: string;
+  family: 4 | 6;
 }
 
 export interface ConnectorLog {

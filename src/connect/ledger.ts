@@ -1,4 +1,6 @@
+import type { Queryable } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
+import { writeRecords } from '../store/partition-records.ts';
 import type { Sql } from '../store/sql.ts';
 import {
   lockDisappeared,
@@ -56,7 +58,15 @@ export async function recordListed(
 ): Promise<PageCounts> {
   await expectMoves(run, key);
   const listed = listedPage(run, page.refs);
-  const counts = await recordPage(run.database, key, listed, { ...options, now: run.clock.now() });
+  const record = (database: Queryable) => recordPage(database, key, listed, { ...options, now: run.clock.now() });
+  const { records = {} } = page;
+  const counts =
+    Object.keys(records).length === 0
+      ? await record(run.database)
+      : await run.database.transaction(async (tx) => {
+          await writeRecords(tx, key, records);
+          return record(tx);
+        });
   if (counts.added + counts.changed > 0) await settlePage(run, key);
   run.counters.itemsSeen += listed.items.length;
   run.counters.itemsSkipped += counts.unchanged;
@@ -89,6 +99,7 @@ export async function recordChanges(
   await run.database.transaction(async (tx) => {
     await recordPage(tx, key, listed, { ...options, now });
     if (gone.length > 0) await markGone(tx, key, gone, now);
+    await writeRecords(tx, key, page.records ?? {});
   });
   run.counters.itemsSeen += listed.items.length;
 }

@@ -142,7 +142,7 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
     const counts = await recordListed(
       run,
       key,
-      { ...page, refs },
+      { ...page, refs, records: slice === last ? page.records : {} },
       { epoch, checkpoint: slice === last ? checkpoint : noCheckpoint(key, now) },
     );
     news += counts.added + counts.changed;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Json, Page, Partition, Ref } from './contract.ts';
 import { connectorFault } from './failure.ts';
+import { checkRecords } from './records.ts';
 import { checkRef, itemKey, type ListedRef } from './ref.ts';
 import { isObject, isPlainJson, isStorable, storable } from './values.ts';
 
@@ -9,6 +10,7 @@ export interface CheckedPage extends Page {
   refs: ListedRef[];
   gone: string[];
   done: boolean;
+  records: Record<string, Json | null>;
   /** What is odd about it, once per kind. */
   remarks: PageRemark[];
 }
@@ -33,6 +35,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   const { refs, problems } = checkRefs(answer['refs']);
   const gone = checkGone(answer['gone'], problems);
   const next = checkCursor(answer['next'], verb);
+  const records = checkRecords(answer['records'], verb);
   const remarks = remarksOf(verb, answer['refs'].length, problems);
   const invalid = remarks.find((remark) => remark.code === 'invalid_items');
   const incomplete = textOf(answer['incomplete']) ?? invalid?.message;
@@ -40,6 +43,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   return {
     refs,
     gone,
+    records,
     remarks,
     done: answer['done'] === true,
     ...(next === undefined ? {} : { next }),

@@ -75,7 +75,7 @@ type Verb = (...parameters: any[]) => unknown;
 
 /**
  * The connector as the framework may use it: what its verbs throw shows no secret, and a page that
- * would store one (in its cursor, a locator or metadata) is refused.
+ * would store one (in its cursor, a record, a locator or metadata) is refused.
  */
 export function guardConnector(connector: Connector<any, any>, redaction: Redaction): Connector<any, any> {
   const guarded: Record<string, unknown> = { ...connector };
@@ -125,6 +125,6 @@ function storedParts(verb: string, answer: unknown): unknown {
   if (verb === 'head') return answer;
   if (verb === 'fetch') return (answer as { metadata?: unknown }).metadata;
   if (!['list', 'changes', 'lookup'].includes(verb)) return undefined;
-  const { next, refs } = answer as Page;
-  return [next, refs?.map(({ locator, metadata }) => [locator, metadata])];
+  const { next, refs, records } = answer as Page;
+  return [next, records, refs?.map(({ locator, metadata }) => [locator, metadata])];
 }

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import { versionProblem } from './connector-shape.ts';
 import type { Connector, ConnectorSpec, JsonObject } from './contract.ts';
@@ -62,12 +62,18 @@ export function createRegistry(
       const validate = ajv.compile(spec.config);
       if (validate(filled)) return filled;
       const issues = (validate.errors ?? []).map((error): ValidationIssue => ({
-        message: `${error.message ?? 'is not valid'}${error.keyword === 'additionalProperties' ? `: ${String(error.params.additionalProperty)}` : ''}`,
+        message: messageOf(error),
         path: ['metadata', ...error.instancePath.split('/').slice(1), ...missingProperty(error.params)],
       }));
       throw new MemorydError('validation_failed', `The configuration of ${name} is not valid.`, { issues });
     },
   };
+}
+
+function messageOf({ keyword, message = 'is not valid', params }: ErrorObject): string {
+  if (keyword === 'additionalProperties') return `${message}: ${String(params['additionalProperty'])}`;
+  if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
+  return message;
 }
 
 function missingProperty(params: Record<string, unknown>): string[] {

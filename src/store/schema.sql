@@ -323,6 +323,15 @@ create table memory_sources (
 );
 CREATE INDEX memory_sources_by_document ON public.memory_sources USING btree (document_id);
 
+create table partition_records (
+  connection_id text collate "C" not null,
+  partition_id text collate "C" not null,
+  name text collate "C" not null,
+  value jsonb not null,
+  constraint partition_records_pkey PRIMARY KEY (connection_id, partition_id, name),
+  constraint partition_records_connection_id_partition_id_fkey FOREIGN KEY (connection_id, partition_id) REFERENCES partitions(connection_id, id) ON DELETE CASCADE
+);
+
 create table partitions (
   connection_id text collate "C" not null,
   id text collate "C" not null,

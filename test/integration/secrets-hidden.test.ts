@@ -24,6 +24,7 @@ const tables = [
   'sync_runs',
   'sync_items',
   'partitions',
+  'partition_records',
   'documents',
   'document_contents',
   'credentials',
@@ -68,6 +69,7 @@ function createBlabbing(place: () => string) {
         ...(place() === 'locator' ? { locator: { text } } : {}),
         ...(place() === 'metadata' ? { metadata: { text } } : {}),
       }));
+      if (place() === 'record') return { refs, done: true, records: { [text.slice(0, 20)]: { text } } };
       return place() === 'cursor' ? { refs, next: { text } } : { refs, done: true };
     },
     async fetch(ctx, _, ref) {
@@ -94,7 +96,7 @@ describe.each(engines)('secrets of a failing sync on %s', (engine) => {
     return answer.body;
   }
 
-  it.each(['nowhere', 'partitions', 'list', 'config', 'fetch', 'cursor', 'locator', 'metadata'])(
+  it.each(['nowhere', 'partitions', 'list', 'config', 'fetch', 'cursor', 'record', 'locator', 'metadata'])(
     'are nowhere when they are told in: %s',
     async (name) => {
       place = name;

@@ -54,9 +54,19 @@ export async function mintInstallationToken(auth: GithubAppSpec, input: MintingI
   };
   const jwt = signJwt(claims, { privateKey: textOf(input.fields, 'privateKey') });
   const headers = { authorization: `Bearer ${jwt}`, accept: 'application/vnd.github+json' };
-  const answer = await requestToken(url, { headers, body: null });
+  const answer = await requestToken(url, { headers, body: null }).catch((error: unknown) => {
+    throw ofApp(error, new URL(url).host);
+  });
   const expiresAt = new Date(String(answer['expires_at']));
   return tokenOf(answer['token'], Number.isNaN(expiresAt.getTime()) ? null : expiresAt, url);
+}
+
+/** 401 is about the signature, 404 about the installation: https://docs.github.com/rest/apps/apps#create-an-installation-access-token-for-an-app */
+function ofApp(error: unknown, host: string): unknown {
+  const status = error instanceof TokenRefusal ? error.status : undefined;
+  if (status === 401) return new TokenRefusal('app', `${host} refused the key of the app.`, { status });
+  if (status === 404) return new TokenRefusal('app', `${host} knows no such installation of the app.`, { status });
+  return error;
 }
 
 function tokenOf(accessToken: unknown, expiresAt: Date | null, url: string): TokenSet {

@@ -26,7 +26,7 @@ export interface Renewals {
   /**
    * A token that is newer than version `stale`. One request to the source serves all who ask, in
    * this process and in others; the token is stored before anyone gets it. Throws `AuthExpired` when
-   * the grant is gone, `BadConfig` when the client was refused, else `transient` with the time of the
+   * the grant is gone, `BadConfig` when the client or the app was refused, else `transient` with the time of the
    * next try. An abort ends the waiting, never a renewal that has begun.
    */
   renew(connectionId: string, stale: number, source: TokenSource, signal: AbortSignal): Promise<StoredToken>;
@@ -189,6 +189,11 @@ function shownFailure(error: unknown, refusal: TokenRefusal | null, interrupted:
         : authExpired(`${refusal.message} ${remedy}`);
     case 'client':
       return badConfig(refusal.message, 'Check client id and secret of the OAuth client.');
+    case 'app':
+      return badConfig(
+        refusal.message,
+        'Check app id, private key and installation id, the number at the end of the address of the installation’s settings; when the app was uninstalled, install it again.',
+      );
     default:
       return new ConnectorError('transient', refusal?.message ?? 'The access could not be renewed.');
   }

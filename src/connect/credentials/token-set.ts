@@ -21,20 +21,24 @@ export function renewTime(token: TokenSet, now: Date): Date | null {
 export class TokenRefusal extends Error {
   readonly reason: RefusalReason;
   readonly retryAfterMs: number | undefined;
+  /** Of the answer, if there was one. */
+  readonly status: number | undefined;
 
-  constructor(reason: RefusalReason, message: string, options: { retryAfterMs?: number } = {}) {
+  constructor(reason: RefusalReason, message: string, options: { retryAfterMs?: number; status?: number } = {}) {
     super(message);
     this.name = 'TokenRefusal';
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
+    this.status = options.status;
   }
 }
 
 /**
- * `denied`: the grant is gone. `client`: the OAuth client itself was refused. `unavailable`: the
- * source said that it cannot now. `unclear`: no answer came, so that it may have been carried out.
+ * `denied`: the grant is gone. `client`: the OAuth client itself was refused. `app`: the app is not taken, or has no
+ * such installation. `unavailable`: the source said that it cannot now. `unclear`: no answer came, so that it may have
+ * been carried out.
  */
-export type RefusalReason = 'denied' | 'client' | 'unavailable' | 'unclear';
+export type RefusalReason = 'denied' | 'client' | 'app' | 'unavailable' | 'unclear';
 
 /** Codes of RFC 6749 section 5.2, and those of sources that use their own. */
 const deniedCodes = ['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token', 'token_revoked', 'token_expired'];
@@ -49,13 +53,13 @@ export function refusalOf(
   const code = errorCode(body);
   if (status >= 200 && status < 300 && code === null) return null;
   const message = `${host} refused to issue a token: ${code ?? `status ${status}`}.`;
-  if (code !== null && deniedCodes.includes(code)) return new TokenRefusal('denied', message);
+  if (code !== null && deniedCodes.includes(code)) return new TokenRefusal('denied', message, { status });
   if ((code !== null && clientCodes.includes(code)) || (code === null && status === 401)) {
-    return new TokenRefusal('client', message);
+    return new TokenRefusal('client', message, { status });
   }
   // A server that broke down in the middle may have issued a token.
   const reason = status >= 500 && status !== 503 ? 'unclear' : 'unavailable';
-  return new TokenRefusal(reason, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  return new TokenRefusal(reason, message, { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }
 
 /** Only what looks like a code is shown: the text beside it may quote what was sent. */

@@ -14,7 +14,8 @@ export interface Origins {
   refused(url: URL, reason: MemorydError): ConnectorError;
 }
 
-const remedy = 'If it is meant, add the host to allowedPrivateHosts (MEMORYD_ALLOWED_PRIVATE_HOSTS).';
+/** How an operator lets a connection into the own network. */
+export const remedy = 'If it is meant, add the host to allowedPrivateHosts (MEMORYD_ALLOWED_PRIVATE_HOSTS).';
 
 export function createOrigins(spec: ConnectorSpec, config: unknown, guard: AddressGuard): Origins {
   const declared = typeof spec.origins === 'function' ? spec.origins(config) : spec.origins;

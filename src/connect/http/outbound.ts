@@ -5,7 +5,8 @@ import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Database } from '../../store/database.ts';
 import type { Authorization } from '../authorization.ts';
-import type { ConnectorSpec, Http } from '../contract.ts';
+import type { ConnectorSpec, HostAddress, Http } from '../contract.ts';
+import { checkedAddresses } from './checked-addresses.ts';
 import { createBudgets } from './budgets.ts';
 import { createKeptAnswers } from './conditional.ts';
 import { createHttp } from './create-http.ts';
@@ -43,6 +44,8 @@ export interface SourceOptions {
 
 export interface SourceHttp {
   http: Http;
+  /** See `Context.addresses`. */
+  addresses(host: string): Promise<HostAddress[]>;
   /** The time by the source's clock, as far as its answers told. */
   now(): Date;
 }
@@ -90,7 +93,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       userAgent: `memoryd ${spec.name}`,
       signal,
     });
-    return { http, now: sourceClock.now };
+    return { http, addresses: (host) => checkedAddresses(guard, host), now: sourceClock.now };
   }
 
   return {

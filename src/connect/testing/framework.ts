@@ -154,7 +154,7 @@ export function createFramework(options: FrameworkOptions): Framework {
       const connection = await required(parts.database, id);
       const signal = new AbortController().signal;
       const opened = await openConnectionContext(
-        { credentials, outbound, clock, log },
+        { credentials, outbound, database: process, clock, log },
         { connector, connection, signal },
       );
       try {

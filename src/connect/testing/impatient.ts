@@ -1,7 +1,10 @@
-import type { Context, Http, HttpOptions } from '../contract.ts';
+import type { Context, Http, HttpOptions, JsonObject } from '../contract.ts';
 
-/** The same context, with requests that wait no longer than this: for sources that never answer. */
-export function impatient(context: Context<any>, timeoutMs: number): Context<any> {
+/**
+ * The same context, with requests that wait no longer than this: for sources that never answer. `config` says
+ * the same to a connector that does not ask through `ctx.http`.
+ */
+export function impatient(context: Context<any>, timeoutMs: number, config: JsonObject = {}): Context<any> {
   const { http } = context;
   const limited = (options: HttpOptions = {}): HttpOptions => ({
     ...options,
@@ -17,5 +20,5 @@ export function impatient(context: Context<any>, timeoutMs: number): Context<any
       return http.fetch(input, { ...init, signal: AbortSignal.any(signals) });
     },
   };
-  return { ...context, http: wrapped };
+  return { ...context, http: wrapped, config: { ...context.config, ...config } };
 }

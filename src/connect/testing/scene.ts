@@ -138,7 +138,7 @@ function watchScene(
     },
     wrap(context) {
       const { timeoutMs } = traffic.interference;
-      return timeoutMs === undefined ? context : impatient(context, timeoutMs);
+      return timeoutMs === undefined ? context : impatient(context, timeoutMs, world.impatience);
     },
     leavesOut: (id) => traffic.interference.leaveOut?.has(id) ?? false,
   });

@@ -40,6 +40,11 @@ export interface World {
   readonly config: JsonObject;
   /** What the connection is authorized with, if anything: the fields of one of the connector's `auth`. */
   readonly credentials?: JsonObject;
+  /**
+   * Settings with which a connection waits for an answer only for a moment, where that does not depend on
+   * `ctx.http`: they hold while the source is silent.
+   */
+  readonly impatience?: JsonObject;
   /** What memory must hold now, by id at the source; of the selected resources, if any are selected. */
   expected(selected: readonly string[]): Awaitable<ReadonlyMap<string, ExpectedItem>>;
   /** The id that the item has now. */

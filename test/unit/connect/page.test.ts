@@ -29,6 +29,31 @@ describe('a page', () => {
     expect(page.total).toBeUndefined();
   });
 
+  it.each<[what: string, records: unknown, message: RegExp]>([
+    ['a list', [], /`records` of list are no object/],
+    ['with a name that is too long', { ['x'.repeat(257)]: 1 }, /name that is not a text of 1 to 256 characters/],
+    ['with an empty name', { '': 1 }, /name that is not a text/],
+    ['with a name that cannot be stored', { 'a\u0000': 1 }, /name that is not a text/],
+    ['with a value that is no JSON', { name: new Date() }, /The record "name" of list is not JSON/],
+    ['with a value that is too large', { name: 'x'.repeat(65_536) }, /has 65538 bytes; at most 65536 are stored/],
+    [
+      'more than 1,000',
+      Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`name-${index}`, null])),
+      /has 1001 records; at most 1000 are stored with one page/,
+    ],
+  ])('is refused when its records are %s', (_, records, message) => {
+    expect(() => checkPage({ refs: [], records }, 'list')).toThrow(message);
+  });
+
+  it('keeps its records, also those that remove', () => {
+    const records = { ['n'.repeat(256)]: 'x'.repeat(65_534), gone: null, none: undefined };
+    expect(checkPage({ refs: [], records }, 'list').records).toEqual({
+      ['n'.repeat(256)]: 'x'.repeat(65_534),
+      gone: null,
+    });
+    expect(checkPage({ refs: [] }, 'list').records).toEqual({});
+  });
+
   it.each([
     ['nothing', undefined],
     ['a list', []],

@@ -100,8 +100,14 @@ function credentialCheck(trouble: CredentialTrouble): Law {
   };
 }
 
-async function checked(trial: Trial, timeoutMs = 30_000): Promise<CheckResult[]> {
-  return trial.withContext((context) => trial.connector.check(impatient(context, timeoutMs)));
+/** `momentMs`: a source that does not answer is not waited for. */
+async function checked(trial: Trial, momentMs?: number): Promise<CheckResult[]> {
+  const { connector, world } = trial;
+  return trial.withContext((context) =>
+    connector.check(
+      momentMs === undefined ? impatient(context, 30_000) : impatient(context, momentMs, world.impatience),
+    ),
+  );
 }
 
 /** Ids as a whole listing shows them, sorted: order is no promise. */

@@ -109,11 +109,12 @@ async function failEverywhere(trial: Trial, kind: Kind): Promise<void> {
     let met = 0;
     trial.forget();
     trial.interfere(counting(interference(from), () => (met += 1)));
-    await trial.sync({ mode: 'full' });
+    const { run } = await trial.sync({ mode: 'full' });
     trial.interfere({});
     const lost = (await lostOf(trial, before)).filter((customId) => !kind.maySayGone || !askedFor(trial).has(customId));
     trial.expect(lost.length === 0, `Then ${lost.join(', ')} had been deleted, although the source still has it.`);
-    if (met < from) return trial.expectMirror('After a sync');
+    // A source that was only slow has failed as well.
+    if (met < from && run?.status === 'completed') return trial.expectMirror('After a sync');
     await trial.restore();
     trial.clock.advance(7 * 3_600_000);
     await trial.syncWell({ mode: 'full' });
