@@ -30,7 +30,7 @@ export async function benchImap(engine: Engine, mails: number): Promise<Figure[]
       times.connector.push(await timed(() => readByConnector(server.port, mails)));
       times.sync.push(await timedSync(engine, server.port));
     }
-    return [...speedFigures(engine, mails, times), await countFigure(engine, server, mails)];
+    return [...speedFigures(engine, mails, times), ...(await countFigures(engine, server, mails))];
   } finally {
     await server.close();
   }
@@ -69,7 +69,12 @@ async function readBare(server: Dovecot, mails: number): Promise<void> {
 /** The connector with an account, in place of the configuration and the vault of a connection. */
 function connectorTo(port: number): Connector<any, any> {
   const config = { host: '127.0.0.1', port, secure: false, startTls: false, user: account.user };
-  const given = (ctx: Context<any>): Context<any> => ({ ...ctx, config, secret: async () => account.password });
+  const given = (ctx: Context<any>): Context<any> => ({
+    ...ctx,
+    config,
+    secret: async () => account.password,
+    addresses: async () => [{ address: '127.0.0.1', family: 4 }],
+  });
   return {
     ...imap,
     partitions: (ctx) => imap.partitions(given(ctx)),
@@ -88,6 +93,7 @@ async function readByConnector(port: number, mails: number): Promise<void> {
     signal: new AbortController().signal,
     selection: [],
     now: () => systemClock.now(),
+    records: async () => ({}),
     async session<Value>(key: string, make: () => Promise<Value>, dispose?: (value: Value) => Promise<void>) {
       if (!held.has(key)) {
         const made = make();
@@ -122,19 +128,34 @@ async function timedSync(engine: Engine, port: number): Promise<number> {
   }
 }
 
-async function countFigure(engine: Engine, server: Dovecot, mails: number): Promise<Figure> {
+async function countFigures(engine: Engine, server: Dovecot, mails: number): Promise<Figure[]> {
   const tap = await startTap(server.port, systemClock);
   const { database, close } = await openBenchDatabase(engine);
   try {
     const synced = await createSynced(database, connectorTo(tap.port));
-    const count = async (mode: 'full' | 'incremental', name?: string) => {
+    const commands = async (mode: 'full' | 'incremental') => {
       const before = tap.traffic.count();
       await synced.sync(mode);
-      const asked = tap.traffic.recent().slice(before - tap.traffic.count());
-      return name === undefined ? asked.length : asked.filter(({ method }) => method === name).length;
+      return tap.traffic
+        .recent()
+        .slice(before - tap.traffic.count())
+        .map(({ method }) => method);
     };
-    const [first, idle] = [await count('full'), await count('incremental', 'STATUS')];
-    return {
+    const count = (asked: readonly string[], name: string) => asked.filter((one) => one === name).length;
+    const first = (await commands('full')).length;
+    const idle = count(await commands('incremental'), 'STATUS');
+    await removeOne(server);
+    const removal = await commands('incremental');
+    const [headers, searches] = [count(removal, 'UID FETCH'), count(removal, 'UID SEARCH')];
+    const removed: Figure = {
+      name: `imap: commands of a sync after one of ${mails} mails was removed`,
+      value: `${removal.length}, of which FETCH ${headers}, SEARCH ${searches}`,
+      limit: `headers of all mails: ${mails / mailsPerRequest}`,
+      ratio: removal.length / (mails / mailsPerRequest),
+      better: 'smaller',
+      target: 1,
+    };
+    const listed: Figure = {
       name: `imap: commands of a first sync of ${mails} mails`,
       value: `${first}; STATUS in a sync without changes: ${idle} in 2 mailboxes`,
       limit: 'one for 500 headers, four for 100 mails',
@@ -142,10 +163,18 @@ async function countFigure(engine: Engine, server: Dovecot, mails: number): Prom
       better: 'smaller',
       target: 1,
     };
+    return [listed, removed];
   } finally {
     await close();
     await tap.close();
   }
+}
+
+async function removeOne(server: Dovecot): Promise<void> {
+  const writer = await server.writer();
+  await writer.mailboxOpen('INBOX');
+  await writer.messageDelete('1', { uid: true });
+  await writer.mailboxClose();
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

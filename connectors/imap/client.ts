@@ -1,7 +1,9 @@
+import type { LookupFunction } from 'node:net';
 import { ImapFlow } from 'imapflow';
-import { ConnectorError, type Context } from 'memoryd/connector';
+import { ConnectorError, type Context, type HostAddress } from 'memoryd/connector';
 import { defaultPort, defaultTimeoutSeconds, type ImapConfig } from './config.ts';
-import { isSilence, isTransient, toConnectorError } from './faults.ts';
+import { isLimit, isSilence, isTransient, toConnectorError } from './faults.ts';
+import { countRemovals } from './requests.ts';
 
 const connectTimeoutMs = 20_000;
 const greetingTimeoutMs = 10_000;
@@ -49,7 +51,10 @@ function createMail(ctx: Context<ImapConfig>, held: Held): Mail {
       return await work(client);
     } catch (error) {
       ctx.signal.throwIfAborted();
-      throw toConnectorError(throttles.get(client) ?? error, serverOf(ctx.config), ctx.now());
+      const judged = toConnectorError(throttles.get(client) ?? error, serverOf(ctx.config), ctx.now());
+      // A server that wants to be left alone is not even told goodbye.
+      if (isLimit(judged)) client.close();
+      throw judged;
     } finally {
       ctx.signal.removeEventListener('abort', abort);
     }
@@ -125,6 +130,7 @@ async function passwordOf(ctx: Context<ImapConfig>): Promise<string | undefined>
 async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { accessToken: string }): Promise<ImapFlow> {
   ctx.signal.throwIfAborted();
   const { host, user, ca, secure = true, startTls = true } = ctx.config;
+  const addresses = await ctx.addresses(host);
   const silenceMs = (ctx.config.timeoutSeconds ?? defaultTimeoutSeconds) * 1_000;
   const client = new ImapFlow({
     host,
@@ -132,14 +138,15 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
     secure,
     ...(secure ? {} : { doSTARTTLS: startTls }),
     auth: { user, ...login },
-    tls: { ...(ca === undefined ? {} : { ca }) },
+    // The name stays, for the certificate; the way leads to what was checked.
+    tls: { lookup: lookupOf(addresses), ...(ca === undefined ? {} : { ca }) },
     logger: throttleListener((error) => {
       throttles.set(client, error);
       // The wait begins after this call, and ends with the connection.
       queueMicrotask(() => client.close());
     }),
     disableAutoIdle: true,
-    // Neither CONDSTORE nor QRESYNC tells what is needed here: see README.md.
+    // QRESYNC is enabled when it is needed, and nothing else: see compare.ts.
     disableAutoEnable: true,
     connectionTimeout: Math.min(connectTimeoutMs, silenceMs),
     greetingTimeout: Math.min(greetingTimeoutMs, silenceMs),
@@ -149,6 +156,7 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
   client.on('error', (error: { code?: string }) => {
     if (error.code === 'ETIMEOUT') silent.add(client);
   });
+  countRemovals(client);
   const abort = () => client.close();
   ctx.signal.addEventListener('abort', abort, { once: true });
   try {
@@ -161,6 +169,17 @@ async function attempt(ctx: Context<ImapConfig>, login: { pass: string } | { acc
   } finally {
     ctx.signal.removeEventListener('abort', abort);
   }
+}
+
+/** Answers with addresses that are known already. */
+function lookupOf(addresses: readonly HostAddress[]): LookupFunction {
+  return (host, { all, family }, callback) => {
+    const fitting = addresses.filter((one) => (family !== 4 && family !== 6 ? true : one.family === family));
+    const [first] = fitting;
+    if (all === true) return callback(null, fitting);
+    if (first) return callback(null, first.address, first.family);
+    return callback(Object.assign(new Error(`${host} has no such address`), { code: 'ENOTFOUND' }), '', 0);
+  };
 }
 
 export async function closeClient(client: ImapFlow | undefined): Promise<void> {

@@ -20,7 +20,15 @@ interface Fault {
   authenticationFailed?: boolean;
   serverResponseCode?: string;
   throttleReset?: number;
-  responseText?: string;
+  /** Of FETCH the vendor's client leaves the answer as it was parsed, e.g. `[LIMIT]` in front of the text. */
+  response?: { attributes?: { section?: { value?: unknown }[] }[] } | string;
+}
+
+/** RFC 5530, e.g. `LIMIT`. */
+function responseCode({ serverResponseCode, response }: Fault): string | undefined {
+  if (serverResponseCode !== undefined || typeof response !== 'object') return serverResponseCode;
+  const code = response.attributes?.[0]?.section?.[0]?.value;
+  return typeof code === 'string' ? code.toUpperCase() : undefined;
 }
 
 /** What the vendor library threw, as the contract's error. `server` is `host:port`, for the message. */
@@ -37,7 +45,7 @@ export function toConnectorError(error: unknown, server: string, now: Date): unk
   if (fault.authenticationFailed === true && !isPassing(fault)) {
     return authExpired(`${server} refuses the login.`, error);
   }
-  if (fault.serverResponseCode === 'LIMIT') {
+  if (responseCode(fault) === 'LIMIT') {
     return rateLimited(`${server} allows no more for now.`, new Date(now.getTime() + limitPauseMs));
   }
   if (fault.code !== undefined && certificateCodes.has(fault.code)) return certificateError(server, fault.code, error);
@@ -47,7 +55,7 @@ export function toConnectorError(error: unknown, server: string, now: Date): unk
       cause: error,
     });
   }
-  return transient(`${server} could not be read (${fault.code ?? fault.serverResponseCode ?? 'no answer'}).`, error);
+  return transient(`${server} could not be read (${fault.code ?? responseCode(fault) ?? 'no answer'}).`, error);
 }
 
 /** Whether the server said nothing for too long. */
@@ -58,6 +66,10 @@ export function isSilence(error: unknown): boolean {
 
 export function isTransient(error: unknown): boolean {
   return ConnectorError.is(error) && error.kind === 'transient';
+}
+
+export function isLimit(error: unknown): boolean {
+  return ConnectorError.is(error) && error.kind === 'rate_limited';
 }
 
 /** RFC 5530: the credentials were not judged at all. */

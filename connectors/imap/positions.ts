@@ -6,8 +6,12 @@ import type { ImapConfig } from './config.ts';
 import { chooseMailboxes } from './mailboxes.ts';
 import { allUids, openBox } from './requests.ts';
 
-/** Path, UIDVALIDITY, number of mails, UIDNEXT. A type, not an interface: it must be assignable to `Json`. */
-export type BoxState = [path: string, uidValidity: string, messages: number, uidNext: number];
+/**
+ * Path, UIDVALIDITY, number of mails, UIDNEXT, and HIGHESTMODSEQ where QRESYNC is offered (RFC 7162). A type,
+ * not an interface: it must be assignable to `Json`. Always from STATUS: the vendor's client raises what it
+ * shows of an open mailbox by itself while mail is read, ahead of what was stored.
+ */
+export type BoxState = [path: string, uidValidity: string, messages: number, uidNext: number, modseq: string | null];
 
 /** Where the mailboxes stood. `boxes` is left out when there are too many for a cursor. */
 export type Position = { state: string; boxes?: BoxState[] };
@@ -28,20 +32,23 @@ export async function readPosition(ctx: Context<ImapConfig>): Promise<{ position
   });
 }
 
+/** Flags raise HIGHESTMODSEQ and are not mirrored, so it is not part of the state. */
 function toPosition(boxes: BoxState[]): Position {
-  const text = JSON.stringify(boxes);
-  const state = hash('sha256', text, 'hex').slice(0, 32);
-  return text.length > maxBoxesLength ? { state } : { state, boxes };
+  const state = hash('sha256', JSON.stringify(boxes.map((box) => box.slice(0, 4))), 'hex').slice(0, 32);
+  return JSON.stringify(boxes).length > maxBoxesLength ? { state } : { state, boxes };
 }
 
 async function stateOf(client: ImapFlow, path: string): Promise<BoxState> {
-  const status = await client.status(path, { messages: true, uidNext: true, uidValidity: true });
+  const highestModseq = client.capabilities.has('QRESYNC');
+  const status = await client.status(path, { messages: true, uidNext: true, uidValidity: true, highestModseq });
   if (status === false) throw transient(`The server did not tell the state of ${JSON.stringify(path)}.`);
   const { messages, uidNext, uidValidity } = status;
   if (messages === undefined || uidValidity === undefined) {
     throw transient(`The server did not count the mails of ${JSON.stringify(path)}.`);
   }
-  return [path, String(uidValidity), messages, uidNext ?? (await nextUid(client, path))];
+  // 0 says that the mailbox keeps none (RFC 7162 section 3.1.2.2).
+  const modseq = status.highestModseq ? String(status.highestModseq) : null;
+  return [path, String(uidValidity), messages, uidNext ?? (await nextUid(client, path)), modseq];
 }
 
 /** For servers that leave UIDNEXT out. */

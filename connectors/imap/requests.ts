@@ -7,12 +7,22 @@ export interface OpenBox extends Box {
   exists: number;
 }
 
+/** Mails that VANISHED from the open mailbox, which the vendor's client does not count (RFC 7162 section 3.2.10). */
+const removals = new WeakMap<ImapFlow, number>();
+
+export function countRemovals(client: ImapFlow): void {
+  client.on('expunge', ({ vanished, earlier }: { vanished: boolean; earlier?: boolean | undefined }) => {
+    if (vanished && earlier !== true) removals.set(client, (removals.get(client) ?? 0) + 1);
+  });
+}
+
 /**
  * Opens a mailbox read-only, so that nothing is ever marked as seen. Throws `transient` when the server
  * does not say what RFC 3501 section 6.3.2 wants: an answer without a count is not an empty mailbox.
  */
 export async function openBox(client: ImapFlow, path: string): Promise<OpenBox> {
   const opened: { exists?: number; uidValidity?: bigint } = await client.mailboxOpen(path, { readOnly: true });
+  removals.set(client, 0);
   const { exists, uidValidity } = opened;
   if (typeof exists !== 'number' || uidValidity === undefined) {
     throw transient(`The server did not tell what ${JSON.stringify(path)} holds.`);
@@ -40,7 +50,7 @@ export async function allUids(client: ImapFlow, { path, exists }: OpenBox): Prom
   if (exists === 0) return [];
   const uids = await searchUids(client, path, { all: true });
   const { mailbox } = client;
-  const now = mailbox === false ? 0 : mailbox.exists;
+  const now = mailbox === false ? 0 : mailbox.exists - (removals.get(client) ?? 0);
   if (uids.length < Math.min(exists, now)) throw incomplete(path);
   return uids;
 }

@@ -4,16 +4,18 @@ import type { Context } from 'memoryd/connector';
 import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
 import { copyQuery, toCopies } from './copies.ts';
+import { createListed, type Listed, type ScannedBox } from './listed.ts';
 import { readPosition, type Position } from './positions.ts';
-import { allUids, fetchPresent, openBox } from './requests.ts';
-import { createThreading, revOf, type Copy, type Thread, type Threading } from './threads.ts';
+import { allUids, fetchPresent, openBox, toUidSet } from './requests.ts';
+import { createThreading, revOf, type Box, type Copy, type Thread, type Threading } from './threads.ts';
 
 const mailsPerRequest = 500;
 
 /** Everything that the mailboxes hold at some moment. */
 export interface Scan {
   threads: Thread[];
-  /** Equal when two scans found the same threads in the same order. */
+  listed: Listed;
+  /** Equal when two scans found the same threads in the same order, and all mails at the same places. */
   stamp: string;
   /** Nothing came, went or moved meanwhile, so that what it does not show is not there. */
   isSteady: boolean;
@@ -74,37 +76,49 @@ async function scanMailboxes(ctx: Context<ImapConfig>): Promise<Scan> {
   let { position, paths } = known.latest ?? (await readPosition(ctx));
   delete known.latest;
   for (let attempt = 1; ; attempt++) {
-    const threads = await threadsIn(ctx, paths);
+    const { threads, boxes } = await readMailboxes(ctx, paths);
     const after = await readPosition(ctx);
     const isSteady = after.position.state === position.state;
-    if (isSteady || attempt === maxAttempts) return { threads, stamp: stampOf(threads), isSteady };
+    if (isSteady || attempt === maxAttempts)
+      return { threads, listed: createListed(boxes, threads), stamp: stampOf(threads, boxes), isSteady };
     ({ position, paths } = after);
   }
 }
 
-async function threadsIn(ctx: Context<ImapConfig>, paths: readonly string[]): Promise<Thread[]> {
+async function readMailboxes(
+  ctx: Context<ImapConfig>,
+  paths: readonly string[],
+): Promise<{ threads: Thread[]; boxes: ScannedBox[] }> {
   const mail = await openMail(ctx);
   const threading = createThreading();
+  const boxes: ScannedBox[] = [];
   for (const path of paths) {
     ctx.signal.throwIfAborted();
-    await mail.use((client) => scanMailbox(client, path, threading));
+    boxes.push(await mail.use((client) => scanMailbox(client, path, threading)));
   }
-  return threading.threads();
+  return { threads: threading.threads(), boxes };
 }
 
-function stampOf(threads: readonly Thread[]): string {
-  return hash('sha256', threads.map(({ id, members }) => `${id} ${revOf(members)}`).join('\n'), 'hex').slice(0, 32);
+function stampOf(threads: readonly Thread[], boxes: readonly ScannedBox[]): string {
+  const lines = threads.map(({ id, members }) => `${id} ${revOf(members)}`);
+  const places = boxes.map(({ box, uids }) => `${box.path} ${box.uidValidity} ${toUidSet(uids)}`);
+  return hash('sha256', [...lines, ...places].join('\n'), 'hex').slice(0, 32);
 }
 
 /** Every mail of a mailbox, the newest first, as many requests as there are 500 UIDs. */
-async function scanMailbox(client: ImapFlow, path: string, threading: Threading): Promise<void> {
-  const box = await openBox(client, path);
-  const { uidValidity } = box;
-  const uids = await allUids(client, box);
+async function scanMailbox(client: ImapFlow, path: string, threading: Threading): Promise<ScannedBox> {
+  const open = await openBox(client, path);
+  const box: Box = { path, uidValidity: open.uidValidity };
+  const uids = await allUids(client, open);
+  const found: [uid: number, key: string][] = [];
   for (let end = uids.length; end > 0; end -= mailsPerRequest) {
     const asked = uids.slice(Math.max(0, end - mailsPerRequest), end);
-    const shared = { path, uidValidity };
     const answers = await fetchPresent(client, path, asked, copyQuery);
-    for (const copy of await toCopies(client, shared, answers)) threading.add(copy);
+    for (const copy of await toCopies(client, box, answers)) {
+      threading.add(copy);
+      found.push([copy.uid, copy.key]);
+    }
   }
+  found.sort(([a], [b]) => a - b);
+  return { box, uids: found.map(([uid]) => uid), keys: found.map(([, key]) => key) };
 }

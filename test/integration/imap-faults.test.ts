@@ -5,7 +5,7 @@ import imap from '../../connectors/imap/index.ts';
 import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
 import { startTap, type Tap } from '../../fixtures/servers/imap/tap.ts';
-import { mailText, openMailContext } from '../support/mail-context.ts';
+import { keepListing, mailText, openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';
 
 const partition: Partition = { id: 'mail' };
@@ -95,27 +95,37 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
 
   it('reads one arrival without the mails that it has nothing to do with', async () => {
     await fill(20);
-    const head = await imap.head!(ctx, partition);
+    const head = await keepListing(ctx, opened.kept);
+    const before = tap.traffic.count();
     await writer.append('INBOX', mailText(['Message-ID: <answer@x>', 'References: <mail-3@x>', 'Subject: Re: Mail 3']));
     const page = await imap.changes!(ctx, partition, head);
     expect(page).toMatchObject({ refs: [{ id: '<mail-3@x>' }], gone: [], done: true });
+    const asked = tap.traffic.recent().slice(before - tap.traffic.count());
+    const shown = asked.filter(({ method }) => method === 'UID FETCH').map(({ path }) => path.split(' ')[0]);
+    expect(shown).toHaveLength(2);
+    expect(shown).not.toContain('1:21');
     expect(await imap.fetch(ctx, partition, page.refs[0]!)).toMatchObject({ metadata: { messageCount: 2 } });
-    const shown = tap.traffic.recent().filter(({ method }) => method === 'UID FETCH');
-    expect(shown.map(({ path }) => path.split(' ')[0])).not.toContain('1:21');
   });
 
   it('joins two threads when a mail that answers both comes', async () => {
     await fill(2);
-    const head = await imap.head!(ctx, partition);
+    const head = await keepListing(ctx, opened.kept);
     await writer.append('INBOX', mailText(['Message-ID: <both@x>', 'References: <mail-0@x> <mail-1@x>']));
     const page = await imap.changes!(ctx, partition, head);
     expect([...page.refs.map(({ id }) => id), ...page.gone!].sort()).toEqual(['<mail-0@x>', '<mail-1@x>']);
   });
 
-  it('lists anew when a mail answers one that the server does not find', async () => {
-    const head = await imap.head!(ctx, partition);
+  it('takes a mail that answers one which nobody has for a thread of its own', async () => {
+    await fill(2);
+    const head = await keepListing(ctx, opened.kept);
     await writer.append('INBOX', mailText(['Message-ID: <lost@x>', 'References: <never-seen@x>']));
-    await expect(imap.changes!(ctx, partition, head)).rejects.toMatchObject({ kind: 'cursor_expired' });
+    const first = await imap.changes!(ctx, partition, head);
+    expect(first).toMatchObject({ refs: [{ id: '<never-seen@x>' }], gone: [] });
+    opened.kept.keep(first);
+    await writer.append('INBOX', mailText(['Message-ID: <found@x>', 'In-Reply-To: <never-seen@x>']));
+    const second = await imap.changes!(ctx, partition, first.next!);
+    expect(second.refs.map(({ id }) => id)).toEqual(['<never-seen@x>']);
+    expect(await imap.fetch(ctx, partition, second.refs[0]!)).toMatchObject({ metadata: { messageCount: 2 } });
   });
 
   it('takes five hundred mails to one request for headers, and one hundred threads to one for bodies', async () => {

@@ -3,7 +3,7 @@ import type { Context, Partition } from 'memoryd/connector';
 import imap from '../../connectors/imap/index.ts';
 import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { startScriptedServer, type Script } from '../../fixtures/servers/imap/scripted-server.ts';
-import { openMailContext } from '../support/mail-context.ts';
+import { keepListing, openMailContext } from '../support/mail-context.ts';
 
 const partition: Partition = { id: 'mail' };
 const closing: (() => Promise<unknown>)[] = [];
@@ -14,9 +14,9 @@ afterEach(async () => {
 
 async function open(capabilities: string, script: Script, greeting?: string) {
   const server = await startScriptedServer(capabilities, script, greeting);
-  const { ctx, dispose } = openMailContext({ port: server.port, timeoutSeconds: 20 });
+  const { ctx, kept, dispose } = openMailContext({ port: server.port, timeoutSeconds: 20 });
   closing.push(server.close, dispose);
-  return { server, ctx };
+  return { server, ctx, kept };
 }
 
 const header = (id: string) => `Message-ID: <${id}>\r\n\r\n`;
@@ -29,6 +29,7 @@ function boxOf(mails: readonly (readonly [uid: number, id: string])[], others: S
     const other = others(command, args);
     if (other) return other;
     if (command === 'EXAMINE') return [`* ${mails.length} EXISTS`, '* OK [UIDVALIDITY 7] UIDs valid'];
+    if (command === 'UID SEARCH' && args.includes('HEADER')) return ['* SEARCH'];
     if (command === 'UID SEARCH') return [`* SEARCH ${mails.map(([uid]) => uid).join(' ')}`];
     if (command === 'UID FETCH') return mails.map(([uid, id]) => shown(uid, id));
     if (command === 'STATUS') return [`* STATUS INBOX (MESSAGES ${mails.length} UIDVALIDITY 7)`];
@@ -40,8 +41,8 @@ const idsOf = async (ctx: Context<ImapConfig>) => (await imap.list(ctx, partitio
 
 it('knows without UIDNEXT that a mail came', async () => {
   const mails: [number, string][] = [[3, 'three@x']];
-  const { ctx } = await open('', boxOf(mails));
-  const head = await imap.head!(ctx, partition);
+  const { ctx, kept } = await open('', boxOf(mails));
+  const head = await keepListing(ctx, kept);
   expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [] });
   mails.push([5, 'five@x']);
   expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [{ id: '<five@x>' }], gone: [] });
@@ -88,6 +89,16 @@ it.each<[what: string, answer: string, kind: string]>([
   await expect(imap.list(ctx, partition)).rejects.toMatchObject({ kind });
 });
 
+it('says nothing more to a server that allows no more', async () => {
+  const { ctx, server } = await open(
+    '',
+    boxOf([[1, 'one@x']], (command) => (command === 'UID FETCH' ? ['NO [LIMIT] enough'] : undefined)),
+  );
+  await expect(imap.list(ctx, partition)).rejects.toMatchObject({ kind: 'rate_limited' });
+  await closing.pop()!();
+  expect(server.commands.at(-1)).toMatch(/^UID FETCH/);
+});
+
 it('gives the worker back when the server asks to slow down', async () => {
   const words = 'BAD Request is throttled. Suggested Backoff Time: 92415 milliseconds';
   const { ctx, server } = await open(
@@ -101,6 +112,7 @@ it('gives the worker back when the server asks to slow down', async () => {
 });
 
 it('tries again later when the server says goodbye at once', async () => {
-  const { ctx } = await open('', () => undefined, '* BYE Too many connections');
+  const { ctx, server } = await open('', () => undefined, '* BYE Too many connections');
   await expect(imap.list(ctx, partition)).rejects.toMatchObject({ kind: 'transient' });
+  await expect.poll(() => server.connections()).toBe(0);
 });

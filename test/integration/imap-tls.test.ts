@@ -8,6 +8,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import imap from '../../connectors/imap/index.ts';
 import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
+import { startTap } from '../../fixtures/servers/imap/tap.ts';
+import { createAddressGuard, type AddressGuard } from '../../src/base/address-guard.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { checkedAddresses } from '../../src/connect/http/checked-addresses.ts';
 import { openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';
 
@@ -40,10 +44,11 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the encryption of the mail c
   });
   afterAll(() => server.close());
 
-  async function check(config: Partial<ImapConfig> & { port: number }) {
+  async function check(config: Partial<ImapConfig> & { port: number }, guard?: AddressGuard) {
     const { ctx, dispose } = openMailContext(config);
+    const guarded = guard && { addresses: (host: string) => checkedAddresses(guard, host) };
     try {
-      return await imap.check(ctx);
+      return await imap.check({ ...ctx, ...guarded });
     } finally {
       await dispose();
     }
@@ -64,6 +69,40 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the encryption of the mail c
     const [login] = await check({ host: 'localhost', port: server.port, secure: false, startTls: true, ca });
     expect(login).toMatchObject({ status: 'ok', detail: 'Encrypted.' });
   });
+
+  it('keeps the name for the certificate, and goes to the address that was checked', async () => {
+    const guard = createAddressGuard({
+      allowPrivateUrls: false,
+      allowedPrivateHosts: ['localhost', 'mail.example.com'],
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    });
+    for (const secure of [true, false]) {
+      const port = secure ? server.tlsPort : server.port;
+      const [login] = await check({ host: 'localhost', port, secure, startTls: true, ca }, guard);
+      expect(login).toMatchObject({ status: 'ok', detail: 'Encrypted.' });
+    }
+    // No resolver knows this one by that address.
+    const unknown = { host: 'mail.example.com', port: server.port, secure: false, startTls: false };
+    expect((await check(unknown, guard))[0]).toMatchObject({ status: 'ok', detail: 'Not encrypted.' });
+  });
+
+  it.each(['localhost', '127.0.0.1', 'mail.example.com'])(
+    'is not even begun with %s in the own network',
+    async (host) => {
+      const guard = createAddressGuard({
+        allowPrivateUrls: false,
+        allowedPrivateHosts: [],
+        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+      });
+      const tap = await startTap(server.port, systemClock);
+      const [login] = await check({ host, port: tap.port, secure: false, startTls: false }, guard);
+      expect(login).toMatchObject({ status: 'failed' });
+      expect(login!.detail).toContain('leads to an address that is not public');
+      expect(login!.remedy).toContain('MEMORYD_ALLOWED_PRIVATE_HOSTS');
+      expect(tap.accepted()).toBe(0);
+      await tap.close();
+    },
+  );
 
   it('says what to do about an authority that nobody knows', async () => {
     const [login] = await check(fromStart());
