@@ -14,7 +14,8 @@ export const authSpecs: AuthSpec[] = [
         token: {
           ...secret,
           title: 'Token',
-          description: 'Fine-grained, read-only: Contents, Issues, Pull requests, Metadata.',
+          description:
+            'Fine-grained, read-only: Contents, Issues, Pull requests, Metadata; for discussions Discussions as well.',
         },
       },
     },

@@ -1,6 +1,10 @@
 import { probe, sourceMissing, type CheckResult } from 'memoryd/connector';
 import { get, type GithubContext } from './client.ts';
-import { choicesOf, findById, findByName } from './repositories.ts';
+import { contentOf } from './config.ts';
+import { headOfDiscussions } from './discussions.ts';
+import { partitionIdOf } from './place.ts';
+import { choicesOf, findById, findByName, type Choice } from './repositories.ts';
+import { headOfWiki } from './wiki.ts';
 
 /** Whether GitHub takes the credential, and one probe for each chosen repository. */
 export async function checkGithub(ctx: GithubContext): Promise<CheckResult[]> {
@@ -11,14 +15,35 @@ export async function checkGithub(ctx: GithubContext): Promise<CheckResult[]> {
     return `${json.resources.core.remaining} of ${json.resources.core.limit} requests are left.${scopes ? ` Scopes: ${scopes}.` : ''}`;
   });
   if (credential.status !== 'ok') return [credential];
-  const repositories = choicesOf(ctx).map(({ repository, branch }, index) =>
+  const choices = choicesOf(ctx);
+  const repositories = choices.map(({ repository, branch }, index) =>
     probe(`repository-${index + 1}`, `The repository ${repository} can be read`, async () => {
-      const found = await (repository.includes('/') ? findByName(ctx, repository) : findById(ctx, repository));
+      const found = await find(ctx, repository);
       if (branch !== undefined) await findBranch(ctx, found.full_name, branch);
       return `${found.full_name}, branch ${branch ?? found.default_branch}`;
     }),
   );
-  return [credential, ...(await Promise.all(repositories))];
+  const rights = choices.flatMap((choice, index) => probesOfRights(ctx, choice, index + 1));
+  return [credential, ...(await Promise.all([...repositories, ...rights]))];
+}
+
+const find = (ctx: GithubContext, repository: string) =>
+  repository.includes('/') ? findByName(ctx, repository) : findById(ctx, repository);
+
+const titles = { discussions: 'The discussions of', wiki: 'The wiki of' };
+
+/** What needs other rights than the repository itself. */
+function probesOfRights(ctx: GithubContext, { repository }: Choice, number: number): Promise<CheckResult>[] {
+  const kinds = contentOf(ctx.config).filter((kind) => kind === 'discussions' || kind === 'wiki');
+  return kinds.map((kind) =>
+    probe(`${kind}-${number}`, `${titles[kind]} ${repository} can be read`, async () => {
+      const { id } = await find(ctx, repository);
+      const partition = { id: partitionIdOf({ repositoryId: String(id), kind, branch: undefined }) };
+      if (kind === 'discussions') await headOfDiscussions(ctx, partition);
+      else if ((await headOfWiki(ctx, partition))['commit'] === null) return 'There is none.';
+      return undefined;
+    }),
+  );
 }
 
 async function findBranch(ctx: GithubContext, name: string, branch: string): Promise<void> {

@@ -1,9 +1,7 @@
 import { sourceMissing, transient, type Context, type HttpOptions, type HttpResponse } from 'memoryd/connector';
-import { defaultBaseUrl, type GithubConfig } from './config.ts';
+import { baseUrlOf, type GithubConfig } from './config.ts';
 
 export type GithubContext = Context<GithubConfig>;
-
-export const baseUrlOf = (config: GithubConfig) => config.baseUrl ?? defaultBaseUrl;
 
 const headers = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
 

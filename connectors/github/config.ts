@@ -1,6 +1,6 @@
 import type { JsonSchema } from 'memoryd/connector';
 
-export type ContentKind = 'files' | 'issues' | 'releases';
+export type ContentKind = 'files' | 'issues' | 'releases' | 'discussions' | 'wiki';
 
 /** What a connection of this connector is configured with. Absent fields have the defaults of `configSchema`. */
 export interface GithubConfig {
@@ -11,8 +11,10 @@ export interface GithubConfig {
   webUrl?: string;
 }
 
-export const defaultBaseUrl = 'https://api.github.com';
-const contentKinds: ContentKind[] = ['files', 'issues', 'releases'];
+const defaultBaseUrl = 'https://api.github.com';
+const contentKinds: ContentKind[] = ['files', 'issues', 'releases', 'discussions', 'wiki'];
+const defaultContent: ContentKind[] = ['files', 'issues', 'releases'];
+const defaultWebUrl = 'https://github.com';
 
 export const configSchema: JsonSchema = {
   type: 'object',
@@ -33,8 +35,9 @@ export const configSchema: JsonSchema = {
       minItems: 1,
       uniqueItems: true,
       title: 'Content',
-      description: 'Files of the branch, issues and pull requests with their comments, releases.',
-      default: contentKinds,
+      description:
+        'Files of the branch (`files`), issues and pull requests with their comments (`issues`), `releases`, `discussions`, pages of the `wiki`.',
+      default: defaultContent,
       'x-order': 2,
     },
     defaultExcludes: {
@@ -58,11 +61,25 @@ export const configSchema: JsonSchema = {
       format: 'uri',
       pattern: '^https?://[^\\s?#]*[^\\s?#/]$',
       title: 'Web address',
-      description: 'Where users log in, without a slash at the end. Only for OAuth.',
-      default: 'https://github.com',
+      description: 'Where users log in and wikis are, without a slash at the end. Only for OAuth and wikis.',
+      default: defaultWebUrl,
       'x-order': 5,
     },
   },
 };
 
-export const contentOf = (config: GithubConfig): readonly ContentKind[] => config.content ?? contentKinds;
+export const contentOf = (config: GithubConfig): readonly ContentKind[] => config.content ?? defaultContent;
+
+export const baseUrlOf = (config: GithubConfig) => config.baseUrl ?? defaultBaseUrl;
+
+/**
+ * Where people see what the API shows. A server of one's own has both on one host, so that its token never
+ * goes to github.com because nobody said where its pages are.
+ */
+export function webUrlOf(config: GithubConfig): string {
+  const baseUrl = baseUrlOf(config);
+  const isGiven = config.webUrl !== undefined && config.webUrl !== defaultWebUrl;
+  if (isGiven || baseUrl === defaultBaseUrl) return config.webUrl ?? defaultWebUrl;
+  // `https://api.NAME.ghe.com` of GitHub Enterprise Cloud, `https://HOST/api/v3` of GitHub Enterprise Server.
+  return new URL(baseUrl).origin.replace('://api.', '://');
+}

@@ -4,7 +4,7 @@ import { batchesOf, fetchBatch } from './batch.ts';
 import { hashOf } from './blob-hash.ts';
 import { expectShown, getOf, remember, type GithubContext } from './client.ts';
 import { headOfFiles } from './files.ts';
-import { binarySkipped, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
+import { binarySkipped, isBinary, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
 import { blobOf, linkMode, moduleMode } from './file-ref.ts';
 import { placeOf } from './place.ts';
 import { seenPositions } from './position.ts';
@@ -59,14 +59,7 @@ export async function fetchFile(ctx: GithubContext, partition: Partition, ref: R
 }
 
 function readable(ref: Ref, bytes: Uint8Array): Fetched {
-  // Git’s own rule for what is binary, under which texts in UTF-16 fall as well.
-  const isBinary = bytes.subarray(0, 8_000).includes(0) && !isUtf16(bytes);
-  return isBinary && !isDocument(ref.path ?? '') ? binarySkipped : toDocument(ref, bytes);
-}
-
-/** Begins with a byte order mark. */
-function isUtf16([first, second]: Uint8Array): boolean {
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return isBinary(bytes) && !isDocument(ref.path ?? '') ? binarySkipped : toDocument(ref, bytes);
 }
 
 function skippedByMode(ref: Ref): Fetched | undefined {

@@ -23,3 +23,10 @@ export function toDocument(ref: Ref, bytes: Uint8Array): Fetched {
 export const linkSkipped: Fetched = { skip: 'other', detail: 'A symbolic link.' };
 export const moduleSkipped: Fetched = { skip: 'other', detail: 'A submodule.' };
 export const binarySkipped: Fetched = { skip: 'binary', detail: 'The file is binary.' };
+
+/** Git’s own rule, but for texts in UTF-16 with a byte order mark, which it takes for binary. */
+export function isBinary(bytes: Uint8Array): boolean {
+  const [first, second] = bytes;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  return !isUtf16 && bytes.subarray(0, 8_000).includes(0);
+}

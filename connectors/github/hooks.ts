@@ -1,12 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { forbidden, type Hint, type HookResult, type RawHook } from 'memoryd/connector';
-import { issueIdOf, partitionIdOf } from './place.ts';
+import type { ContentKind } from './config.ts';
+import { discussionIdOf, issueIdOf, partitionIdOf } from './place.ts';
 
 interface Delivery {
   ref?: string;
   repository?: { id?: number; default_branch?: string };
   issue?: { number?: number };
   pull_request?: { number?: number };
+  discussion?: { number?: number };
 }
 
 const branchPrefix = 'refs/heads/';
@@ -37,7 +39,7 @@ function parse(raw: RawHook): Delivery {
   }
 }
 
-function hintsOf(event: string, { ref, repository, issue, pull_request: pull }: Delivery): Hint[] {
+function hintsOf(event: string, { ref, repository, issue, pull_request: pull, discussion }: Delivery): Hint[] {
   if (!Number.isSafeInteger(repository?.id)) return [];
   const repositoryId = String(repository!.id);
   const files = (branch: string | undefined) => ({ partition: partitionIdOf({ repositoryId, kind: 'files', branch }) });
@@ -47,9 +49,14 @@ function hintsOf(event: string, { ref, repository, issue, pull_request: pull }: 
     return branch === repository!.default_branch ? [files(branch), files(undefined)] : [files(branch)];
   }
   if (event === 'repository') return [files(undefined)];
-  if (event === 'release') return [{ partition: partitionIdOf({ repositoryId, kind: 'releases', branch: undefined }) }];
+  const whole = (kind: ContentKind) => partitionIdOf({ repositoryId, kind, branch: undefined });
+  if (event === 'release') return [{ partition: whole('releases') }];
+  // Pages of the wiki were written.
+  if (event === 'gollum') return [{ partition: whole('wiki') }];
+  if (Number.isSafeInteger(discussion?.number)) {
+    return [{ partition: whole('discussions'), ids: [discussionIdOf(repositoryId, discussion!.number!)] }];
+  }
   const number = issue?.number ?? pull?.number;
   if (!Number.isSafeInteger(number)) return [];
-  const partition = partitionIdOf({ repositoryId, kind: 'issues', branch: undefined });
-  return [{ partition, ids: [issueIdOf(repositoryId, number!)] }];
+  return [{ partition: whole('issues'), ids: [issueIdOf(repositoryId, number!)] }];
 }

@@ -1,9 +1,15 @@
 import { defineConnector, type JsonObject } from 'memoryd/connector';
 import { authSpecs } from './auth.ts';
 import { checkGithub } from './check.ts';
-import { baseUrlOf } from './client.ts';
-import { configSchema, type ContentKind, type GithubConfig } from './config.ts';
+import { baseUrlOf, configSchema, contentOf, webUrlOf, type ContentKind, type GithubConfig } from './config.ts';
 import { fetchFile, fetchFiles } from './contents.ts';
+import {
+  changesOfDiscussions,
+  fetchDiscussion,
+  headOfDiscussions,
+  listDiscussions,
+  lookUpDiscussions,
+} from './discussions.ts';
 import { changesOfFiles, headOfFiles, listFiles } from './files.ts';
 import { receive } from './hooks.ts';
 import { fetchIssue } from './issue-document.ts';
@@ -13,27 +19,41 @@ import { placeOf } from './place.ts';
 import { changesOfReleases, fetchRelease, headOfReleases, listReleases } from './releases.ts';
 import { partitionsOf } from './repositories.ts';
 import { resourcesOf } from './resources.ts';
+import { changesOfWiki, fetchPage, headOfWiki, listWiki } from './wiki.ts';
 
 const kinds = {
   files: { head: headOfFiles, list: listFiles, changes: changesOfFiles, fetch: fetchFile },
   issues: { head: headOfIssues, list: listIssues, changes: changesOfIssues, fetch: fetchIssue },
   releases: { head: headOfReleases, list: listReleases, changes: changesOfReleases, fetch: fetchRelease },
+  discussions: {
+    head: headOfDiscussions,
+    list: listDiscussions,
+    changes: changesOfDiscussions,
+    fetch: fetchDiscussion,
+  },
+  wiki: { head: headOfWiki, list: listWiki, changes: changesOfWiki, fetch: fetchPage },
 } satisfies Record<ContentKind, object>;
+
+/** Wikis are no part of the API. */
+function originsOf(config: GithubConfig): string[] {
+  const addresses = [baseUrlOf(config), ...(contentOf(config).includes('wiki') ? [webUrlOf(config)] : [])];
+  return addresses.map((address) => new URL(address).origin);
+}
 
 const kindOf = (partition: { id: string }) => placeOf(partition).kind;
 
-/** Mirrors repositories: the files of a branch, issues and pull requests, releases. Reads only. */
+/** Mirrors repositories: the files of a branch, issues and pull requests, releases, discussions, the wiki. Reads only. */
 export default defineConnector<GithubConfig, JsonObject>({
   spec: {
     name: 'github',
     version: '1.0.0',
     title: 'GitHub',
     kind: 'code',
-    description: 'Mirrors files, issues, pull requests and releases of repositories.',
+    description: 'Mirrors files, issues, pull requests, releases, discussions and wikis of repositories.',
     config: configSchema,
     auth: authSpecs,
     limits: budgets,
-    origins: (config: GithubConfig) => [new URL(baseUrlOf(config)).origin],
+    origins: originsOf,
     classify,
     schedule: { everyMs: 4 * 3_600_000, reconcileEveryMs: 24 * 3_600_000 },
     documentType: 'text',
@@ -50,7 +70,8 @@ export default defineConnector<GithubConfig, JsonObject>({
   },
   async lookup(ctx, partition, ids) {
     if (kindOf(partition) === 'issues') return lookUpIssues(ctx, partition, ids);
-    return { refs: [], incomplete: 'Only issues can be looked up.' };
+    if (kindOf(partition) === 'discussions') return lookUpDiscussions(ctx, partition, ids);
+    return { refs: [], incomplete: 'Only issues and discussions can be looked up.' };
   },
   hooks: { gatherMs: 60_000, receive: async (raw, secret) => receive(raw, secret) },
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { JsonObject, Page, Partition, Ref } from 'memoryd/connector';
 import { getOf, type GithubContext } from './client.ts';
 import { toDocument } from './issue-document.ts';
@@ -125,11 +126,22 @@ export async function lookUpIssues(ctx: GithubContext, partition: Partition, ids
   return { refs, gone };
 }
 
-/** Deleting a comment need not change the time of its issue, but changes their number. */
+function digest({ title, body, state, labels }: ShownIssue): string {
+  const names = labels.map((label) => (typeof label === 'string' ? label : label.name));
+  return createHash('sha256')
+    .update(JSON.stringify([title, body, state, names]))
+    .digest('base64url')
+    .slice(0, 16);
+}
+
+/**
+ * Deleting a comment need not change the time of its issue, but changes their number. Edits within one second have the
+ * same time.
+ */
 function toRef(repositoryId: string, issue: ShownIssue, commentedAt?: string): Ref {
   const { number, title, comments, updated_at: updatedAt } = issue;
   const isBare = comments === 0 && issue.pull_request === undefined;
-  const rev = `${updatedAt} ${comments}`;
+  const rev = `${updatedAt} ${comments} ${digest(issue)}`;
   return {
     id: issueIdOf(repositoryId, number),
     rev: commentedAt === undefined || commentedAt <= updatedAt ? rev : `${rev} ${commentedAt}`,

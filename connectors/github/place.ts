@@ -1,7 +1,7 @@
 import type { Partition } from 'memoryd/connector';
 import type { ContentKind } from './config.ts';
 
-/** What a partition holds, told by its id: `{repository id}:files`, `…:files@{branch}`, `…:issues`, `…:releases`. */
+/** What a partition holds, told by its id: `{repository id}:files`, `…:files@{branch}`, `…:issues` and so on. */
 export interface Place {
   repositoryId: string;
   kind: ContentKind;
@@ -14,7 +14,9 @@ export function partitionIdOf({ repositoryId, kind, branch }: Place): string {
 }
 
 export function placeOf(partition: Pick<Partition, 'id'>): Place {
-  const [, repositoryId, kind, branch] = /^(\d+):(files|issues|releases)(?:@(.+))?$/s.exec(partition.id)!;
+  const [, repositoryId, kind, branch] = /^(\d+):(files|issues|releases|discussions|wiki)(?:@(.+))?$/s.exec(
+    partition.id,
+  )!;
   return { repositoryId: repositoryId!, kind: kind as ContentKind, branch };
 }
 
@@ -25,5 +27,7 @@ export function fileIdOf({ repositoryId, branch }: Place, path: string): string 
 
 export const issueIdOf = (repositoryId: string, number: number) => `${repositoryId}:issue:${number}`;
 export const releaseIdOf = (repositoryId: string, id: number) => `${repositoryId}:release:${id}`;
-/** The number at the end of the id of an issue or a release. */
+export const discussionIdOf = (repositoryId: string, number: number) => `${repositoryId}:discussion:${number}`;
+export const pageIdOf = (repositoryId: string, path: string) => `${repositoryId}:wiki:${path}`;
+/** The number at the end of the id of an issue, a discussion or a release. */
 export const numberIn = (id: string) => Number(id.slice(id.lastIndexOf(':') + 1));

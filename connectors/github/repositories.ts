@@ -9,10 +9,14 @@ export interface Repository {
   full_name: string;
   html_url: string;
   default_branch: string;
+  /** What it is called in GraphQL; outlives renames and transfers as its number does. */
+  node_id: string;
+  /** The wiki is switched on; that says nothing about whether there are pages. */
+  has_wiki?: boolean;
 }
 
 /** A repository as it was chosen: `owner/name` or its number, each perhaps with `@branch`. */
-interface Choice {
+export interface Choice {
   repository: string;
   branch: string | undefined;
 }

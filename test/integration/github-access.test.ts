@@ -75,10 +75,32 @@ describe('authorization', () => {
     expect(refused.status).toBe(400);
     expect(JSON.stringify(refused.body)).toMatch(/refused/);
     expect(JSON.stringify(refused.body)).not.toContain('PRIVATE KEY');
-    // An installation that is not there may be one that is only not there yet.
-    const { id } = await made.create({ ...app.fields, installationId: '1' });
-    const { run, error } = await made.sync(id);
-    expect([run, error]).toEqual(['failed', expect.stringMatching(/token/)]);
+    const unknown = await made.create({ ...app.fields, installationId: '1' });
+    expect(unknown.status).toBe(400);
+    expect(JSON.stringify(unknown.body)).toMatch(
+      /knows no such installation of the app.*Check app id.*installation id/,
+    );
+  });
+
+  it('pauses a connection whose app was uninstalled, and goes on with its new installation', async () => {
+    const { state, gate } = createGate();
+    const apps: ReturnType<typeof createGithubApp>[] = [];
+    const made = await start({ serve: { token: (token) => apps.some(({ isGood }) => isGood(token)), gate } });
+    const app = createGithubApp(made.clock);
+    apps.push(app);
+    state.answer = app.answer;
+    const { id } = await made.create(app.fields);
+    expect(await made.sync(id)).toMatchObject(well);
+    app.reinstall('9000');
+    const paused = await made.sync(id);
+    expect(paused).toMatchObject({ run: 'failed', status: 'needs_configuration' });
+    expect(paused.statusReason).toMatch(/knows no such installation of the app\..* install it again/);
+    expect(await made.documents(id)).toBe(2);
+    const metadata = { ...app.fields, installationId: '9000' };
+    expect(await made.call('PATCH', `/v3/connections/${id}`, { metadata })).toMatchObject({ status: 200 });
+    made.git.commit({ 'c.md': 'three' });
+    expect(await made.sync(id)).toMatchObject(well);
+    expect(await made.documents(id)).toBe(3);
   });
 
   it('takes OAuth, renews it with rotating tokens, and asks for consent again when it was withdrawn', async () => {

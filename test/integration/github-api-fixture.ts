@@ -82,8 +82,8 @@ export async function startGithubApi(
     async close() {
       await outbound.close();
       await test.close();
-      await server.close();
       source.close();
+      await server.close();
     },
   };
 }

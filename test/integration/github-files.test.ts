@@ -187,31 +187,3 @@ describe('files of a repository', () => {
     expect(await world.files()).toEqual({ 'a.md': 'one' });
   });
 });
-
-describe('a history', () => {
-  it('is equal to git ls-tree at every fifth of 500 commits', { timeout: 120_000 }, async () => {
-    const world = await start({}, { 'start.md': 'start' });
-    let state = 7;
-    const random = (below: number) => (state = (state * 1_103_515_245 + 12_345) % 2 ** 31) % below;
-    let previous = world.git.head('main')!;
-    for (let number = 1; number <= 500; number++) {
-      const before = world.git.head('main')!;
-      const known = Object.keys(number % 10 === 1 ? world.expected() : {});
-      const moved = known[random(Math.max(1, known.length))];
-      const files: Record<string, Put> = { [`d${random(9)}/n${random(40)}.md`]: `text ${random(9_999)}` };
-      if (moved !== undefined && known.length > 1) {
-        Object.assign(files, { [moved]: null, [`moved/${number}.md`]: world.expected()[moved]! });
-      }
-      const isForced = number % 97 === 0;
-      const merge =
-        number % 31 === 0
-          ? { merge: world.git.commit({ [`side/${number}.md`]: 'side' }, { branch: 'side', from: previous }) }
-          : {};
-      world.git.commit(files, isForced ? { from: previous } : merge);
-      if (number % 20 === 0) previous = before;
-      if (number % 5 !== 0) continue;
-      await syncWell(world);
-      expect(await world.files(), `after commit ${number}`).toEqual(world.expected());
-    }
-  });
-});

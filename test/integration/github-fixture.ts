@@ -1,66 +1,34 @@
 import github from '../../connectors/github/index.ts';
-import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createMetrics } from '../../src/base/metrics.ts';
-import { createOutbound } from '../../src/connect/http/outbound.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
 import { createContext } from '../../src/connect/context.ts';
 import type { Context, Resource } from '../../src/connect/contract.ts';
 import type { GithubConfig } from '../../connectors/github/config.ts';
-import { createGitStore } from '../../fixtures/servers/github/git-store.ts';
+import { createGitStore, type GitStore } from '../../fixtures/servers/github/git-store.ts';
 import { createGithubSource } from '../../fixtures/servers/github/github-source.ts';
 import { serveGithub, type GithubServerOptions } from '../../fixtures/servers/github/github-server.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
-import { createMirror } from '../support/mirror.ts';
+import { hashOf } from '../../fixtures/servers/github/memory-git.ts';
 import { createTestClock } from '../support/clock.ts';
-import { openTestDatabase } from '../support/databases.ts';
+import type { Engine } from '../support/databases.ts';
 import { sql } from '../../src/store/sql.ts';
+import { connectGithub } from './github-connection.ts';
 
 const token = 'github-token';
 
 /** A connection to a stand-in for GitHub with one repository, and the requests that it costs. */
 export async function createGithubFixture(
   config: GithubConfig,
-  options: Partial<GithubServerOptions> & { selection?: 'repository' } = {},
+  options: Partial<GithubServerOptions> & { selection?: 'repository'; git?: () => GitStore; engine?: Engine } = {},
 ) {
-  const { selection, ...serving } = options;
+  const { selection, git = createGitStore, engine = 'pglite', ...serving } = options;
   const clock = createTestClock();
-  const source = createGithubSource(clock, createGitStore);
+  const source = createGithubSource(clock, git);
   const repository = source.addRepository('acme/notes');
   const server = await serveGithub({ source, clock, token, ...serving });
-  const opened = await openTestDatabase('pglite');
-  const { database } = opened;
-  const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
-  const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics: createMetrics() });
-  const extractor = createExtractor({ log: silentLogger });
-  const authorization: Authorization = {
-    headers: async () => ({ authorization: `Bearer ${token}` }),
-    renew: async () => false,
-    token: async () => token,
-    secret: async () => token,
-  };
-  const full = { ...config, baseUrl: server.apiUrl };
+  const full = { ...config, baseUrl: server.apiUrl, webUrl: server.url };
   const chosen: Resource[] = selection === undefined ? [] : [{ id: String(repository.id), name: repository.name }];
-  const mirror = await createMirror({
-    database,
-    clock,
-    connector: github,
-    settings: { claimSize: 128 },
-    runner: {
-      outbound,
-      extractor,
-      credentials: {
-        open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-      } as never,
-    },
-  });
-  await database.query(sql`update connections set config = ${JSON.stringify(full)}::jsonb where id = ${mirror.id}`);
-  if (chosen.length > 0) {
-    await database.query(
-      sql`update connections set selection = ${JSON.stringify(chosen)}::jsonb where id = ${mirror.id}`,
-    );
-  }
+  const connection = await connectGithub({ clock, config: full, token, selection: chosen, engine });
+  const { database, outbound, authorization, mirror } = connection;
+  const known = new Map<string, { stamp: string; hash: string }>();
   let before = 0;
   const paths = () =>
     server.traffic
@@ -86,6 +54,25 @@ export async function createGithubFixture(
       const prefix = `${repository.id}:file:`;
       const texts = [...(await mirror.texts())].filter(([id]) => id.startsWith(prefix));
       return Object.fromEntries(texts.map(([id, text]) => [id.slice(prefix.length), text]));
+    },
+    /** Git’s hash of the text of each file that memory holds, by path; only what was written since is read again. */
+    async hashes(): Promise<Map<string, string>> {
+      const prefix = `github:${repository.id}:file:`;
+      const rows = await database.query<{ path: string; stamp: string; id: string }>(sql`
+        select substr(d.custom_id, ${prefix.length + 1}) as path, d.id || ' ' || c.xmin::text as stamp, d.id
+        from documents d join document_contents c on c.document_id = d.id
+        where d.connection_id = ${mirror.id} and d.deleted_at is null`);
+      const written = rows.filter(({ path, stamp }) => known.get(path)?.stamp !== stamp).map(({ id }) => id);
+      const texts = await database.query<{ id: string; raw: string }>(sql`
+        select document_id as id, raw from document_contents where document_id = any(${written})`);
+      const raw = new Map(texts.map(({ id, raw: text }) => [id, text]));
+      const held = rows.map(({ path, stamp, id }) => {
+        const text = raw.get(id);
+        const hash = text === undefined ? known.get(path)!.hash : hashOf('blob', Buffer.from(text));
+        known.set(path, { stamp, hash });
+        return [path, hash] as const;
+      });
+      return new Map(held);
     },
     /** Files that Git has at the head of the branch. */
     expected(branch = repository.defaultBranch): Record<string, string> {
@@ -113,11 +100,9 @@ export async function createGithubFixture(
       }
     },
     async close() {
-      await extractor.close();
-      await outbound.close();
-      await opened.close();
-      await server.close();
+      await connection.close();
       source.close();
+      await server.close();
     },
   };
 }

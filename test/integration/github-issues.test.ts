@@ -61,6 +61,15 @@ describe('issues and pull requests', () => {
     for (const number of [1, 100, 101, 200, 230]) expect(await world.text(number)).toContain(`again ${number}`);
   });
 
+  it('sees an edit in the same second as the last sync', async () => {
+    const world = await start({ content: ['issues'] });
+    world.issue('One', 'first words');
+    await world.sync();
+    world.source.editIssue(world.repository, 1, { body: 'other words' });
+    await world.sync();
+    expect(await world.text(1)).toContain('other words');
+  });
+
   it('sees a new comment at once and one that was only edited within the hour', async () => {
     const world = await start({ content: ['issues'] });
     world.issue('One', 'body');

@@ -1,0 +1,205 @@
+import {
+  ConnectorError,
+  transient,
+  type Fetched,
+  type JsonObject,
+  type Page,
+  type Partition,
+  type Ref,
+} from 'memoryd/connector';
+import type { GithubContext } from './client.ts';
+import { toRef } from './discussion-document.ts';
+import {
+  feedQuery,
+  listingQuery,
+  numbersQuery,
+  type DiscussionPage,
+  type FeedEntry,
+  type ShownDiscussion,
+} from './discussion-queries.ts';
+import { remarksOf, wholePage } from './discussion-remarks.ts';
+import { ask, hiddenRepository } from './graphql.ts';
+import { discussionIdOf, numberIn, placeOf } from './place.ts';
+import { findById } from './repositories.ts';
+
+const beginning = '1970-01-01T00:00:00Z';
+/** GitHub shows some changes late, and its machines disagree about the time. */
+const overlapMs = 10 * 60_000;
+/** Times are whole seconds: what was changed a moment ago may be changed again at the same time. */
+const settledMs = 5_000;
+const feedSize = 100;
+/** Discussions in one query by their numbers. */
+const batchSize = 10;
+/** Discussions of a page of the listing; the second number is for pages that GitHub cannot make in its ten seconds. */
+const pageSizes = [25, 5];
+/** Entries of the overlap that are remembered; more than these are read again instead. */
+const mostSeen = 500;
+
+/** Where changes are read from. */
+interface Position {
+  /** What the repository is called in GraphQL. */
+  node: string;
+  /** Newest time that was seen of a discussion. */
+  newest: string;
+  /** Numbers of the discussions in the overlap, each with its time and number of comments when it was read. */
+  seen: Seen;
+  /** Set between two pages of the feed. */
+  reading?: { after: string; newest: string; seen: Seen };
+}
+
+type Seen = Record<string, string>;
+
+/** A query about the repository. Throws `source_missing` when that is not there. */
+async function askRepository<Node>(ctx: GithubContext, partition: Partition, text: string, variables: object) {
+  const { data, missing } = await ask<{ node: Node | null }>(ctx, text, variables);
+  if (missing.has('node')) throw hiddenRepository(placeOf(partition).repositoryId);
+  if (!data.node) throw transient('GitHub could not answer a GraphQL query.');
+  return { shown: data.node, missing };
+}
+
+const nodeOf = async (ctx: GithubContext, partition: Partition) =>
+  (await findById(ctx, placeOf(partition).repositoryId)).node_id;
+
+export async function headOfDiscussions(ctx: GithubContext, partition: Partition): Promise<JsonObject> {
+  const node = await nodeOf(ctx, partition);
+  const { entries } = await readFeed(ctx, partition, node);
+  const newest = entries[0]?.updatedAt ?? beginning;
+  return json({ node, newest, seen: seenOf(ctx, entries, newest) });
+}
+
+interface FeedPage {
+  entries: FeedEntry[];
+  /** Null on the last page. */
+  after: string | null;
+}
+
+/** One page of what changed, newest first. */
+async function readFeed(ctx: GithubContext, partition: Partition, node: string, after?: string): Promise<FeedPage> {
+  const variables = { repository: node, first: feedSize, after: after ?? null };
+  const { shown } = await askRepository<DiscussionPage<FeedEntry>>(ctx, partition, feedQuery, variables);
+  // What was there before they were switched off is for the listing to miss.
+  if (!shown.hasDiscussionsEnabled) return { entries: [], after: null };
+  const { pageInfo } = shown.discussions;
+  return { entries: wholePage(shown.discussions), after: pageInfo.hasNextPage ? pageInfo.endCursor : null };
+}
+
+const stampOf = ({ updatedAt, comments }: FeedEntry) => `${updatedAt} ${comments.totalCount}`;
+
+/** Those of the entries that the next reading shows again, but for those that may change without another stamp. */
+function seenOf(ctx: GithubContext, entries: FeedEntry[], newest: string): Seen {
+  const settled = isoOf(ctx.now().getTime() - settledMs);
+  const since = sinceOf(newest);
+  const again = entries.filter(({ updatedAt }) => updatedAt >= since && updatedAt < settled);
+  return Object.fromEntries(again.map((entry) => [String(entry.number), stampOf(entry)]));
+}
+
+const sinceOf = (newest: string) => (newest === beginning ? beginning : isoOf(Date.parse(newest) - overlapMs));
+
+/** Whole seconds, as GitHub writes times. */
+const isoOf = (time: number) => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const json = (position: Position) => position as unknown as JsonObject;
+
+/** One query while nothing happened, and one more for every ten discussions that changed. */
+export async function changesOfDiscussions(
+  ctx: GithubContext,
+  partition: Partition,
+  from: JsonObject,
+): Promise<Page<JsonObject>> {
+  const { reading, ...position } = from as unknown as Position;
+  const { entries, after } = await readFeed(ctx, partition, position.node, reading?.after);
+  const since = sinceOf(position.newest);
+  const recent = entries.filter(({ updatedAt }) => updatedAt >= since);
+  const fresh = recent.filter((entry) => position.seen[entry.number] !== stampOf(entry));
+  const newest = reading?.newest ?? newerOf(position.newest, entries[0]?.updatedAt ?? beginning);
+  const seen = bounded({ ...reading?.seen, ...seenOf(ctx, recent, newest) });
+  const found = await readDiscussions(
+    ctx,
+    partition,
+    position.node,
+    fresh.map(({ number }) => number),
+  );
+  const refs = [...found.values()].filter((ref) => ref !== undefined);
+  if (after === null || recent.length < entries.length) {
+    return { refs, next: json({ ...position, newest, seen }), done: true };
+  }
+  return { refs, next: json({ ...position, reading: { after, newest, seen } }) };
+}
+
+const newerOf = (one: string, other: string) => (one > other ? one : other);
+
+const bounded = (seen: Seen): Seen => Object.fromEntries(Object.entries(seen).slice(0, mostSeen));
+
+/** What each of some discussions is now; undefined when it was deleted or moved to another repository. */
+async function readDiscussions(
+  ctx: GithubContext,
+  partition: Partition,
+  node: string,
+  numbers: readonly number[],
+): Promise<Map<number, Ref | undefined>> {
+  const { repositoryId } = placeOf(partition);
+  const refs = new Map<number, Ref | undefined>();
+  for (let start = 0; start < numbers.length; start += batchSize) {
+    const batch = numbers.slice(start, start + batchSize);
+    const variables = { repository: node };
+    type Answer = Record<string, ShownDiscussion | null>;
+    const { shown, missing } = await askRepository<Answer>(ctx, partition, numbersQuery(batch), variables);
+    for (const [index, number] of batch.entries()) {
+      const discussion = shown[`d${index}`];
+      if (!discussion && !missing.has(`d${index}`)) throw transient('GitHub could not answer a GraphQL query.');
+      const isHere = discussion?.number === number && discussion.repository.id === node;
+      refs.set(number, isHere ? toRef(repositoryId, discussion, await remarksOf(ctx, discussion)) : undefined);
+    }
+  }
+  return refs;
+}
+
+/** All discussions with what was said in them, so that each edit is found. */
+export async function listDiscussions(
+  ctx: GithubContext,
+  partition: Partition,
+  from?: JsonObject,
+): Promise<Page<JsonObject>> {
+  const variables = { repository: await nodeOf(ctx, partition), after: from?.['after'] ?? null };
+  const { hasDiscussionsEnabled, discussions } = await readListing(ctx, partition, variables);
+  if (!hasDiscussionsEnabled) return { refs: [], done: true };
+  const refs: Ref[] = [];
+  for (const discussion of wholePage(discussions)) {
+    refs.push(toRef(placeOf(partition).repositoryId, discussion, await remarksOf(ctx, discussion)));
+  }
+  const { totalCount: total, pageInfo } = discussions;
+  if (!pageInfo.hasNextPage) return { refs, total, done: true };
+  return { refs, total, next: { after: pageInfo.endCursor } };
+}
+
+async function readListing(ctx: GithubContext, partition: Partition, variables: object) {
+  let failure: unknown;
+  for (const first of pageSizes) {
+    try {
+      const sized = { ...variables, first };
+      return (await askRepository<DiscussionPage<ShownDiscussion>>(ctx, partition, listingQuery, sized)).shown;
+    } catch (error) {
+      if (!ConnectorError.is(error) || error.kind !== 'transient') throw error;
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** Hints tell of comments as well, which need not change the time of their discussion. */
+export async function lookUpDiscussions(
+  ctx: GithubContext,
+  partition: Partition,
+  ids: string[],
+): Promise<Page<JsonObject>> {
+  const { repositoryId } = placeOf(partition);
+  const found = await readDiscussions(ctx, partition, await nodeOf(ctx, partition), ids.map(numberIn));
+  const gone = [...found].flatMap(([number, ref]) => (ref ? [] : [discussionIdOf(repositoryId, number)]));
+  return { refs: [...found.values()].filter((ref) => ref !== undefined), gone };
+}
+
+export async function fetchDiscussion(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
+  const number = numberIn(ref.id);
+  const found = (await readDiscussions(ctx, partition, await nodeOf(ctx, partition), [number])).get(number);
+  return found ? { ...found.document!, rev: found.rev } : { gone: true };
+}

@@ -1,0 +1,61 @@
+import github from '../../connectors/github/index.ts';
+import type { GithubConfig } from '../../connectors/github/config.ts';
+import { createAddressGuard } from '../../src/base/address-guard.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { createMetrics } from '../../src/base/metrics.ts';
+import type { Authorization } from '../../src/connect/authorization.ts';
+import type { Resource } from '../../src/connect/contract.ts';
+import { createOutbound } from '../../src/connect/http/outbound.ts';
+import { createRedaction } from '../../src/connect/redaction.ts';
+import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { sql } from '../../src/store/sql.ts';
+import { openTestDatabase, type Engine } from '../support/databases.ts';
+import { createMirror } from '../support/mirror.ts';
+
+/** A connection of the connector to a server that stands for GitHub, synced on demand. */
+export async function connectGithub(options: {
+  clock: Clock;
+  config: GithubConfig;
+  token?: string;
+  selection?: Resource[];
+  engine?: Engine;
+}) {
+  const { clock, config, token = 'github-token', selection = [], engine = 'pglite' } = options;
+  const opened = await openTestDatabase(engine);
+  const { database } = opened;
+  const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
+  const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics: createMetrics() });
+  const extractor = createExtractor({ log: silentLogger });
+  const authorization: Authorization = {
+    headers: async () => ({ authorization: `Bearer ${token}` }),
+    renew: async () => false,
+    token: async () => token,
+    secret: async () => token,
+  };
+  const credentials = {
+    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
+  };
+  const mirror = await createMirror({
+    database,
+    clock,
+    connector: github,
+    settings: { claimSize: 128 },
+    runner: { outbound, extractor, credentials: credentials as never },
+  });
+  const chosen = selection.length === 0 ? null : JSON.stringify(selection);
+  await database.query(sql`
+    update connections set config = ${JSON.stringify(config)}::jsonb, selection = coalesce(${chosen}::jsonb, selection)
+    where id = ${mirror.id}`);
+  return {
+    database,
+    outbound,
+    authorization,
+    mirror,
+    async close() {
+      await extractor.close();
+      await outbound.close();
+      await opened.close();
+    },
+  };
+}
