@@ -47,7 +47,8 @@ function configurationReference(): string {
 
 function standard({ schema }: ConfigField): string {
   if (schema.default === undefined) return schema.absent ?? '';
-  return Array.isArray(schema.default) ? 'none' : `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``;
+  if (Array.isArray(schema.default)) return schema.default.length === 0 ? 'none' : `\`${schema.default.join(',')}\``;
+  return `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``;
 }
 
 function rule({ schema }: ConfigField): string {

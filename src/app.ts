@@ -9,6 +9,7 @@ import { createApi } from './api/create-api.ts';
 import type { ApiServices } from './api/services.ts';
 import { createAddressGuard } from './base/address-guard.ts';
 import { createMetrics } from './base/metrics.ts';
+import { pausesMsOf } from './base/redrive-pauses.ts';
 import { createAuthorizing } from './connect/authorizing.ts';
 import { createConnections } from './connect/connection-service.ts';
 import { createHooks } from './connect/hooks/create-hooks.ts';
@@ -93,6 +94,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       remembering,
       ...{ database, embedder, extractor, fetcher, clock, log, batchSize },
       chunkTokens: createChunkSize({ database, clock }),
+      redrivesMs: pausesMsOf(options.config.redriveSchedule),
     });
     const { concurrency } = options.config.worker;
     const handOver = opened.add(createHandOver({ processor, clock, log, concurrency }));
@@ -258,7 +260,11 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     if (does('worker')) {
       opened.add(watching);
       await watching.refresh();
-      const dreaming = createDreaming({ database, remembering: parts.remembering, clock, log, holder });
+      const dreaming = createDreaming({
+        ...{ database, remembering: parts.remembering, clock, log, holder },
+        ...config.dreaming,
+        redrivesMs: pausesMsOf(config.redriveSchedule),
+      });
       background.push(dreaming.keepRunning(stop.signal));
       background.push(
         reembed({ database, embedder, clock, log, holder }, stop.signal).catch((error: unknown) =>

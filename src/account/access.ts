@@ -40,6 +40,12 @@ export function requireWrite(caller: Caller, containerTag: string): void {
   if (caller.permission !== 'write') throw readOnly();
 }
 
+/** Throws `forbidden` for a key that may write nowhere; it is told so before it is told what there is. */
+export function requireSomeWrite(caller: Caller): void {
+  const mayWrite = caller.kind === 'full' || caller.grants.some(({ permission }) => permission === 'write');
+  if (!mayWrite || caller.permission !== 'write') throw readOnly();
+}
+
 /** For reads of the whole organization. */
 export function requireFullKey(caller: Caller): void {
   if (caller.kind !== 'full') throw new MemorydError('forbidden', 'This operation needs a full key');

@@ -24,7 +24,16 @@ export async function requireInstalled(connections: Connections, provider: strin
   const found = (await connections.connectors()).find(({ spec }) => spec.name === provider);
   if (found) return found;
   if (knownProviders.includes(provider)) throw new MemorydError('unsupported_operation', 'Connector not installed');
-  throw invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector`);
+  throw unknownProvider(provider);
+}
+
+function unknownProvider(provider: string): MemorydError {
+  return invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector`);
+}
+
+/** Throws `validation_failed` for a name that is no provider's, installed or not. */
+export async function requireKnown(connections: Connections, provider: string): Promise<void> {
+  if (!(await isProvider(connections, provider))) throw unknownProvider(provider);
 }
 
 /** Whether a word that may be the id of a connection names a provider, installed or not. */

@@ -103,7 +103,7 @@ export function createApi(options: ApiOptions): Api {
   readBodies(app);
   for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
-  app.register(swagger, openapiOptions(version));
+  app.register(swagger, openapiOptions(version, config.publicUrl));
   app.register(async (routes) => addRoutes(routes as Api, options));
   app.register(async (routes) => options.further?.(routes as Api, options));
   app.register(async (routes) => fileRoutes(routes as Api, options));

@@ -13,7 +13,8 @@ const prefix = '/docs';
 
 /** Everything that would leave the machine is off: fonts, telemetry, the vendor's proxy, assistant and sharing. */
 const configuration = {
-  url: '/openapi.json',
+  // From the page, so that it is found behind a proxy that adds a path.
+  url: '../openapi.json',
   pageTitle: 'memoryd API',
   withDefaultFonts: false,
   telemetry: false,

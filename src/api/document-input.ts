@@ -1,6 +1,8 @@
 import { MemorydError } from '../base/errors.ts';
 import type { PartialDocumentChange } from '../engine/change-document.ts';
 import type { DocumentInput, WrittenBody } from '../engine/document.ts';
+import { typeOfFile } from '../engine/extract/type-of-file.ts';
+import { momentOf } from './dates.ts';
 import type { FileUpload } from './file-form.ts';
 import type { ChangeBody } from './schemas/document-changes.ts';
 import type { AddBody } from './schemas/documents.ts';
@@ -41,10 +43,11 @@ export function documentChangeOf(body: ChangeBody, maxTextBytes: number): Partia
 export function fileInputOf({ bytes, name, mimeType, fields }: FileUpload): UntaggedInput {
   const sniffed = mimeType === '' || mimeType === 'application/octet-stream' ? undefined : mimeType;
   const declared = fields.mimeType ?? sniffed;
+  const type = fields.fileType ?? typeOfFile(bytes, declared, name);
   return {
     body: { kind: 'file', bytes, name, keep: true, ...(declared !== undefined && { mimeType: declared }) },
     source: 'file',
-    ...(fields.fileType !== undefined && { type: fields.fileType }),
+    ...(type !== undefined && { type }),
     ...optionalFields(fields),
   };
 }
@@ -78,18 +81,10 @@ function contentOf(content: string, maxTextBytes: number): WrittenBody {
   return isUrl ? { kind: 'url', url } : { kind: 'text', text: content };
 }
 
-/** Times without a zone are UTC, so that the answer does not depend on where the daemon runs. */
 export function dateOf(text: string): Date {
-  const hasZone = text.length === 10 || /(?:z|[+-]\d{2}:?\d{2})$/i.test(text);
-  const date = new Date(Date.parse(hasZone ? text : `${text}Z`));
-  const exists = !Number.isNaN(date.getTime()) && text.slice(8, 10) === dayOf(text);
-  if (!exists) throw invalidField(['documentDate'], 'documentDate must be a date that exists');
+  const date = momentOf(text);
+  if (date === null) throw invalidField(['documentDate'], 'documentDate must be a date that exists');
   return date;
-}
-
-/** The day of the month as the calendar has it: 30 February becomes 02. */
-function dayOf(text: string): string {
-  return new Date(Date.parse(text.slice(0, 10))).toISOString().slice(8, 10);
 }
 
 export function requireSmall(metadata: object | undefined, name: string): void {

@@ -28,13 +28,14 @@ const tagDescriptions: Record<string, string> = {
 
 const bearer = [{ bearer: [] }];
 
-/** Settings of the generator of `GET /openapi.json`. */
-export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
+/** Settings of the generator of `GET /openapi.json`. `publicUrl` counts by its path: the host is that of the caller. */
+export function openapiOptions(version: string, publicUrl?: string): FastifyDynamicSwaggerOptions {
+  const basePath = publicUrl === undefined ? '/' : new URL(publicUrl).pathname;
   return {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'memoryd', version, description },
-      servers: [{ url: '/' }],
+      servers: [{ url: basePath.length > 1 ? basePath.replace(/\/+$/, '') : '/' }],
       tags: Object.entries(tagDescriptions).map(([name, text]) => ({ name, description: text })),
       components: {
         securitySchemes: {
@@ -53,7 +54,16 @@ export function openapiOptions(version: string): FastifyDynamicSwaggerOptions {
 
 function withExample(schema: FastifySchema): FastifySchema {
   const example = schema.operationId === undefined ? undefined : requestExamples[schema.operationId];
-  return example === undefined ? schema : { ...schema, body: { ...(schema.body as object), examples: [example] } };
+  if (example === undefined) return schema;
+  return { ...schema, body: { ...(withEntries(schema.body) as object), examples: [example] } };
+}
+
+/** Entries that are checked one by one (`x-each`), so that a bad one fails alone, are described like all else. */
+function withEntries(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withEntries);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if ('x-each' in schema) return { ...(withEntries(schema['x-each']) as object), 'x-fails-alone': true };
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withEntries(value)]));
 }
 
 const errorRef = { $ref: 'ErrorResponse#' };
@@ -100,4 +110,24 @@ function withDescriptions(answers: Record<string, object> = {}): Record<string, 
 
 function answer(text: string, body: object) {
   return { description: text, content: { 'application/json': { schema: body } } };
+}
+
+/** The parts of the description that `withOptionalBodies` looks at. */
+interface Described {
+  paths?: Record<string, Record<string, { requestBody?: { required?: boolean; content: Record<string, MediaType> } }>>;
+}
+interface MediaType {
+  schema?: { required?: string[] };
+}
+
+/** Says of bodies without a required field that they may be left out (section 1 rule 4); the generator never does. */
+export function withOptionalBodies(description: object): object {
+  for (const operations of Object.values((description as Described).paths ?? {})) {
+    for (const { requestBody } of Object.values(operations)) {
+      if (!requestBody) continue;
+      const schemas = Object.values(requestBody.content).map(({ schema }) => schema);
+      requestBody.required = schemas.some((schema) => (schema?.required ?? []).length > 0);
+    }
+  }
+  return description;
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../account/caller.ts';
 import { readScope, writeTag } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -46,6 +47,19 @@ function pluralTag(containerTags: string[] | undefined, config: ApiConfig): stri
     'invalid_request',
     'Use containerTag (a single string); containerTags is not supported as the only scope on writes',
   );
+}
+
+/**
+ * For bodies whose schema wants `containerTag`: `containerTags` alone is refused by name, and where
+ * older clients may send it, its first element is the container (rules 7 and 11).
+ */
+export function readPluralTag(config: ApiConfig) {
+  return async function convertPluralTag(request: FastifyRequest): Promise<void> {
+    const body = request.body as TagFields | null | undefined;
+    if (typeof body !== 'object' || body === null) return;
+    if (body.containerTag !== undefined || !Array.isArray(body.containerTags)) return;
+    body.containerTag = pluralTag(body.containerTags, config);
+  };
 }
 
 /** Where the published schema has only `containerTags`, one element stands for `containerTag` (rule 8). */

@@ -21,10 +21,19 @@ export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, htt
   const check = createCheck(schema);
   return (input: unknown) => {
     const value = httpPart === 'body' ? (input ?? {}) : Value.Convert(schema, splitLists(schema, input));
-    const issues = check(value);
+    const issues = [...check(value), ...(httpPart === 'body' ? [] : unstorable(value))];
     return issues.length === 0 ? { value } : { error: validationFailed(issues) };
   };
 };
+
+/** The database holds no U+0000. In bodies it is left out; here a value names something, which is then not there. */
+function unstorable(value: unknown): ValidationIssue[] {
+  return Object.entries(value as Record<string, unknown>).flatMap(([name, part]) =>
+    [part].flat().some((text) => typeof text === 'string' && text.includes('\0'))
+      ? [{ message: `${name} must not contain the character U+0000`, path: [name] }]
+      : [],
+  );
+}
 
 export function validationFailed(issues: ValidationIssue[]): MemorydError {
   return new MemorydError('validation_failed', 'The request does not match its schema', { issues });

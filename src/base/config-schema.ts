@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { oauthClient } from './config-oauth-client.ts';
+import { processing } from './config-processing.ts';
 import { encryptionKeyPattern } from './encryption.ts';
 
 const mebibyte = 1024 * 1024;
@@ -296,14 +297,7 @@ const configSchema = Type.Object(
         aliases: ['SYNC_CRON'],
       }),
     }),
-    worker: Type.Object({
-      concurrency: Type.Integer({
-        description: 'Batches of documents that are processed at once in this process.',
-        default: 2,
-        minimum: 1,
-        maximum: 64,
-      }),
-    }),
+    ...processing,
   },
   { additionalProperties: false },
 );

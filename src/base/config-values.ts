@@ -4,7 +4,7 @@ import { expectation, type ConfigField, type FieldSchema } from './config-schema
 /** Reads a value of a file (any JSON) or of the environment and flags (text). */
 export function readValue(field: ConfigField, raw: unknown): { value: unknown } | { problem: string } {
   const value = typeof raw === 'string' ? fromText(field.schema, raw) : raw;
-  const expanded = Array.isArray(value) ? expand(value, field.schema.expand ?? {}) : value;
+  const expanded = Array.isArray(value) && field.schema.expand ? expand(value, field.schema.expand) : value;
   if (Value.Check(field.schema, expanded)) return { value: expanded };
   return { problem: `${shown(field, raw)} is not ${expectation(field.schema)}` };
 }

@@ -193,26 +193,38 @@ function documentWrite(
   const metadata = input.metadata ?? before?.metadata ?? {};
   const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
   const givenTitle = input.title ?? metadataTitle ?? before?.given_title ?? null;
+  const hashOfContent = contentHash(body);
   return {
     id: before?.id ?? newId(now),
     container_tag: input.containerTag,
     custom_id: input.customId ?? null,
     connection_id: input.connectionId ?? before?.connection_id ?? null,
-    type: input.type ?? before?.type ?? (body.kind === 'url' ? 'webpage' : 'text'),
+    type: input.type ?? (before?.content_hash === hashOfContent ? before.type : typeBeforeProcessing(body)),
     source: input.source,
     given_title: givenTitle,
     title: givenTitle ?? before?.title ?? null,
-    url: input.url ?? (body.kind === 'url' ? body.url : (before?.url ?? null)),
+    url: input.url ?? urlOf(body, before),
     filepath: input.filepath ?? before?.filepath ?? null,
     metadata,
     task_type: input.taskType ?? before?.task_type ?? 'memory',
     dreaming: input.dreaming ?? before?.dreaming ?? 'dynamic',
     document_date: input.documentDate ?? before?.document_date ?? null,
     filter_by_metadata: input.filterByMetadata ?? before?.filter_by_metadata ?? null,
-    content_hash: contentHash(body),
+    content_hash: hashOfContent,
     created_at: input.createdAt ?? now,
     updated_at: now,
   };
+}
+
+/** An address that was the content before is not that of the text that replaces it. */
+function urlOf(body: DocumentBody, before: StoredDocument | undefined): string | null {
+  if (body.kind === 'url') return body.url;
+  return before && before.source !== 'url' ? before.url : null;
+}
+
+/** Of new content, which may be of another type than what was there; processing looks at it. */
+function typeBeforeProcessing({ kind }: DocumentBody): string {
+  return kind === 'url' ? 'webpage' : 'text';
 }
 
 export function contentHash(body: DocumentBody): string {

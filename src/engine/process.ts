@@ -17,6 +17,7 @@ import {
 import { createAddressWork, type AddressWork } from './address-work.ts';
 import { chunk } from './chunk/chunk.ts';
 import { withContext } from './chunk/context.ts';
+import { extractDocument } from './extract-document.ts';
 import type { Extracted } from './extract/extracted.ts';
 import type { Extractor } from './extract/extractor.ts';
 import type { UrlFetcher } from './fetch-url.ts';
@@ -42,6 +43,8 @@ export interface ProcessorOptions {
   /** Tokens of a chunk; at most what the embedder takes. */
   chunkTokens?: () => Promise<number | null>;
   overlapTokens?: number;
+  /** Pauses before failed documents are processed again. Default those of section 7.3 of the API. */
+  redrivesMs?: number[] | undefined;
 }
 
 export interface Processor {
@@ -259,25 +262,6 @@ async function prepareOne(
   };
 }
 
-async function extractDocument(
-  { extractor, fetcher }: ProcessorOptions,
-  document: ClaimedDocument,
-  signal: AbortSignal,
-): Promise<Extracted> {
-  const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
-  if (kind === 'url') {
-    if (!fetcher) throw new MemorydError('fetch_blocked', 'This process fetches no addresses.');
-    return extractor.extract({ kind: 'file', ...(await fetcher.fetch(raw ?? '', signal)) }, { signal });
-  }
-  if (kind !== 'file')
-    return extractor.extract({ kind: kind as 'text' | 'markdown' | 'html', text: raw ?? '' }, { signal });
-  const file = bytes ?? (raw === null ? null : Buffer.from(raw));
-  // The bytes of a synced file are dropped once its text is taken; then only its fields are processed again.
-  if (file === null) return extractor.extract({ kind: 'markdown', text: document.content ?? '' }, { signal });
-  const named = { ...(mimeType === null ? {} : { mimeType }), ...(name === null ? {} : { name }) };
-  return extractor.extract({ kind: 'file', bytes: file, ...named }, { signal });
-}
-
 async function embedAndWrite(
   options: ProcessorOptions,
   batch: Batch,
@@ -365,7 +349,7 @@ async function fail(options: ProcessorOptions, batch: Batch, failures: readonly 
   if (failures.length === 0) return;
   const now = options.clock.now();
   const rows = failures.map(({ document, error }) => {
-    const row = { id: document.id, ...nextAttempt(error, document, now) };
+    const row = { id: document.id, type: document.type, ...nextAttempt(error, document, now, options.redrivesMs) };
     const unexpected = !MemorydError.is(error);
     options.log[unexpected ? 'error' : 'debug'](
       { documentId: row.id, code: row.error_code, status: row.status, ...(unexpected ? { err: error } : {}) },

@@ -1,9 +1,10 @@
+import { pausesMsOf, standardRedrives } from '../base/redrive-pauses.ts';
 import { MemorydError, type ErrorCode } from '../base/errors.ts';
 
 /** Attempts inside one drive, with the pauses between them (api-contract of processing, 7.3). */
 const attemptPausesMs = [5_000, 30_000];
 /** When failed documents are driven again, and then no more. */
-const redrivePausesMs = [1, 5, 30, 120, 720].map((minutes) => minutes * 60_000);
+const standardRedrivesMs = pausesMsOf(standardRedrives);
 
 const retryableCodes: ReadonlySet<ErrorCode> = new Set([
   'fetch_failed',
@@ -26,10 +27,14 @@ export interface NextAttempt {
 
 /**
  * What becomes of a document whose processing failed. Retryable: again after 5 s and 30 s, then
- * `failed` and driven again after 1 min, 5 min, 30 min, 2 h and 12 h. Permanent: `failed` until
- * its content changes.
+ * `failed` and driven again after each of `redrivesMs`. Permanent: `failed` until its content changes.
  */
-export function nextAttempt(error: unknown, document: { attempts: number; redrives: number }, now: Date): NextAttempt {
+export function nextAttempt(
+  error: unknown,
+  document: { attempts: number; redrives: number },
+  now: Date,
+  redrivesMs = standardRedrivesMs,
+): NextAttempt {
   const known = MemorydError.is(error) ? error : undefined;
   const code: ErrorCode = known?.code ?? 'internal';
   const shown = {
@@ -42,7 +47,7 @@ export function nextAttempt(error: unknown, document: { attempts: number; redriv
   if (pauseMs !== undefined) {
     return { status: 'queued', next_attempt_at: later(now, Math.max(pauseMs, known?.retryAfterMs ?? 0)), ...shown };
   }
-  const redriveMs = redrivePausesMs[document.redrives];
+  const redriveMs = redrivesMs[document.redrives];
   return { status: 'failed', next_attempt_at: redriveMs === undefined ? null : later(now, redriveMs), ...shown };
 }
 

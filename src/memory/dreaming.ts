@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';
 import { dueForDreaming, postponeDreaming, type MinedDocument } from '../store/dreaming.ts';
 import { holdLease, releaseLease } from '../store/leases.ts';
+import { pausesMsOf, standardRedrives } from '../base/redrive-pauses.ts';
 import type { Remembering } from './remember.ts';
 
 export interface DreamingOptions {
@@ -17,6 +18,10 @@ export interface DreamingOptions {
   quietMs?: number;
   /** Default 120,000. */
   waitMs?: number;
+  /** As many documents are not waited with. Default 20. */
+  documents?: number;
+  /** As documents that failed are driven again (7.3); the last pause is repeated. */
+  redrivesMs?: readonly number[];
 }
 
 export interface Dreaming {
@@ -29,14 +34,13 @@ export interface Dreaming {
 const leaseName = 'dreaming';
 const leaseMs = 60_000;
 const lookEveryMs = 5_000;
-const enough = 20;
-const minuteMs = 60_000;
-/** As documents that failed are driven again (7.3); the last pause is repeated. */
-const pausesMs = [minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs, 720 * minuteMs];
+const standardDocuments = 20;
+const lastResortMs = 12 * 60 * 60_000;
 
 /** The phase after `done` (section 7.4 of the API): documents of one container are read together, oldest first. */
 export function createDreaming(options: DreamingOptions): Dreaming {
   const { database, remembering, clock, log, holder } = options;
+  const { documents: enough = standardDocuments, redrivesMs = pausesMsOf(standardRedrives) } = options;
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
 
   function due(): Promise<MinedDocument[]> {
@@ -62,7 +66,7 @@ export function createDreaming(options: DreamingOptions): Dreaming {
   }
 
   async function postpone({ id, attempts }: MinedDocument, error: unknown): Promise<void> {
-    const pauseMs = pausesMs[Math.min(attempts, pausesMs.length - 1)]!;
+    const pauseMs = redrivesMs[attempts] ?? redrivesMs.at(-1) ?? lastResortMs;
     const code = MemorydError.is(error) ? error.code : 'memory_failed';
     log.warn({ err: error, documentId: id, code }, 'memories of a document not found, tried again later');
     await postponeDreaming(database, [id], new Date(clock.now().getTime() + pauseMs));

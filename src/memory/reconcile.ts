@@ -1,4 +1,5 @@
 import type { KnownMemory } from '../store/memories.ts';
+import { isInContext, type ContextFilter } from './context-filter.ts';
 import type { Candidate } from './extractor.ts';
 
 /** A statement with what it is compared by. */
@@ -12,6 +13,9 @@ export interface Mined {
   containerTag: string;
   date: Date;
   statements: readonly Statement[];
+  metadata: Record<string, unknown>;
+  /** Which memories of others it is compared with; null: all of the container. */
+  filter: ContextFilter | null;
 }
 
 /** What is to be written. New memories are `known` entries with the statement they are made of. */
@@ -58,8 +62,13 @@ function sameAs(known: readonly KnownMemory[], document: Mined, statement: State
   return (
     equal.find((one) => one.documentIds.includes(document.documentId)) ??
     equal.find((one) => one.isLatest && !one.isForgotten) ??
-    there.find((one) => isCurrent(one) && saysTheSame(one, statement))
+    there.find((one) => isCurrent(one) && isSeen(one, document) && saysTheSame(one, statement))
   );
+}
+
+/** Its own memories a document always sees. */
+function isSeen(one: KnownMemory, { documentId, filter }: Mined): boolean {
+  return filter === null || one.documentIds.includes(documentId) || isInContext(filter, one.metadata);
 }
 
 function isCurrent(one: KnownMemory): boolean {
@@ -132,12 +141,13 @@ function add(
     documentDate: document.date.toISOString(),
     createdAt: now,
     documentIds: [document.documentId],
+    metadata: [document.metadata],
   };
   if (before) {
     before.isLatest = false;
     changes.superseded.push(before.id);
   }
-  const details = before ? null : (known.find((one) => isDetailOf(one, memory))?.id ?? null);
+  const details = before ? null : (known.find((one) => isSeen(one, document) && isDetailOf(one, memory))?.id ?? null);
   known.push(memory);
   changes.added.push({
     known: memory,
@@ -157,6 +167,7 @@ function replacedBy(known: readonly KnownMemory[], statement: Statement, documen
     (one) =>
       isCurrent(one) &&
       one.containerTag === document.containerTag &&
+      isSeen(one, document) &&
       one.subject === statement.subject &&
       one.slot === statement.slot &&
       (!statement.ends || one.value === statement.value),

@@ -88,7 +88,7 @@ async function statementsOf(
   document: MinedDocument,
   signal: AbortSignal,
 ): Promise<Mined> {
-  const { id: documentId, containerTag, date, entityContext, text, messages } = document;
+  const { id: documentId, containerTag, date, entityContext, text, messages, metadata } = document;
   const turns = messages ? turnsOfMessages(messages) : turnsOfText(text);
   const unit: Unit = { turns, date, entityContext };
   const candidates = document.taskType === 'memory' ? await extractor.extract(unit, signal) : [];
@@ -97,7 +97,7 @@ async function statementsOf(
     hash: memoryHash(one.text),
     terms: index(one.text).terms,
   }));
-  return { documentId, containerTag, date, statements };
+  return { documentId, containerTag, date, statements, metadata, filter: document.filterByMetadata };
 }
 
 async function remember(
@@ -115,6 +115,7 @@ async function remember(
     subjects: [...new Set(statements.map(({ subject }) => subject))],
     hashes: statements.map(({ hash }) => hash),
     documentIds: mined.map(({ documentId }) => documentId),
+    withMetadata: mined.some(({ filter }) => filter !== null),
   });
   const changes = reconcile(known, mined, () => newId(now), now);
   const buckets = changes.added.length === 0 ? () => [] : await containerBuckets(tx, containerTags);

@@ -14,6 +14,8 @@ export interface ContainerTagSummary {
   lastActivityAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
+  /** The merge that it is part of, which is not over. */
+  merge: { id: string; targetTag: string } | null;
 }
 
 /**
@@ -40,7 +42,9 @@ export function listContainerTagSummaries(
     select container_tags.id, tag as "containerTag", name, description,
       coalesce(document_counts.total, 0) as "documentCount", coalesce(memory_counts.total, 0) as "memoryCount",
       document_counts.last_activity_at as "lastActivityAt",
-      container_tags.created_at as "createdAt", container_tags.updated_at as "updatedAt"
+      container_tags.created_at as "createdAt", container_tags.updated_at as "updatedAt",
+      (select jsonb_build_object('id', m.id, 'targetTag', m.target_tag) from container_merges m
+        where m.finished_at is null and (m.target_tag = tag or tag = any(m.source_tags))) as merge
     from container_tags
     left join document_counts on document_counts.container_tag = tag
     left join memory_counts on memory_counts.container_tag = tag

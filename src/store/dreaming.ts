@@ -14,12 +14,15 @@ export interface MinedDocument {
   /** The day on which it was said. */
   date: Date;
   entityContext: string | null;
+  metadata: Record<string, unknown>;
+  /** Which memories it is compared with; null: all of the container. */
+  filterByMetadata: Record<string, unknown> | null;
   attempts: number;
 }
 
 const columns = sql`d.id, d.revision, d.container_tag as "containerTag", d.task_type as "taskType",
   coalesce(c.content, c.raw, '') as text, c.messages, coalesce(d.document_date, d.created_at) as date,
-  t.entity_context as "entityContext", d.dream_attempts as attempts`;
+  t.entity_context as "entityContext", d.metadata, d.filter_by_metadata as "filterByMetadata", d.dream_attempts as attempts`;
 
 /** By ids, without regard to whether they wait for it. */
 export function minedDocuments(database: Queryable, ids: readonly string[]): Promise<MinedDocument[]> {

@@ -98,6 +98,8 @@ export interface KnownMemory {
   documentDate: string | null;
   createdAt: Date;
   documentIds: string[];
+  /** Of each of its documents, overlaid by its own; empty unless it was asked for. */
+  metadata: Record<string, unknown>[];
 }
 
 export interface ComparedWith {
@@ -105,13 +107,18 @@ export interface ComparedWith {
   subjects: readonly string[];
   hashes: readonly string[];
   documentIds: readonly string[];
+  withMetadata: boolean;
 }
+
+const metadataOfSources = `coalesce((select jsonb_agg(d.metadata || coalesce(m.metadata, '{}'))
+    from memory_sources s join documents d on d.id = s.document_id where s.memory_id = m.id), '[]')`;
 
 /** Latest memories with one of the subjects or texts, and every one from the documents. */
 export async function knownMemories(
   tx: Queryable,
-  { containerTags, subjects, hashes, documentIds }: ComparedWith,
+  { containerTags, subjects, hashes, documentIds, withMetadata }: ComparedWith,
 ): Promise<KnownMemory[]> {
+  const metadata = rawSql(withMetadata ? metadataOfSources : "'[]'::jsonb");
   return tx.query<KnownMemory>(sql`
     with ids as (
       select id from memories where container_tag = any(${containerTags}::text[]) and subject = any(${subjects}::text[])
@@ -127,7 +134,8 @@ export async function knownMemories(
       m.root_memory_id as "rootMemoryId", m.is_latest as "isLatest", m.is_forgotten as "isForgotten",
       m.forget_reason as "forgetReason", m.extractor, m.temporal_context ->> 'documentDate' as "documentDate",
       m.created_at as "createdAt",
-      coalesce((select array_agg(s.document_id) from memory_sources s where s.memory_id = m.id), '{}') as "documentIds"
+      coalesce((select array_agg(s.document_id) from memory_sources s where s.memory_id = m.id), '{}') as "documentIds",
+      ${metadata} as metadata
     from memories m where m.id in (select id from ids)
     order by m.created_at, m.id`);
 }

@@ -143,6 +143,7 @@ async function writeExtracted(tx: Transaction, documents: readonly FinishedDocum
 
 export interface FailedDocument {
   id: string;
+  type: string;
   status: 'queued' | 'failed';
   /** When it is tried again; null = never by itself. */
   next_attempt_at: Date | null;
@@ -152,6 +153,7 @@ export interface FailedDocument {
 
 const failedColumns: Columns<FailedDocument> = {
   id: 'text',
+  type: 'text',
   status: 'text',
   next_attempt_at: 'timestamptz',
   error_code: 'text',
@@ -166,7 +168,7 @@ export async function failDocuments(
   const set = rowSet('r', failedColumns, documents);
   await database.execute(sql`
     update documents d
-    set status = r.status, next_attempt_at = r.next_attempt_at, lease_token = null,
+    set status = r.status, type = r.type, next_attempt_at = r.next_attempt_at, lease_token = null,
       error_code = r.error_code, error_message = r.error_message, updated_at = ${options.now}
     from ${set.from}
     where d.id = r.id and d.lease_token = ${options.leaseToken}`);

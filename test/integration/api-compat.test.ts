@@ -31,6 +31,19 @@ describe.each(engines)('the switches for older clients on %s', (engine) => {
     expect(await list({ containerTags: ['claude_memory'] }, scoped)).toEqual([id]);
   });
 
+  it('plural-tags: hold for memories', async () => {
+    const of = { containerTags: ['m1', 'm2'] };
+    const written = await test.call('POST', '/v4/memories', { ...of, memories: [{ content: 'Tea is green' }] });
+    expect(written.status).toBe(201);
+    const changed = { ...of, content: 'Tea is green', newContent: 'Tea is black' };
+    expect((await test.call('PATCH', '/v4/memories', changed)).status).toBe(200);
+    const listed = await test.call('POST', '/v4/memories/list', { containerTags: ['m1'], page: '1', limit: '1' });
+    expect(listed.body.memoryEntries).toMatchObject([{ memory: 'Tea is black' }]);
+    expect((await test.call('DELETE', '/v4/memories', { ...of, content: 'Tea is black' })).status).toBe(200);
+    const wrong = await test.call('POST', '/v4/memories/forget-matching', { containerTags: ['a b'], query: 'tea' });
+    expect([wrong.status, wrong.body.error[0].path]).toEqual([400, ['containerTags', 0]]);
+  });
+
   it('plural-tags: hold in batches and changes, and bad ones are refused', async () => {
     const batch = await test.call('POST', '/v3/documents/batch', {
       containerTags: ['b1', 'b2'],

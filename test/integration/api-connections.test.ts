@@ -67,6 +67,19 @@ describe.each(engines)('connections on %s', (engine) => {
     expect((await test.call('GET', `/v3/connections/${body.id}`)).body.containerTag).toBe('sm_project_default');
   });
 
+  it('are at most 20 of one provider in a container', async () => {
+    await test.database.execute(sql`
+      insert into connections (id, provider, container_tag, status, created_at, updated_at)
+      select 'many' || n, 'synthetic', 'many', 'paused', now(), now() from generate_series(1, 19) n`);
+    const one = () => test.call('POST', '/v3/connections/synthetic', { containerTag: 'many' });
+    expect((await one()).status).toBe(200);
+    expect(await one()).toMatchObject({
+      status: 400,
+      body: { error: 'many has 20 connections to synthetic already', details: expect.stringContaining('at most 20') },
+    });
+    await test.database.execute(sql`delete from connections where container_tag = 'many'`);
+  });
+
   it.each<['POST' | 'DELETE' | 'GET', string, object]>([
     ['POST', '/v3/connections/{name}', {}],
     ['POST', '/v3/connections/{name}/connection', { containerTag: 'x' }],

@@ -130,6 +130,14 @@ describe.each(engines)('container tags on %s', (engine) => {
     const status = async () => (await test.call('GET', `/v3/container-tags/merge/${answer.body.mergeId}`)).body;
     await expect.poll(async () => (await status()).status).toBe('waiting_for_ingest');
     expect((await status()).progress.inFlightItems).toBe(2);
+    const merging = async (tag: string) => {
+      const listed = (await test.call('GET', '/v3/container-tags/list')).body;
+      const { mergeStatus, mergeId, mergeTargetTag } = listed.find((one: any) => one.containerTag === tag);
+      return { mergeStatus, mergeId, mergeTargetTag };
+    };
+    const { mergeId } = answer.body;
+    expect(await merging('old')).toEqual({ mergeStatus: 'source', mergeId, mergeTargetTag: 'new' });
+    expect(await merging('new')).toEqual({ mergeStatus: 'target', mergeId, mergeTargetTag: 'new' });
     for (const tag of ['old', 'new']) {
       const refused = await test.call('POST', '/v3/documents', { content: 'late', containerTag: tag });
       expect([refused.status, refused.headers['retry-after']]).toEqual([409, '5']);
@@ -145,6 +153,7 @@ describe.each(engines)('container tags on %s', (engine) => {
       lastError: null,
       progress: { phase: 'completed', copiedRows: 3, completedSourceTags: ['old'] },
     });
+    expect(await merging('new')).toEqual({});
     expect(await read(moved)).toMatchObject({
       id: moved,
       customId: null,

@@ -91,6 +91,8 @@ describe.each(engines)('conversations on %s', (engine) => {
       [{ messages: [{ role: 'robot', content: 'x' }] }, ['messages', 0, 'role']],
       [{ messages: [{ role: 'user' }] }, ['messages', 0, 'content']],
       [{ messages: [{ role: 'user', content: [{ type: 'sound' }] }] }, ['messages', 0, 'content']],
+      [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, ['messages', 0, 'content']],
+      [{ messages: [{ role: 'user', content: [{ type: 'image_url', text: 'x' }] }] }, ['messages', 0, 'content']],
       [{ containerTag: undefined, containerTags: ['a b'] }, ['containerTags', 0]],
     ] as const) {
       const { status, body } = await send({ ...good, ...change });

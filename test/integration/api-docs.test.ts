@@ -45,9 +45,18 @@ describe('the page of the API', () => {
     expect(() => new Script(script.body)).not.toThrow();
   });
 
+  it('finds all of it behind a proxy that adds a path', async () => {
+    const prefix = `${origin}/memory`;
+    const short = await test.call('GET', '/docs', undefined, null);
+    expect(new URL(String(short.headers['location']), `${prefix}/docs`).pathname).toBe('/memory/docs/');
+    for (const address of [...references(), configuration().url]) {
+      expect(new URL(address, `${prefix}/docs/`).href).toContain(`${prefix}/`);
+    }
+  });
+
   it('asks for no fonts, no telemetry, no proxy and no assistant', () => {
     expect(configuration()).toMatchObject({
-      url: '/openapi.json',
+      url: '../openapi.json',
       withDefaultFonts: false,
       telemetry: false,
       proxyUrl: '',

@@ -85,6 +85,11 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(ambiguous.headers['x-should-retry']).toBe('false');
     expect((await test.call('GET', '/ns/left/document/same')).body).toMatchObject({ id: first, content: 'two' });
     expect((await test.call('GET', '/ns/right/document/same')).body).toMatchObject({ id: other, content: 'three' });
+    // A page that becomes a text is nothing of a page any more.
+    await add({ content: 'https://page.invalid/', customId: 'page', containerTag: 'left' });
+    await add({ content: 'now a text', customId: 'page', containerTag: 'left' });
+    const text = { type: 'text', source: 'api', url: null, raw: 'now a text' };
+    expect((await test.call('GET', '/v3/documents/page')).body).toMatchObject(text);
   });
 
   it('are read in their namespace with exactly the fields of the specification', async () => {
@@ -271,6 +276,8 @@ describe.each(engines)('documents on %s', (engine) => {
     expect(await names('?containerTags=busy_a,busy_b')).toEqual([['a', 'b'], 2]);
     expect(await names('?containerTags=busy_a&containerTags=busy_b')).toEqual([['a', 'b'], 2]);
     expect(await names('?containerTags=busy_a')).toEqual([['a'], 1]);
+    expect(await names('?containerTag=busy_a')).toEqual([['a'], 1]);
+    expect(await names('?containerTag=busy_a&containerTags=busy_b')).toEqual([['a', 'b'], 2]);
   });
 
   it('come in batches in which each item stands alone', async () => {
@@ -409,6 +416,31 @@ describe('POST /v3/documents/file', () => {
       raw: null,
       taskType: 'superrag',
     });
+  });
+
+  it('knows what it is by its content, then by its MIME type, then by its name, also when it cannot be read', async () => {
+    const png = '\x89PNG\r\n\x1a\n\0';
+    const bytes = (text: string, type: string, name: string): [string, Blob, string] => [
+      'file',
+      new Blob([Buffer.from(text, 'latin1')], { type }),
+      name,
+    ];
+    const types = async (...parts: Parameters<typeof upload>[0]) => {
+      const { body } = await upload([['containerTag', 'kinds'], ...parts]);
+      const before = (await test.call('GET', `/v3/documents/${body.id}`)).body.type;
+      await test.process();
+      const { type, status, error } = (await test.call('GET', `/v3/documents/${body.id}`)).body;
+      expect(before).toBe(type);
+      return [type, status, error?.code];
+    };
+    expect(await types(bytes(png, 'text/plain', 'a.txt'))).toEqual(['image', 'failed', 'unsupported_type']);
+    expect(await types(bytes('\0\x01\x02', 'audio/mpeg', 'a.mp4'))).toEqual(['audio', 'failed', 'unsupported_type']);
+    expect(await types(bytes('\0\x01\x02', '', 'a.mp4'))).toEqual(['video', 'failed', 'unsupported_type']);
+    // Browsers say so of TypeScript.
+    expect(await types(bytes('let a = 1;', 'video/mp2t', 'a.ts'))).toEqual(['text', 'done', undefined]);
+    const forced: Parameters<typeof upload>[0] = [file(), ['fileType', 'image'], ['mimeType', 'mimeType']];
+    expect(await types(...forced, ['customId', 'k'])).toEqual(['image', 'failed', 'unsupported_type']);
+    expect(await types(file('Now it is text'), ['customId', 'k'])).toEqual(['text', 'done', undefined]);
   });
 
   it.each<[string, [string, string | Blob, string?][], number]>([

@@ -84,6 +84,18 @@ describe('paths', () => {
     );
   });
 
+  it.each([
+    ['GET', '/v3/connections/a%00'],
+    ['GET', '/v3/connections/a/sync-runs?before=%00'],
+    ['GET', '/v3/container-tags/merge/a%00'],
+    ['POST', '/v3/container-tags/a/inferred/%00/review'],
+    ['DELETE', '/v3/auth/scoped-key/a%00'],
+    ['DELETE', '/v3/connections/a%00b'],
+  ] as const)('that hold what cannot be stored are 400: %s %s', async (method, url) => {
+    const { status, body } = await test.call(method, url, method === 'GET' ? undefined : { action: 'undo' });
+    expect([status, body.error[0].message]).toEqual([400, expect.stringContaining('must not contain')]);
+  });
+
   it('that are no percent-encoding are 400, with a request id', async () => {
     const { status, body, headers } = await test.call('GET', '/v3/documents/%E0%A4%A');
     expect({ status, body }).toEqual({ status: 400, body: { error: 'The path is not valid percent-encoding' } });
@@ -167,6 +179,19 @@ describe('bodies', () => {
       400,
       { error: 'The body is nested deeper than 100 levels' },
     ]);
+  });
+
+  it.each([
+    'documents/list',
+    'documents/documents',
+    'documents/documents/by-ids',
+    'documents/retry-failed',
+    'connections/list',
+  ])('of %s have tags that are checked', async (path) => {
+    for (const tags of [{ containerTag: {} }, { containerTags: 5 }, { containerTags: ['a b'] }]) {
+      const { status, body } = await test.call('POST', `/v3/${path}`, { ids: ['a'], ...tags });
+      expect([status, body.error[0].path[0]]).toEqual([400, Object.keys(tags)[0]]);
+    }
   });
 
   it('may not smuggle prototypes', async () => {

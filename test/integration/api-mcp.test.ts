@@ -74,8 +74,9 @@ describe.each(engines)('the tools on %s', (engine) => {
     documentId = saved.structured.id;
     await test.process();
     await test.dream();
-    expect((await test.call('GET', `/v3/documents/${documentId}`)).body.metadata).toEqual({
-      sm_source: 'supermemory-mcp',
+    expect((await test.call('GET', `/v3/documents/${documentId}`)).body).toMatchObject({
+      source: 'mcp',
+      metadata: { sm_source: 'supermemory-mcp' },
     });
     const found = await mcp.tool('search_memory', { query: 'Mira prefers written updates', containerTag: 'user_mira' });
     expect(found.structured).toEqual({

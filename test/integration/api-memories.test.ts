@@ -107,6 +107,36 @@ describe.each(engines)('memories on %s', (engine) => {
     expect(await texts('mira')).toEqual(["Mira's time zone is Europe/Berlin"]);
   });
 
+  it('are shown with their dates where they are found', async () => {
+    await test.call('POST', '/v4/memories', {
+      containerTag: 'dates',
+      memories: [{ content: 'The trip to Rome', metadata: { k: 1 }, temporalContext: { documentDate: '2026-03-01' } }],
+    });
+    const search = async (path: string, more: object = {}) =>
+      (await test.call('POST', path, { q: 'trip to Rome', containerTag: 'dates', threshold: 0, ...more })).body;
+    const metadata = { k: 1, temporalContext: { documentDate: '2026-03-01T00:00:00.000Z' } };
+    expect((await search('/v4/search')).results).toMatchObject([{ memory: 'The trip to Rome', metadata }]);
+    expect((await search('/v4/profile')).searchResults.results).toMatchObject([{ metadata }]);
+    expect(await search('/v4/profile', { q: '' })).not.toHaveProperty('searchResults');
+  });
+
+  it('of a document with filterByMetadata are compared with those that fit it, and its own', async () => {
+    const of = (team: string | string[]) => ({ filterByMetadata: { team }, metadata: { team: [team].flat()[0]! } });
+    await add('filtered', 'I live in Porto.', of('a'));
+    await add('filtered', 'I live in Berlin.', of('b'));
+    expect(await texts('filtered')).toEqual(['The user lives in Porto.', 'The user lives in Berlin.']);
+    await add('filtered', 'I moved to Rome.', { filterByMetadata: { team: ['b', 'c'], floor: 1 } });
+    expect((await texts('filtered')).length).toBe(3);
+    await add('filtered', 'I moved to Oslo.', { ...of(['b', 'c']), customId: 'own' });
+    expect(await texts('filtered')).toEqual([
+      'The user lives in Porto.',
+      'The user moved to Rome.',
+      'The user moved to Oslo.',
+    ]);
+    await add('filtered', 'I moved to Kyiv.', { ...of('d'), customId: 'own' });
+    expect((await texts('filtered')).at(-1)).toBe('The user moved to Kyiv.');
+  });
+
   it('are forgotten when their time has come, also before the sweep', async () => {
     const forgetAfter = new Date(test.clock.now().getTime() + 60_000).toISOString();
     await test.call('POST', '/v4/memories', {
@@ -148,9 +178,19 @@ describe.each(engines)('memories on %s', (engine) => {
     expect((await bad({ containerTag: 'x', memories: [] }, 'POST')).status).toBe(400);
     const past = { containerTag: 'x', memories: [{ content: 'a', forgetAfter: '2001-01-01T00:00:00Z' }] };
     expect((await bad(past, 'POST')).body.error[0].path).toEqual(['memories', 0, 'forgetAfter']);
+    const never = '2031-06-30T23:59:60Z';
+    const leap = { containerTag: 'x', memories: [{ content: 'a', forgetAfter: never }] };
+    expect((await bad(leap, 'POST')).body.error[0].path).toEqual(['memories', 0, 'forgetAfter']);
+    for (const forgetAfter of [never, '9999-12-31T23:59:59-01:00', '2031-02-30T00:00:00Z']) {
+      const change = { containerTag: 'x', id: 'none', newContent: 'a', forgetAfter };
+      expect([forgetAfter, (await bad(change, 'PATCH')).body.error[0].path]).toEqual([forgetAfter, ['forgetAfter']]);
+    }
     expect((await bad({ containerTag: 'x', newContent: 'a' }, 'PATCH')).status).toBe(400);
     expect((await bad({ containerTag: 'x', id: 'none' }, 'DELETE')).status).toBe(404);
     expect((await bad({ containerTag: 'x' }, 'POST', '/v4/memories/forget-matching')).status).toBe(400);
+    expect((await bad({ containerTags: ['x'], memories: [{ content: 'a' }] }, 'POST')).body).toEqual({
+      error: 'Use containerTag (a single string); containerTags is not supported as the only scope on writes',
+    });
     const key = await test.newKey({ containerTags: ['own'] });
     expect((await test.call('POST', '/v4/profile', { containerTag: 'mira' }, key)).status).toBe(403);
     expect((await profile('nowhere')).profile).toEqual({ static: [], dynamic: [], buckets: { preferences: [] } });

@@ -45,6 +45,18 @@ describe('a retry of the official client', () => {
     expect(first.replayed).toBeUndefined();
   });
 
+  it('holds for all that makes something new', async () => {
+    for (const [url, body] of [
+      ['/v4/memories', { containerTag: 'r', memories: [{ content: 'Written once' }] }],
+      ['/v3/auth/scoped-key', { containerTag: 'r' }],
+      ['/v3/auth/agent-key', { name: 'one' }],
+    ] as const) {
+      const first = await send(body, retry(0), url);
+      expect(await send(body, retry(1), url)).toEqual({ ...first, replayed: 'true' });
+    }
+    expect((await test.services.keys.list()).filter(({ name }) => name === 'one')).toHaveLength(1);
+  });
+
   it('waits for the first when that is still being answered', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;

@@ -191,6 +191,31 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
   });
 });
 
+it.each(['reader', 'readAll'] as const)(
+  'a key that may only read (%s) learns that before what exists',
+  async (name) => {
+    for (const [method, path] of [
+      ['PATCH', '/v3/documents/none'],
+      ['DELETE', '/v3/documents/none'],
+      ['POST', '/v3/documents/none/retry'],
+      ['POST', '/v3/connections/none/sync'],
+      ['POST', '/v3/connections/none/cancel'],
+      ['POST', '/v3/connections/none/check'],
+      ['POST', '/v3/connections/synthetic/import'],
+    ] as const) {
+      const { status, body } = await test.call(method, path, undefined, keys[name]);
+      expect([path, status, body]).toEqual([path, 403, { error: 'This key may only read' }]);
+    }
+  },
+);
+
+it('a key for one container is told so before which connectors are installed, and a wrong name before that', async () => {
+  expect((await test.call('POST', '/v3/connections/notion', {}, keys.mine)).status).toBe(403);
+  expect((await test.call('POST', '/v3/connections/nobody', {}, keys.mine)).status).toBe(400);
+  expect((await test.call('POST', '/v3/connections/nobody/import', {}, keys.readAll)).status).toBe(400);
+  expect((await test.call('POST', '/v3/connections/notion', {})).status).toBe(501);
+});
+
 it('a full key that may only read does not change the organization', async () => {
   expect((await test.call('POST', '/v3/auth/agent-key', { name: 'x' }, keys.readAll)).status).toBe(403);
   expect((await test.call('DELETE', `/v3/connections/${own.connection}`, undefined, keys.readAll)).status).toBe(403);

@@ -235,7 +235,11 @@ describe.each(engines)('authorization by fields on %s', (engine) => {
       { type: 'apiKey', fields: fieldsOf('key') },
       { type: 'basic', fields: fieldsOf('user', 'password') },
     );
-    expect(await post({})).toMatchObject({ status: 400, body: { error: 'OAuth is not configured for nosy' } });
+    const { status, body: refusal } = await post({});
+    expect([status, refusal.error]).toEqual([400, 'Nosy needs an authorization, and none was given']);
+    expect(refusal.details).toMatch(
+      /^Give in metadata: key; or user, password \(.*--set-env key=VARIABLE.*OAuth instead: /,
+    );
     expect(await post({ user: 'mira' })).toMatchObject({
       status: 400,
       body: { success: false, error: [{ message: expect.any(String), path: ['metadata', 'password'] }] },

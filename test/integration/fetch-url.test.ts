@@ -207,6 +207,7 @@ describe.each(engines)('documents that are an address, on %s', (engine) => {
     web.send('/picture', Buffer.from('\x89PNG\r\n\x1a\n0000', 'latin1'), { 'content-type': 'image/png' });
     expect(await add('/picture')).toMatchObject({
       status: 'failed',
+      type: 'image',
       error: { code: 'unsupported_type', nextRetryAt: null },
     });
   });

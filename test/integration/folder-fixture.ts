@@ -44,6 +44,8 @@ export function createContext(config: FolderConfig, options: ContextOptions = {}
       return sessions.get(key) as Value;
     },
     temporaryFolder: unused,
+    records: unused,
+    addresses: unused,
     lines,
     loseSessions: () => sessions.clear(),
   };

@@ -158,9 +158,22 @@ describe.each(engines)('hooks on %s', (engine) => {
       expect(test.logged()).not.toContain('"level":50');
     });
 
-    it('are refused above 5 MiB', async () => {
+    it('are refused above 25 MiB', async () => {
       const { id, secret } = await connect();
-      expect((await send(`synthetic/${id}`, signed(' '.repeat(5 * 1024 * 1024 + 1), secret))).statusCode).toBe(413);
+      const padded = `${event({ hints: [] })}${' '.repeat(25 * 1024 * 1024 - event({ hints: [] }).length)}`;
+      expect((await send(`synthetic/${id}`, signed(padded, secret))).statusCode).toBe(202);
+      expect((await send(`synthetic/${id}`, signed(`${padded} `, secret))).statusCode).toBe(413);
+    });
+
+    it('are taken at the path of the published interface, too', async () => {
+      const { id, secret } = await connect();
+      const sent = (path: string, request: ReturnType<typeof signed>) =>
+        test.api.inject({ method: 'POST', url: `/v3/webhooks/${path}`, ...request });
+      const body = event({ delivery: 'w1', hints: [{ partition: 'all', ids: ['w'] }] });
+      expect((await sent(`synthetic/${id}`, signed(body, secret))).statusCode).toBe(202);
+      expect((await requested(id))?.hints).toEqual({ all: ['w'] });
+      expect((await sent(`synthetic/${id}`, signed(body, 'not the secret'))).statusCode).toBe(401);
+      expect((await sent('synthetic/unknown', signed(body, secret))).statusCode).toBe(404);
     });
 
     it('of handshakes get the answer of the connector, as nothing that a browser would run', async () => {

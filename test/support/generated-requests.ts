@@ -29,10 +29,18 @@ export function operationsOf(document: any): Operation[] {
         parameters: operation.parameters ?? [],
         body,
         form: content['multipart/form-data']?.schema ?? null,
-        isValid: ajv.compile(body ?? {}),
+        isValid: ajv.compile(asWhole(body ?? {}) as object),
       };
     }),
   );
+}
+
+/** Without what is said of entries that fail alone: the request is taken, whatever they are. */
+function asWhole(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(asWhole);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if ('x-fails-alone' in schema) return {};
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, asWhole(value)]));
 }
 
 /** A value of the schema; the same seed gives the same one. `full`: with everything that is optional. */

@@ -95,6 +95,10 @@ const samples: Record<string, [text: string, value: unknown]> = {
   'sync.concurrency': ['8', 8],
   'sync.cron': ['0 6 * * *', '0 6 * * *'],
   'worker.concurrency': ['1', 1],
+  redriveSchedule: ['30s, 5m,5m,1d', ['30s', '5m', '5m', '1d']],
+  'dreaming.quietMs': ['0', 0],
+  'dreaming.documents': ['1', 1],
+  'dreaming.waitMs': ['1000', 1000],
 };
 
 function read(config: unknown, path: string): unknown {
@@ -135,6 +139,8 @@ describe('defaults', () => {
       rateLimit: { max: 0, windowMs: 60_000 },
       sync: { concurrency: 4, cron: '0 */4 * * *' },
       worker: { concurrency: 2 },
+      redriveSchedule: ['1m', '5m', '30m', '2h', '12h'],
+      dreaming: { quietMs: 20_000, documents: 20, waitMs: 120_000 },
     });
     expect(file).toBeNull();
   });

@@ -1,5 +1,5 @@
 import type { Caller } from '../../account/caller.ts';
-import { readScope, requireWrite } from '../../account/access.ts';
+import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -39,6 +39,7 @@ function changeRoute(app: Api, { services, config }: RouteContext): void {
       const change = documentChangeOf(body, config.limits.maxTextBytes);
       const moves = body.containerTag !== undefined || body.containerTags !== undefined;
       const target = moves ? containersOfWrite(caller, body, config) : {};
+      requireSomeWrite(caller);
       const document = await findDocument(services, request.params.id, readScope(caller, []));
       requireWrite(caller, document.containerTag);
       const { id, status } = await services.documents.change(document.id, { ...change, ...target });

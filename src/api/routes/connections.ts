@@ -1,11 +1,17 @@
-import { readScope, requireManagement, requireWrite } from '../../account/access.ts';
+import { readScope, requireManagement, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { ConnectionChange, NewConnection } from '../../connect/connections.ts';
 import type { JsonObject } from '../../connect/contract.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { findConnection, isProvider, matchingConnections, requireInstalled } from '../connection-lookup.ts';
+import {
+  findConnection,
+  isProvider,
+  matchingConnections,
+  requireInstalled,
+  requireKnown,
+} from '../connection-lookup.ts';
 import * as schemas from '../schemas/connections.ts';
 import { requestedTags, singleTag, type TagFields } from '../tags.ts';
 import { invalidField } from '../validation.ts';
@@ -42,9 +48,10 @@ function createRoute(app: Api, { services, config }: RouteContext): void {
     },
     async (request) => {
       const { body, params } = request;
-      await requireInstalled(services.connections, params.connection);
       const caller = callerOf(request);
+      await requireKnown(services.connections, params.connection);
       requireManagement(caller);
+      await requireInstalled(services.connections, params.connection);
       const tag = singleTag(body);
       if (body.connectionId !== undefined) await requireSameContainer(services, body.connectionId, caller, tag);
       const input = newConnection(params.connection, tag ?? config.defaultContainerTag, body);
@@ -247,6 +254,7 @@ function checkRoute(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       const caller = callerOf(request);
+      requireSomeWrite(caller);
       const { id, containerTag } = await findConnection(services.connections, request.params.connectionId, caller);
       requireWrite(caller, containerTag);
       const checks = await services.connections.check(id);

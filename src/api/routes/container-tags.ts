@@ -38,5 +38,12 @@ function containerTagView(summary: ContainerTagSummary): ContainerTagAnswer {
     isNova: containerTag.startsWith('sm_project_'),
     visibility: 'private',
     lastActivityAt: summary.lastActivityAt?.toISOString() ?? null,
+    ...mergeView(summary),
   };
+}
+
+function mergeView({ containerTag, merge }: ContainerTagSummary): Partial<ContainerTagAnswer> {
+  if (!merge) return {};
+  const mergeStatus = merge.targetTag === containerTag ? 'target' : 'source';
+  return { mergeStatus, mergeId: merge.id, mergeTargetTag: merge.targetTag };
 }

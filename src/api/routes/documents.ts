@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { readScope, requireWrite } from '../../account/access.ts';
+import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { findDocument } from '../find-document.ts';
@@ -48,6 +48,7 @@ function readRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request, reply) => {
       const caller = callerOf(request);
+      requireSomeWrite(caller);
       const document = await findDocument(services, request.params.id, readScope(caller, []));
       requireWrite(caller, document.containerTag);
       if ((await services.documents.remove([document.id])) === 0) {
@@ -89,6 +90,7 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       const caller = callerOf(request);
+      requireSomeWrite(caller);
       const document = await findDocument(services, request.params.id, readScope(caller, []));
       requireWrite(caller, document.containerTag);
       const { id, status } = await services.documents.retry(document.id);

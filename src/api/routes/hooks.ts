@@ -1,9 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RawHook } from '../../connect/contract.ts';
 import type { Api, RouteContext } from '../context.ts';
-import { hookAnswer, hookParams, sharedHookParams } from '../schemas/hooks.ts';
+import { hookAnswers, hookParams, sharedHookParams } from '../schemas/hooks.ts';
 
-const maxBodyBytes = 5 * 1024 * 1024;
+/** GitHub sends up to 25 MB. */
+const maxBodyBytes = 25 * 1024 * 1024;
+
+/** The short path that sources are told, and the one of the published interface. */
+const paths = [
+  { prefix: '/v3/hooks', name: 'Hook' },
+  { prefix: '/v3/webhooks', name: 'Webhook' },
+];
 
 const description =
   'What a source sends when something changed there. No API key: the connector checks the signature of the source. A hook only says that it is worth looking; what changed is read from the source.';
@@ -19,37 +26,38 @@ export function hookRoutes(app: Api, { services }: RouteContext): void {
     return reply.code(status).headers(headers).serializer(String).send(body);
   }
 
-  for (const method of ['POST', 'GET'] as const) {
+  const offered = paths.flatMap((path) => (['POST', 'GET'] as const).map((method) => ({ ...path, method })));
+  for (const { prefix, name, method } of offered) {
     const of = method === 'POST' ? 'receive' : 'verify';
     app.route({
       method,
-      url: '/v3/hooks/:provider/:connectionId',
+      url: `${prefix}/:provider/:connectionId`,
       bodyLimit: maxBodyBytes,
       config: { public: true, sensitive: true },
       schema: {
-        operationId: `${of}ConnectionHook`,
+        operationId: `${of}Connection${name}`,
         summary: method === 'POST' ? 'Receive a hook of a connection' : 'Answer the handshake of a connection’s hook',
         description,
         tags: ['Hooks'],
         security: [],
         params: hookParams,
-        response: { 202: hookAnswer },
+        response: hookAnswers,
       },
       handler: answer,
     });
     app.route({
       method,
-      url: '/v3/hooks/:provider',
+      url: `${prefix}/:provider`,
       bodyLimit: maxBodyBytes,
       config: { public: true, sensitive: true },
       schema: {
-        operationId: `${of}ProviderHook`,
+        operationId: `${of}Provider${name}`,
         summary: method === 'POST' ? 'Receive a hook of a provider' : 'Answer the handshake of a provider’s hook',
         description: `${description} One hook for all connections of the provider, which names them by their account.`,
         tags: ['Hooks'],
         security: [],
         params: sharedHookParams,
-        response: { 202: hookAnswer },
+        response: hookAnswers,
       },
       handler: answer,
     });

@@ -43,6 +43,7 @@ export function inferredMemoryRoutes(app: Api, { services }: RouteContext): void
   app.post(
     '/v3/container-tags/:containerTag/inferred/:memoryId/review',
     {
+      config: { replay: true },
       schema: {
         operationId: 'reviewInferredMemory',
         summary: 'Approve or decline an inferred memory',

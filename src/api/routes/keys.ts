@@ -38,7 +38,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
   app.post(
     '/v3/auth/scoped-key',
     {
-      config: { sensitive: true },
+      config: { sensitive: true, replay: true },
       schema: {
         operationId: 'createScopedKey',
         summary: 'Create a key for some containers',
@@ -80,7 +80,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
   app.post(
     '/v3/auth/agent-key',
     {
-      config: { sensitive: true },
+      config: { sensitive: true, replay: true },
       schema: {
         operationId: 'createAgentKey',
         summary: 'Create a key for an agent',

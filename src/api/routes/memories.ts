@@ -1,10 +1,12 @@
 import { readScope, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
+import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { momentOf } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
 import * as schemas from '../schemas/memories.ts';
-import { requestedTags } from '../tags.ts';
+import { readPluralTag, requestedTags } from '../tags.ts';
 import { invalidField } from '../validation.ts';
 import { memoryEntryView, writtenMemoryView } from '../views/memories.ts';
 
@@ -18,10 +20,12 @@ export function memoryRoutes(app: Api, context: RouteContext): void {
   forgetRoutes(app, context);
 }
 
-function createRoute(app: Api, { services, clock }: RouteContext): void {
+function createRoute(app: Api, { services, clock, config }: RouteContext): void {
   app.post(
     '/v4/memories',
     {
+      config: { replay: true },
+      preValidation: readPluralTag(config),
       schema: {
         operationId: 'createMemories',
         summary: 'Write memories directly',
@@ -45,7 +49,7 @@ function createRoute(app: Api, { services, clock }: RouteContext): void {
 }
 
 function newMemory(memory: schemas.CreateBody['memories'][number], path: (string | number)[], now: Date) {
-  const forgetAfter = memory.forgetAfter ? new Date(memory.forgetAfter) : null;
+  const forgetAfter = timeOf(memory.forgetAfter ?? null, [...path, 'forgetAfter']);
   if (forgetAfter && forgetAfter <= now)
     throw invalidField([...path, 'forgetAfter'], 'forgetAfter must be in the future');
   return {
@@ -58,6 +62,12 @@ function newMemory(memory: schemas.CreateBody['memories'][number], path: (string
     forgetAfter,
     forgetReason: forgetAfter === null ? null : (memory.forgetReason ?? null),
   };
+}
+
+function timeOf(text: string | null, path: (string | number)[]): Date | null {
+  const time = text === null ? null : momentOf(text);
+  if (text !== null && time === null) throw invalidField(path, 'forgetAfter must be a time that exists');
+  return time;
 }
 
 /** The database's text holds no U+0000, and no half characters. */
@@ -73,19 +83,20 @@ function temporalContextOf(input: TemporalContext, path: (string | number)[]): T
   const wrong = eventDate?.findIndex((date) => !isDate(date)) ?? -1;
   if (wrong !== -1) throw invalidField([...path, 'eventDate', wrong], 'eventDate must hold ISO dates');
   return {
-    ...(documentDate !== undefined && { documentDate: documentDate && new Date(documentDate).toISOString() }),
+    ...(documentDate !== undefined && { documentDate: documentDate && momentOf(documentDate)!.toISOString() }),
     ...(eventDate !== undefined && { eventDate }),
   };
 }
 
 function isDate(text: string): boolean {
-  return /^\d{4}(?:-\d{2}){0,2}/.test(text) && !Number.isNaN(Date.parse(text));
+  return /^\d{4}(?:-\d{2}){0,2}/.test(text) && momentOf(text) !== null;
 }
 
 function listRoute(app: Api, { services, config }: RouteContext): void {
   app.post(
     '/v4/memories/list',
     {
+      preValidation: readDigits('page', 'limit'),
       schema: {
         operationId: 'listMemories',
         summary: 'List memories',
@@ -114,10 +125,11 @@ function listRoute(app: Api, { services, config }: RouteContext): void {
   );
 }
 
-function updateRoute(app: Api, { services }: RouteContext): void {
+function updateRoute(app: Api, { services, config }: RouteContext): void {
   app.patch(
     '/v4/memories',
     {
+      preValidation: readPluralTag(config),
       schema: {
         operationId: 'updateMemory',
         summary: 'Write a new version of a memory',
@@ -140,7 +152,7 @@ function changeOf(body: schemas.UpdateBody): MemoryChange {
   return {
     newContent: storable(newContent),
     ...(metadata && { metadata }),
-    ...(forgetAfter !== undefined && { forgetAfter: forgetAfter === null ? null : new Date(forgetAfter) }),
+    ...(forgetAfter !== undefined && { forgetAfter: timeOf(forgetAfter, ['forgetAfter']) }),
     ...(forgetReason !== undefined && { forgetReason }),
     ...(temporalContext && { temporalContext: temporalContextOf(temporalContext, ['temporalContext']) }),
   };
@@ -160,10 +172,11 @@ function choiceOf({
   throw new MemorydError('invalid_request', 'Either id or content is required');
 }
 
-function forgetRoutes(app: Api, { services }: RouteContext): void {
+function forgetRoutes(app: Api, { services, config }: RouteContext): void {
   app.delete(
     '/v4/memories',
     {
+      preValidation: readPluralTag(config),
       schema: {
         operationId: 'forgetMemory',
         summary: 'Forget a memory',
@@ -183,6 +196,8 @@ function forgetRoutes(app: Api, { services }: RouteContext): void {
   app.post(
     '/v4/memories/forget-matching',
     {
+      config: { replay: true },
+      preValidation: readPluralTag(config),
       schema: {
         operationId: 'forgetMatchingMemories',
         summary: 'Forget memories by their meaning',

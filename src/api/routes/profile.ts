@@ -36,7 +36,9 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
           ...(body.buckets && { buckets: body.buckets }),
           ...narrowed,
         }),
-        body.q === undefined ? null : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
+        body.q === undefined || body.q.trim() === ''
+          ? null
+          : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
       ]);
       if (found === null) return { profile };
       const results = found.map((result) => searchResultView(result, { documents: false, summaries: false }));

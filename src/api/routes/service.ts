@@ -2,6 +2,7 @@ import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
 import type { Connection } from '../../connect/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { withOptionalBodies } from '../openapi.ts';
 import * as schemas from '../schemas/service.ts';
 
 const tags = ['Service'];
@@ -116,7 +117,7 @@ function openapiRoutes(app: Api): void {
     app.get(
       path,
       { ...open, schema: { hide: path !== '/openapi.json', ...openapiSchema } },
-      async () => (document ??= app.swagger()),
+      async () => (document ??= withOptionalBodies(app.swagger())),
     );
   }
 }

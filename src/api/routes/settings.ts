@@ -72,6 +72,7 @@ function actionRoutes(app: Api, { services }: RouteContext): void {
   app.post(
     '/v3/settings/reset',
     {
+      config: { replay: true },
       schema: {
         operationId: 'resetOrganization',
         summary: 'Delete all content and settings',

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { requireWrite } from '../../account/access.ts';
+import { requireSomeWrite, requireWrite } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Connection, SyncRun } from '../../connect/connections.ts';
-import { findConnection, matchingConnections } from '../connection-lookup.ts';
+import { findConnection, matchingConnections, requireKnown } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';
 import * as schemas from '../schemas/sync-runs.ts';
@@ -36,6 +36,7 @@ function syncRoute(app: Api, { services }: RouteContext): void {
     async (request, reply) => {
       const { mode = 'incremental', restoreDeleted = false, dryRun = false } = request.body;
       const caller = callerOf(request);
+      requireSomeWrite(caller);
       const connection = await findConnection(services.connections, request.params.connectionId, caller);
       requireWrite(caller, connection.containerTag);
       if (restoreDeleted && dryRun) {
@@ -65,6 +66,8 @@ function importRoute(app: Api, { services }: RouteContext): void {
     async (request, reply) => {
       const { provider } = request.params;
       const caller = callerOf(request);
+      await requireKnown(services.connections, provider);
+      requireSomeWrite(caller);
       const matching = await matchingConnections(services.connections, provider, { caller, tags: request.body });
       for (const { containerTag } of matching) requireWrite(caller, containerTag);
       const active = matching.filter(({ status }) => status === 'active');
@@ -182,6 +185,7 @@ async function cancel(
   { connections }: RouteContext['services'],
   wanted: { connectionId: string; runId?: string; caller: Caller },
 ): Promise<schemas.SyncRunAnswer> {
+  requireSomeWrite(wanted.caller);
   const { id, containerTag } = await findConnection(connections, wanted.connectionId, wanted.caller);
   requireWrite(wanted.caller, containerTag);
   return syncRunView(await connections.cancelRun(id, wanted.runId));

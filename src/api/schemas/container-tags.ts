@@ -4,6 +4,9 @@ import { containerTag, filepath, jsonObject, nullable, timestamp, words } from '
 
 /** Section 18 of the API. */
 
+/** The published interface closes the answers of merges (section 1 rule 10). */
+const closed = { additionalProperties: false };
+
 export const containerTagsAnswer = Type.Array(
   Type.Object({
     id: Type.String(),
@@ -18,6 +21,9 @@ export const containerTagsAnswer = Type.Array(
     documentCount: Type.Integer(),
     memoryCount: Type.Integer(),
     lastActivityAt: nullable(timestamp),
+    mergeStatus: Type.Optional(words(['source', 'target'], { description: 'While it is merged: which side it is.' })),
+    mergeId: Type.Optional(Type.String()),
+    mergeTargetTag: Type.Optional(Type.String()),
   }),
   { description: 'The one with the newest activity first.' },
 );
@@ -76,30 +82,36 @@ export const mergeBody = Type.Object({
   targetContainerTag: containerTag,
 });
 
-export const mergeAnswer = Type.Object({
-  success: Type.Boolean(),
-  status: words(['queued']),
-  mergeId: Type.String(),
-  targetTag: Type.String(),
-  sourceTags: Type.Array(Type.String()),
-});
+export const mergeAnswer = Type.Object(
+  {
+    success: Type.Boolean(),
+    status: words(['queued']),
+    mergeId: Type.String(),
+    targetTag: Type.String(),
+    sourceTags: Type.Array(Type.String()),
+  },
+  closed,
+);
 
-export const mergeStatusAnswer = Type.Object({
-  id: Type.String(),
-  status: words([
-    'queued',
-    'waiting_for_ingest',
-    'copying_vectors',
-    'db_committing',
-    'cleanup_pending',
-    'completed',
-    'failed',
-  ]),
-  sourceTags: Type.Array(Type.String()),
-  targetTag: Type.String(),
-  progress: nullable(jsonObject),
-  lastError: nullable(Type.String()),
-});
+export const mergeStatusAnswer = Type.Object(
+  {
+    id: Type.String(),
+    status: words([
+      'queued',
+      'waiting_for_ingest',
+      'copying_vectors',
+      'db_committing',
+      'cleanup_pending',
+      'completed',
+      'failed',
+    ]),
+    sourceTags: Type.Array(Type.String()),
+    targetTag: Type.String(),
+    progress: nullable(jsonObject),
+    lastError: nullable(Type.String()),
+  },
+  closed,
+);
 
 export const inferredAnswer = Type.Object({
   memories: Type.Array(

@@ -12,15 +12,26 @@ const part = Type.Unsafe<{
   imageUrl?: { url: string };
   image_url?: { url: string };
 }>({
-  type: 'object',
-  required: ['type'],
-  properties: {
-    type: { type: 'string', enum: ['text', 'image_url'] },
-    text: { type: 'string' },
-    imageUrl: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } },
-    image_url: { type: 'object', required: ['url'], properties: { url: { type: 'string' } } },
-  },
+  anyOf: [
+    {
+      type: 'object',
+      required: ['type', 'text'],
+      properties: { type: { type: 'string', enum: ['text'] }, text: { type: 'string' } },
+    },
+    imagePart('imageUrl'),
+    imagePart('image_url'),
+  ],
 });
+
+/** Published as `imageUrl`; `@supermemory/tools` types it as `image_url`. */
+function imagePart(name: 'imageUrl' | 'image_url') {
+  const image = { type: 'object', required: ['url'], properties: { url: { type: 'string' } } };
+  return {
+    type: 'object',
+    required: ['type', name],
+    properties: { type: { type: 'string', enum: ['image_url'] }, [name]: image },
+  };
+}
 
 const message = Type.Object({
   role: words(['user', 'assistant', 'system', 'tool']),

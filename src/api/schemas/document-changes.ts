@@ -60,6 +60,7 @@ export const fileQuery = Type.Object({
 
 export const retryFailedBody = Type.Object({
   containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
   connectionId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
 });
 

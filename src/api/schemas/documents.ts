@@ -60,11 +60,17 @@ export const addBody = Type.Object({
 });
 export type AddBody = Static<typeof addBody>;
 
-export const addAnswer = Type.Object({ id: Type.String(), status: documentStatus });
+/** Answers that the published interface closes; clients may refuse more keys (section 1 rule 10). */
+const closed = { additionalProperties: false };
+
+export const addAnswer = Type.Object({ id: Type.String(), status: documentStatus }, closed);
 
 export const batchBody = Type.Object({
   documents: Type.Array(
-    Type.Unsafe<unknown>({ description: 'The body of POST /v3/documents, or its content alone.' }),
+    Type.Unsafe<unknown>({
+      'x-each': { anyOf: [addBody, addBody.properties.content] },
+      description: 'The body of POST /v3/documents, or its content alone.',
+    }),
     {
       minItems: 1,
       maxItems: 600,
@@ -77,13 +83,16 @@ export type BatchBody = Static<typeof batchBody>;
 
 export const batchAnswer = Type.Object({
   results: Type.Array(
-    Type.Object({
-      id: Type.String({ description: 'Empty for a failed item.' }),
-      status: words([...documentStatuses, 'error']),
-      error: Type.Optional(Type.String()),
-      details: Type.Optional(Type.String()),
-      url: Type.Optional(Type.String()),
-    }),
+    Type.Object(
+      {
+        id: Type.String({ description: 'Empty for a failed item.' }),
+        status: words([...documentStatuses, 'error']),
+        error: Type.Optional(Type.String()),
+        details: Type.Optional(Type.String()),
+        url: Type.Optional(Type.String()),
+      },
+      closed,
+    ),
     { description: 'One per item, in the order of the request.' },
   ),
   success: Type.Integer(),
@@ -193,7 +202,7 @@ export type ListedDocument = Static<typeof listedDocument>;
 export const listAnswer = Type.Object({ memories: Type.Array(listedDocument), pagination });
 
 export const processingQuery = Type.Object(
-  { containerTags: Type.Optional(containerTags) },
+  { containerTag: Type.Optional(containerTag), containerTags: Type.Optional(containerTags) },
   { style: 'form', explode: false },
 );
 

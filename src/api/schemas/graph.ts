@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { listedDocument } from './documents.ts';
-import { containerTags, jsonObject, nullable, pagination, timestamp, words } from './shared.ts';
+import { containerTag, containerTags, jsonObject, nullable, pagination, timestamp, words } from './shared.ts';
 
 /** Section 12.13 of the API. */
 
@@ -9,6 +9,7 @@ export const graphBody = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default 10.' })),
   sort: Type.Optional(words(['createdAt', 'updatedAt'])),
   order: Type.Optional(words(['desc', 'asc'])),
+  containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
   sources: Type.Optional(Type.Array(Type.String())),
 });
@@ -16,6 +17,7 @@ export const graphBody = Type.Object({
 export const graphByIdsBody = Type.Object({
   ids: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100 }),
   by: Type.Optional(words(['id', 'customId'], { description: 'What the ids are. Default id.' })),
+  containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
 });
 

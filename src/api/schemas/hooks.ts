@@ -10,10 +10,20 @@ export const hookParams = Type.Object({
 });
 
 /** Sources send what they like; the connector reads it. */
-export const hookAnswer = {
-  description: 'Taken. What it says is looked at soon. A handshake gets the answer that the source expects.',
-  content: {
-    'application/json': { schema: Type.Object({ received: Type.Boolean() }) },
-    'text/plain': { schema: Type.String() },
+export const hookAnswers = {
+  200: {
+    description: 'The answer to a handshake that the source expects.',
+    content: {
+      'text/plain': { schema: Type.String() },
+      'application/json': { schema: Type.Unsafe<unknown>({}) },
+    },
+  },
+  202: {
+    description: 'Taken. What it says is looked at soon.',
+    content: { 'application/json': { schema: Type.Object({ received: Type.Boolean() }) } },
+  },
+  401: {
+    description: 'The signature of the source is not valid.',
+    content: { 'application/json': { schema: Type.Ref('ErrorResponse#') } },
   },
 };

@@ -9,9 +9,8 @@ export const profileBody = Type.Object({
   q: Type.Optional(
     Type.String({
       maxLength: 8192,
-      pattern: '\\S',
-      'x-expected': 'text of 1 to 8192 characters',
-      description: 'Also search memories.',
+      'x-expected': 'text of at most 8192 characters',
+      description: 'Also search memories, unless it is empty.',
     }),
   ),
   threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Of the search. Default 0.6.' })),

@@ -47,8 +47,9 @@ export const addMemory = defineTool(
 
 async function save(content: string, containerTag: string, { services, config }: McpCall) {
   const body = { content, metadata: { sm_source: 'supermemory-mcp' } };
-  const input = { ...documentInputOf(body, config.limits.maxTextBytes), containerTag };
-  const [added] = await services.documents.add([input]);
+  const written = documentInputOf(body, config.limits.maxTextBytes);
+  const source = written.body.kind === 'url' ? 'url' : 'mcp';
+  const [added] = await services.documents.add([{ ...written, source, containerTag }]);
   const { id, status } = added!;
   return { id, status, message: `Saved to ${containerTag}. It can be found as soon as it is processed.` };
 }

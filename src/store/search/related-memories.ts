@@ -1,5 +1,6 @@
 import type { Queryable } from '../database.ts';
 import { isOnlyFromHidden } from '../hidden-documents.ts';
+import { shownMetadata } from '../memory-metadata.ts';
 import { sql, type Sql } from '../sql.ts';
 import { inScope } from './conditions.ts';
 
@@ -58,7 +59,7 @@ export function relatedMemories(database: Queryable, query: RelatedMemoriesQuery
         and not exists (select 1 from versions s where s.found_id = v.found_id and s.id = other.id)
       order by v.found_id, other.id, r.created_at desc)
     ), ranked as (
-      select b.*, m.memory, m.metadata, m.updated_at,
+      select b.*, m.memory, ${shownMetadata} as metadata, m.updated_at,
         row_number() over (partition by b.found_id, b.list order by b.far, b.id) as distance
       from beside b join memories m on m.id = b.id where ${visible(query)}
     )
