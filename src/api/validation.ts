@@ -21,15 +21,20 @@ export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, htt
   const check = createCheck(schema);
   return (input: unknown) => {
     const value = httpPart === 'body' ? (input ?? {}) : Value.Convert(schema, splitLists(schema, input));
-    const issues = [...check(value), ...(httpPart === 'body' ? [] : unstorable(value))];
+    const issues = [...check(value), ...(httpPart === 'body' ? [] : unstorable(schema, value))];
     return issues.length === 0 ? { value } : { error: validationFailed(issues) };
   };
 };
 
-/** The database holds no U+0000. In bodies it is left out; here a value names something, which is then not there. */
-function unstorable(value: unknown): ValidationIssue[] {
+/**
+ * The database holds no U+0000. In bodies it is left out; here a value names something, which is then not there.
+ * What the schema takes whatever it is, its route looks at.
+ */
+function unstorable(schema: TSchema, value: unknown): ValidationIssue[] {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string; anyOf?: unknown }> };
+  const isNamed = (name: string) => properties[name]?.type !== undefined || properties[name]?.anyOf !== undefined;
   return Object.entries(value as Record<string, unknown>).flatMap(([name, part]) =>
-    [part].flat().some((text) => typeof text === 'string' && text.includes('\0'))
+    isNamed(name) && [part].flat().some((text) => typeof text === 'string' && text.includes('\0'))
       ? [{ message: `${name} must not contain the character U+0000`, path: [name] }]
       : [],
   );
