@@ -35,20 +35,31 @@ const maxSourceBytes = 25 * 1024 * 1024;
 const bytesPerRequest = 32 * 1024 * 1024;
 const mailsPerRequest = 500;
 
-const structureQuery = { ...copyQuery, envelope: true, bodyStructure: true };
+/** Most mails have their text in it, and most texts are shorter: what comes with the structure need not be asked for. */
+const firstPart = '1';
+const maxFirstBytes = 64 * 1024;
+
+const structureQuery = {
+  ...copyQuery,
+  envelope: true,
+  bodyStructure: true,
+  bodyParts: [{ key: firstPart, maxLength: maxFirstBytes }],
+};
 
 interface Planned {
   copy: Copy;
   answer: FetchMessageObject;
   plan: Plan;
+  /** The bodies that came with the structure. */
+  given: ReadonlyMap<string, Buffer>;
   /** The bodies to ask for, and what they weigh. Mails with the same ones are asked for together. */
   wanted: { key: string; maxLength?: number }[];
   bytes: number;
 }
 
 /**
- * Mails of a mailbox by their uid, with few requests: one for the structures of 500, and one for the
- * bodies of those that have the same parts. Mails that are not there any more are left out; null when
+ * Mails of a mailbox by their uid, with few requests: one for the structures and the first parts of 500, and
+ * one for the other bodies of those that have the same parts. Mails that are not there any more are left out; null when
  * the mailbox was made anew.
  */
 export async function readBox(
@@ -84,12 +95,14 @@ export async function readBox(
 function toPlanned(copy: Copy, answer: FetchMessageObject, config: ImapConfig): Planned {
   const plan = planOf(answer.bodyStructure!, config);
   const files = plan.files.filter(({ isWanted }) => isWanted);
+  const first = answer.bodyParts?.get(firstPart);
+  const given = new Map(first && first.length < maxFirstBytes ? [[firstPart, first]] : []);
   const wanted = [
     ...plan.texts.map(({ part }) => ({ key: part, maxLength: maxTextBytes })),
     ...files.map(({ part }) => ({ key: part })),
-  ];
+  ].filter(({ key }) => !given.has(key));
   const weight = files.reduce((sum, { size }) => sum + 1.4 * size, 0);
-  return { copy, answer, plan, wanted, bytes: weight + Math.min(copy.bytes, maxTextBytes * plan.texts.length) };
+  return { copy, answer, plan, given, wanted, bytes: weight + Math.min(copy.bytes, maxTextBytes * plan.texts.length) };
 }
 
 /** Mails that have the same parts, as many as fit into one answer. */
@@ -119,7 +132,7 @@ async function readGroup(client: ImapFlow, group: readonly Planned[]): Promise<R
     }
   }
   const present = group.filter(({ copy }) => wanted.length === 0 || bodies.has(copy.uid));
-  return Promise.all(present.map((one) => toMail(one, bodies.get(one.copy.uid) ?? new Map())));
+  return Promise.all(present.map((one) => toMail(one, new Map([...one.given, ...(bodies.get(one.copy.uid) ?? [])]))));
 }
 
 async function toMail({ copy, answer, plan }: Planned, bodies: ReadonlyMap<string, Buffer>): Promise<ReadMail> {

@@ -136,7 +136,18 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
     const before = tap.traffic.count();
     refs = refs.slice(0, 100);
     for await (const [, fetched] of imap.fetchMany!(ctx, partition, refs)) expect(fetched).toHaveProperty('parts');
-    // The structures and the bodies, which all have the same parts.
+    // Their texts come with their structures.
+    expect(since(before)).toEqual(['EXAMINE', 'UID FETCH']);
+  });
+
+  it('asks again for a text that is longer than what comes with the structure, and takes all of it', async () => {
+    const text = `begin ${'word '.repeat(20_000)}end`;
+    await writer.append('INBOX', mailText(['Message-ID: <long@x>'], text.replace(/.{70} /g, '$&\r\n')));
+    const [ref] = (await imap.list(ctx, partition)).refs;
+    const before = tap.traffic.count();
+    const fetched = await imap.fetch(ctx, partition, ref!);
+    const [part] = 'parts' in fetched ? (fetched.parts ?? []) : [];
+    expect(part?.text?.replace(/\s+/g, ' ')).toBe(text);
     expect(since(before)).toEqual(['EXAMINE', 'UID FETCH', 'UID FETCH']);
   });
 
@@ -172,7 +183,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
       ['small.txt', 300],
     ]);
     const asked = tap.traffic.recent().map(({ path }) => path.match(/BODY\.PEEK\[\d[^)]*/)?.[0]);
-    expect(asked.filter(Boolean)).toEqual(['BODY.PEEK[1]<0.2097152> BODY.PEEK[5]']);
+    expect(asked.filter(Boolean)).toEqual(['BODY.PEEK[1]<0.65536>', 'BODY.PEEK[5]']);
   });
 
   it('hints at mail that comes, and at mail that goes', async () => {
