@@ -11,7 +11,7 @@ export interface ScannedBox {
 }
 
 /** At most so many records go with a page of a listing: they are sent as one statement. */
-const recordsPerPage = 20;
+const recordsPerPage = 100;
 
 /** The same in few bytes for each mail, since it is held until the listing is over. */
 interface PlacedBox {
