@@ -1,4 +1,5 @@
 import { MemorydError } from '../../base/errors.ts';
+import { dotProduct } from '../vector.ts';
 import type { OpenModel } from './open-model.ts';
 
 type TokenModel = Pick<OpenModel, 'dimensions' | 'tokens'>;
@@ -30,9 +31,8 @@ async function tokenVectors({ tokens, dimensions }: TokenModel, sequence: Int32A
 }
 
 function unit(vector: Float32Array): Float32Array {
-  let sum = 0;
-  for (const value of vector) sum += value * value;
-  const scale = sum > 0 ? 1 / Math.sqrt(sum) : 0;
+  const squared = dotProduct(vector, vector);
+  const scale = squared > 0 ? 1 / Math.sqrt(squared) : 0;
   return vector.map((value) => value * scale);
 }
 
@@ -41,14 +41,8 @@ function meanOfNearest(asked: readonly Float32Array[], told: readonly Float32Arr
   let sum = 0;
   for (const one of asked) {
     let nearest = -1;
-    for (const other of told) nearest = Math.max(nearest, dot(one, other));
+    for (const other of told) nearest = Math.max(nearest, dotProduct(one, other));
     sum += nearest;
   }
   return sum / asked.length;
-}
-
-function dot(one: Float32Array, other: Float32Array): number {
-  let sum = 0;
-  for (let index = 0; index < one.length; index++) sum += one[index]! * other[index]!;
-  return sum;
 }
