@@ -18,6 +18,11 @@ export const processing = {
     expected: 'pauses such as 30s, 5m, 2h or 1d',
     aliases: ['REDRIVE_SCHEDULE'],
   }),
+  memories: Type.Enum(['on', 'off'], {
+    description:
+      'Whether memories are made of documents. Those that are there stay, and can be written and found in either case.',
+    default: 'on',
+  }),
   dreaming: Type.Object({
     quietMs: Type.Integer({
       description:

@@ -1,6 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { languageModel } from './config-language-model.ts';
 import { oauthClient } from './config-oauth-client.ts';
 import { processing } from './config-processing.ts';
+import { protection } from './config-protection.ts';
 import { encryptionKeyPattern } from './encryption.ts';
 
 const mebibyte = 1024 * 1024;
@@ -44,7 +46,8 @@ const configSchema = Type.Object(
     }),
     apiKey: Type.Optional(
       Type.String({
-        description: 'The key with full access.',
+        description:
+          'The key with full access; 24 characters or more, such as the output of `openssl rand -base64 24`.',
         absent: 'one is generated at the first start and printed once',
         minLength: 8,
         expected: 'a text of at least 8 characters',
@@ -84,7 +87,7 @@ const configSchema = Type.Object(
     ),
     redirectAllowlist: Type.Array(Type.String({ pattern: '^https?://[^\\s/?#@]+(/[^\\s?#]*)?$' }), {
       description:
-        'Where browsers may be sent when a source has been authorized (`redirectUrl`): these addresses and what lies below them. Empty: anywhere.',
+        'Where browsers may be sent when a source has been authorized (`redirectUrl`): these addresses and what lies below them. Empty: this machine and the address of publicUrl; for any other address the browser shows a link instead.',
       default: [],
       expected: 'addresses such as https://app.example.com or https://app.example.com/connected',
       aliases: ['REDIRECT_ALLOWLIST'],
@@ -114,10 +117,10 @@ const configSchema = Type.Object(
         secret: true,
       }),
     ),
-    google: oauthClient('Google', 'GOOGLE', 'Serves google-drive and gmail.'),
-    notion: oauthClient('Notion', 'NOTION'),
+    google: oauthClient('Google', 'GOOGLE', 'For plugins that mirror Google Drive or Gmail.'),
+    notion: oauthClient('Notion', 'NOTION', 'For a plugin that mirrors Notion.'),
     github: oauthClient('GitHub', 'GITHUB'),
-    onedrive: oauthClient('Microsoft', 'ONEDRIVE', 'Serves onedrive.'),
+    onedrive: oauthClient('Microsoft', 'ONEDRIVE', 'For a plugin that mirrors OneDrive.'),
     databaseUrl: Type.Optional(
       Type.String({
         description: 'PostgreSQL 15 or newer with pgvector 0.8 or newer.',
@@ -162,12 +165,6 @@ const configSchema = Type.Object(
       minLength: 1,
       maxLength: 100,
       aliases: ['ORG_NAME'],
-    }),
-    corsOrigins: Type.Array(Type.String({ pattern: '^(\\*|https?://[^/]+)$' }), {
-      description: 'Origins of web pages that may call the API from a browser.',
-      default: [],
-      expected: 'origins such as https://app.example.com, or *',
-      aliases: ['CORS_ORIGINS'],
     }),
     compat: Type.Array(Type.Enum([...compatSwitches]), {
       description: 'Switches that help older clients.',
@@ -235,6 +232,7 @@ const configSchema = Type.Object(
         }),
       ),
     }),
+    llm: languageModel,
     limits: Type.Object({
       maxTextBytes: bytes('Largest text of one document.', 1 * mebibyte, 'MAX_TEXT_BYTES'),
       maxBodyBytes: bytes('Largest request body.', 2 * mebibyte, 'MAX_BODY_BYTES'),
@@ -297,6 +295,7 @@ const configSchema = Type.Object(
         aliases: ['SYNC_CRON'],
       }),
     }),
+    ...protection,
     ...processing,
   },
   { additionalProperties: false },

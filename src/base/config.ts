@@ -148,6 +148,9 @@ function contradictions(config: Config, sources: Record<string, ConfigSource>): 
   } else if (config.role !== 'all' && config.encryptionKey === undefined) {
     add('role', `"${config.role}" needs encryptionKey: processes share the credentials in the database`);
   }
+  const { url, model } = config.llm;
+  if (url !== undefined && model === undefined) add('llm.url', 'it needs llm.model');
+  if (url === undefined && model !== undefined) add('llm.model', 'it needs llm.url');
   const { kind } = config.embedder;
   const needed = { minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;
   for (const name of needed[kind]) {

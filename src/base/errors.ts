@@ -40,6 +40,11 @@ export const errorTable = {
     meaning: 'The content type is not accepted here.',
     remedy: 'Send `content-type: application/json`.',
   },
+  quota_exceeded: {
+    status: 403,
+    meaning: 'The container may hold no more.',
+    remedy: 'Delete something, or raise the quota of the container.',
+  },
   rate_limited: { status: 429, meaning: 'Too many requests.', remedy: 'Wait as long as `Retry-After` says.' },
   internal: { status: 500, meaning: 'Unexpected failure.', remedy: 'Look in the log for the request id.' },
   unsupported_operation: {
@@ -92,6 +97,11 @@ export const errorTable = {
     status: 500,
     meaning: 'Memories could not be extracted.',
     remedy: 'It is tried again by itself; see the log.',
+  },
+  lease_lost: {
+    status: 409,
+    meaning: 'Another worker has taken the work over; this one has changed nothing since.',
+    remedy: 'Nothing needs to be done: the other one goes on.',
   },
   lost_worker: {
     status: 500,
@@ -154,6 +164,11 @@ export const errorTable = {
     status: 500,
     meaning: 'The embedding model cannot be loaded.',
     remedy: 'Run `memoryd models verify`.',
+  },
+  language_model_failed: {
+    status: 502,
+    meaning: 'The language model failed.',
+    remedy: 'Check MEMORYD_LLM_URL, MEMORYD_LLM_MODEL and MEMORYD_LLM_API_KEY; `memoryd doctor` asks the model.',
   },
   connector_invalid: {
     status: 400,

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from './database.ts';
+import type { Database, Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
 export type Permission = 'read' | 'write';
@@ -61,6 +61,16 @@ export async function findApiKeyByHash(database: Queryable, hash: string): Promi
 export async function findApiKey(database: Queryable, id: string): Promise<ApiKeyRow | null> {
   const rows = await database.query<ApiKeyRow>(sql`select ${columns} from api_keys where id = ${id}`);
   return rows[0] ?? null;
+}
+
+/** Locked until the transaction ends. */
+export async function lockApiKey(tx: Transaction, id: string): Promise<ApiKeyRow | null> {
+  const rows = await tx.query<ApiKeyRow>(sql`select ${columns} from api_keys where id = ${id} for update`);
+  return rows[0] ?? null;
+}
+
+export async function expireApiKey(tx: Transaction, id: string, at: Date): Promise<void> {
+  await tx.execute(sql`update api_keys set expires_at = ${at} where id = ${id}`);
 }
 
 /** Newest first. */

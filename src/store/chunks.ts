@@ -11,8 +11,10 @@ export interface ChunkWrite {
   context: string | null;
   token_count: number;
   content_hash: string;
-  terms: readonly string[];
-  term_counts: readonly number[];
+  /** Joined by spaces, or one by one. */
+  terms: string | readonly string[];
+  /** As PostgreSQL writes an array, or one by one. */
+  term_counts: string | readonly number[];
   term_total: number;
   embedding: Float32Array;
   embedding_model: string;

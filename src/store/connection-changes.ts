@@ -15,6 +15,10 @@ export type ConnectionFields = Pick<
   | 'schedule'
   | 'allowedHours'
   | 'nextSyncAt'
+  | 'memories'
+  | 'trust'
+  | 'author'
+  | 'inProfile'
 >;
 
 export async function updateConnection(
@@ -28,7 +32,9 @@ export async function updateConnection(
       config = ${JSON.stringify(fields.config)}::jsonb, metadata = ${JSON.stringify(fields.metadata)}::jsonb,
       filters = ${JSON.stringify(fields.filters)}::jsonb, document_limit = ${fields.documentLimit},
       on_source_delete = ${fields.onSourceDelete}, schedule = ${fields.schedule},
-      allowed_hours = ${fields.allowedHours}, next_sync_at = ${fields.nextSyncAt}, updated_at = ${now}
+      allowed_hours = ${fields.allowedHours}, next_sync_at = ${fields.nextSyncAt},
+      memories = ${fields.memories}, trust = ${fields.trust}, author = ${fields.author}, in_profile = ${fields.inProfile},
+      updated_at = ${now}
     where id = ${id} and status <> 'deleting'`);
 }
 

@@ -27,6 +27,16 @@ export interface ConnectionRow {
   failures: number;
   lastSyncedAt: Date | null;
   expiresAt: Date | null;
+  /** What becomes a memory; null: as its container says, else the default of such sources. */
+  memories: 'off' | 'facts' | 'facts+episodes' | null;
+  /** `own`: what is mirrored is the owner's own, unless an item names somebody else. */
+  trust: 'own' | 'read';
+  /** Who wrote items that name nobody. */
+  author: string | null;
+  /** What was read there may enter profiles. */
+  inProfile: boolean;
+  /** Why the source cannot be watched for now, as the process says that tried last. */
+  unwatched: string | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -52,7 +62,7 @@ const columns = rawSql(`
   id, provider, container_tag as "containerTag", status, status_reason as "statusReason", email, config, metadata,
   selection, filters, document_limit as "documentLimit", on_source_delete as "onSourceDelete", schedule,
   sync_every_ms as "syncEveryMs", allowed_hours as "allowedHours", next_sync_at as "nextSyncAt", requested_sync as "requestedSync",
-  running_sync as "runningSync", failures,
+  running_sync as "runningSync", failures, memories, trust, author, in_profile as "inProfile", unwatched,
   last_synced_at as "lastSyncedAt", expires_at as "expiresAt", created_at as "createdAt", updated_at as "updatedAt"`);
 
 export interface ConnectionInsert {
@@ -68,6 +78,10 @@ export interface ConnectionInsert {
   schedule: string | null;
   syncEveryMs: number | null;
   allowedHours?: string | null;
+  memories?: ConnectionRow['memories'];
+  trust?: ConnectionRow['trust'];
+  author?: string | null;
+  inProfile?: boolean;
   /** Default: now. */
   nextSyncAt?: Date | null;
   now: Date;
@@ -76,10 +90,11 @@ export interface ConnectionInsert {
 export async function insertConnection(tx: Transaction, row: ConnectionInsert): Promise<void> {
   await tx.execute(sql`
     insert into connections (id, provider, container_tag, status, config, metadata, filters, document_limit, on_source_delete,
-      schedule, sync_every_ms, allowed_hours, next_sync_at, created_at, updated_at)
+      schedule, sync_every_ms, allowed_hours, next_sync_at, memories, trust, author, in_profile, created_at, updated_at)
     values (${row.id}, ${row.provider}, ${row.containerTag}, ${row.status}, ${JSON.stringify(row.config)}::jsonb,
       ${JSON.stringify(row.metadata)}::jsonb, ${JSON.stringify(row.filters ?? {})}::jsonb, ${row.documentLimit},
-      ${row.onSourceDelete}, ${row.schedule}, ${row.syncEveryMs}, ${row.allowedHours ?? null}, ${row.nextSyncAt === undefined ? row.now : row.nextSyncAt}, ${row.now}, ${row.now})`);
+      ${row.onSourceDelete}, ${row.schedule}, ${row.syncEveryMs}, ${row.allowedHours ?? null}, ${row.nextSyncAt === undefined ? row.now : row.nextSyncAt},
+      ${row.memories ?? null}, ${row.trust ?? 'read'}, ${row.author ?? null}, ${row.inProfile ?? false}, ${row.now}, ${row.now})`);
 }
 
 export async function findConnection(database: Queryable, id: string): Promise<ConnectionRow | null> {
@@ -106,6 +121,11 @@ export async function dueConnections(database: Queryable, now: Date, limit: numb
     where status = 'active' and next_sync_at <= ${now} and (lease_until is null or lease_until < ${now})
     order by next_sync_at limit ${limit}`);
   return rows.map((row) => row.id);
+}
+
+export async function setUnwatched(database: Queryable, id: string, reason: string | null): Promise<void> {
+  await database.execute(sql`
+    update connections set unwatched = ${reason} where id = ${id} and unwatched is distinct from ${reason}`);
 }
 
 export async function setConnectionStatus(
@@ -162,11 +182,12 @@ export interface Lease {
   now: Date;
 }
 
-/** Takes the connection for one run, with the request that waited; null when another run has it. */
+/** Takes a connection that is due for one run; null when it is not, or another run has it. */
 export async function leaseConnection(database: Queryable, id: string, lease: Lease): Promise<ConnectionRow | null> {
   const [row] = await database.query<ConnectionRow>(sql`
     update connections set lease_token = ${lease.token}, lease_until = ${lease.until}
-    where id = ${id} and status = 'active' and (lease_until is null or lease_until < ${lease.now})
+    where id = ${id} and status = 'active' and next_sync_at <= ${lease.now}
+      and (lease_until is null or lease_until < ${lease.now})
     returning ${columns}`);
   return row ?? null;
 }
@@ -183,15 +204,9 @@ export async function postponeConnection(
 }
 
 /** The request that waits is under way, and waits no more. */
-export async function takeRequest(
-  database: Queryable,
-  id: string,
-  request: RequestedSync,
-  leaseToken: string,
-): Promise<void> {
+export async function takeRequest(database: Queryable, id: string, request: RequestedSync): Promise<void> {
   await database.execute(sql`
-    update connections set requested_sync = null, running_sync = ${JSON.stringify(request)}::jsonb
-    where id = ${id} and lease_token = ${leaseToken}`);
+    update connections set requested_sync = null, running_sync = ${JSON.stringify(request)}::jsonb where id = ${id}`);
 }
 
 /** False when the connection was paused, removed or taken over: the run must stop. */
@@ -231,6 +246,11 @@ export async function releaseAllConnections(database: Queryable, now: Date): Pro
     update connections set lease_token = null, lease_until = null, next_sync_at = ${now} where lease_token is not null`);
 }
 
+/** Waits for what a run is just writing; its next transaction waits for this one. */
+export async function lockConnection(tx: Transaction, id: string): Promise<void> {
+  await tx.execute(sql`select 1 from connections where id = ${id} for update`);
+}
+
 export async function deleteConnection(tx: Transaction, id: string): Promise<void> {
   await tx.execute(sql`delete from connections where id = ${id}`);
 }
@@ -245,13 +265,17 @@ export async function documentsOnlyOf(database: Queryable, connectionId: string,
   return rows.map((row) => row.id);
 }
 
-/** Documents that stay when their connection goes: handed to another connection that lists them, else to none. */
+/**
+ * Documents that stay when their connection goes: handed to another connection that lists them, else to
+ * none. What the connection said of their author they say themselves from then on.
+ */
 export async function releaseDocuments(tx: Transaction, connectionId: string): Promise<void> {
   await tx.execute(sql`
-    update documents d set connection_id = (
+    update documents d set trust = case when d.trust = 'read' and d.author is null then c.trust else d.trust end,
+      author = coalesce(d.author, c.author), connection_id = (
       select o.connection_id from sync_items o
       where o.document_id = d.id and o.connection_id <> ${connectionId} limit 1)
-    where d.connection_id = ${connectionId}`);
+    from connections c where d.connection_id = ${connectionId} and c.id = d.connection_id`);
 }
 
 export async function countDocumentsOf(

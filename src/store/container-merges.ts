@@ -1,4 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
+import { moveForgotten } from './forgotten-statements.ts';
+import { noteSettingChange } from './memory-settings.ts';
 import { sql } from './sql.ts';
 
 export const mergeStatuses = [
@@ -128,6 +130,8 @@ export async function moveContainer(tx: Transaction, from: string, to: string, n
     where container_tag = ${from}`);
   const chunks = await tx.execute(sql`update chunks set container_tag = ${to} where container_tag = ${from}`);
   const memories = await tx.execute(sql`update memories set container_tag = ${to} where container_tag = ${from}`);
+  await moveForgotten(tx, from, to, now);
+  await noteSettingChange(tx, { scope: 'container', id: to });
   await tx.execute(sql`
     update connections set container_tag = ${to}, updated_at = ${now} where container_tag = ${from}`);
   return chunks + memories;

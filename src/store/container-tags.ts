@@ -1,4 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
+import { clearForgotten } from './forgotten-statements.ts';
+import type { Quota } from './quotas.ts';
 import { sql } from './sql.ts';
 
 export interface Bucket {
@@ -13,13 +15,17 @@ export interface ContainerRow {
   name: string | null;
   entityContext: string | null;
   memoryFilesystemPaths: string[] | null;
+  /** What becomes a memory; null: what is told, own and of transcripts does. */
+  memories: 'off' | 'facts' | 'facts+episodes' | null;
   profileBuckets: Bucket[];
+  quota: Quota;
   createdAt: Date;
   updatedAt: Date;
 }
 
 const columns = sql`id, tag as "containerTag", name, entity_context as "entityContext",
-  memory_filesystem_paths as "memoryFilesystemPaths", profile_buckets as "profileBuckets",
+  memory_filesystem_paths as "memoryFilesystemPaths", memories, profile_buckets as "profileBuckets",
+  jsonb_build_object('documents', quota_documents, 'bytes', quota_bytes, 'requestsPerMinute', quota_requests) as quota,
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 export async function findContainer(database: Queryable, tag: string): Promise<ContainerRow | null> {
@@ -45,8 +51,9 @@ export async function writeContainer(
 ): Promise<ContainerRow> {
   const rows = await tx.query<ContainerRow>(sql`
     update container_tags set name = ${row.name}, entity_context = ${row.entityContext},
-      memory_filesystem_paths = ${row.memoryFilesystemPaths}::text[],
-      profile_buckets = ${JSON.stringify(row.profileBuckets)}::jsonb, updated_at = ${row.updatedAt}
+      memory_filesystem_paths = ${row.memoryFilesystemPaths}::text[], memories = ${row.memories},
+      profile_buckets = ${JSON.stringify(row.profileBuckets)}::jsonb, quota_documents = ${row.quota.documents},
+      quota_bytes = ${row.quota.bytes}, quota_requests = ${row.quota.requestsPerMinute}, updated_at = ${row.updatedAt}
     where tag = ${row.containerTag}
     returning ${columns}`);
   return rows[0]!;
@@ -82,12 +89,13 @@ export async function bucketsOf(database: Queryable, tags: readonly string[]): P
 
 export async function deleteContainer(tx: Transaction, tag: string): Promise<void> {
   await tx.execute(sql`delete from container_tags where tag = ${tag}`);
+  await tx.execute(sql`delete from container_usage where tag = ${tag}`);
 }
 
 /** Takes its settings from a container that stays. Answers whether there were any. */
 export async function clearContainer(tx: Transaction, tag: string, now: Date): Promise<boolean> {
   const cleared = await tx.execute(sql`
-    update container_tags set entity_context = null, memory_filesystem_paths = null, profile_buckets = '[]',
+    update container_tags set entity_context = null, memory_filesystem_paths = null, memories = null, profile_buckets = '[]',
       name = null, description = null, updated_at = ${now}
     where tag = ${tag}`);
   return cleared === 1;
@@ -99,5 +107,6 @@ export async function allContainerTags(database: Queryable): Promise<string[]> {
 }
 
 export async function deleteMemoriesOf(tx: Transaction, tag: string): Promise<number> {
+  await clearForgotten(tx, tag);
   return tx.execute(sql`delete from memories where container_tag = ${tag}`);
 }

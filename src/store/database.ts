@@ -13,6 +13,9 @@ export interface Queryable {
   execute(statement: Sql): Promise<number>;
 }
 
+/** For those who may look and must not write. */
+export type Reader = Pick<Queryable, 'query'>;
+
 export type Transaction = Queryable;
 
 export interface Database extends Queryable {

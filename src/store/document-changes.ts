@@ -1,5 +1,6 @@
 import type { Transaction } from './database.ts';
 import type { StoredDocument } from './documents.ts';
+import { settleChains } from './memory-chains.ts';
 import { rawSql, sql } from './sql.ts';
 
 /** A document that is about to be changed, locked. */
@@ -9,7 +10,7 @@ export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'co
 }
 
 const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,
-  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, content_hash`);
+  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, author, trust, content_hash`);
 
 export async function lockDocument(tx: Transaction, id: string): Promise<ChangingDocument | null> {
   const rows = await tx.query<ChangingDocument>(sql`
@@ -31,12 +32,12 @@ export async function writeChangedDocument(
       metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.task_type}, dreaming = ${row.dreaming},
       document_date = ${row.document_date}::timestamptz,
       filter_by_metadata = ${row.filter_by_metadata === null ? null : JSON.stringify(row.filter_by_metadata)}::jsonb,
-      content_hash = ${row.content_hash}, updated_at = ${now}
+      author = ${row.author}, trust = ${row.trust}, content_hash = ${row.content_hash}, updated_at = ${now}
     where d.id = ${row.id}`);
   if (!requeue) return;
   await tx.execute(sql`
-    update documents set revision = revision + 1, status = 'queued', lease_token = null, attempts = 0, redrives = 0,
-      next_attempt_at = ${now}, error_code = null, error_message = null
+    update documents set revision = revision + 1, status = 'queued', lease_token = null, attempts = 0, lost_workers = 0,
+      redrives = 0, next_attempt_at = ${now}, error_code = null, error_message = null
     where id = ${row.id}`);
 }
 
@@ -44,14 +45,23 @@ export async function writeChangedDocument(
  * Moves what hangs on a document to its new container. Memories that other documents stand for stay
  * where they are, without this one.
  */
-export async function moveParts(tx: Transaction, documentId: string, containerTag: string): Promise<void> {
+export async function moveParts(tx: Transaction, documentId: string, containerTag: string, now: Date): Promise<void> {
   await tx.execute(sql`update chunks set container_tag = ${containerTag} where document_id = ${documentId}`);
   await tx.execute(sql`
     delete from memory_sources s where s.document_id = ${documentId}
       and exists (select 1 from memory_sources o where o.memory_id = s.memory_id and o.document_id <> ${documentId})`);
-  await tx.execute(sql`
-    update memories set container_tag = ${containerTag}
-    where id in (select memory_id from memory_sources where document_id = ${documentId})`);
+  const moved = await tx.query<{ root: string }>(sql`
+    with moved as (
+      update memories set container_tag = ${containerTag}
+      where id in (select memory_id from memory_sources where document_id = ${documentId})
+      returning coalesce(root_memory_id, id) as root
+    )
+    select distinct root from moved`);
+  await settleChains(
+    tx,
+    moved.map(({ root }) => root),
+    now,
+  );
 }
 
 /** Forgets the memories that no other document stands for. */
@@ -60,11 +70,18 @@ export async function forgetMemoriesOnlyFrom(
   documentId: string,
   { reason, now }: { reason: string; now: Date },
 ): Promise<void> {
-  await tx.execute(sql`
-    update memories m set is_forgotten = true, forget_reason = ${reason}, updated_at = ${now}
+  const forgotten = await tx.query<{ root: string }>(sql`
+    update memories m set is_forgotten = true, forgotten_by = 'source', forgotten_at = ${now}, forget_reason = ${reason},
+      updated_at = ${now}
     where not is_forgotten
       and exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id = ${documentId})
-      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> ${documentId})`);
+      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> ${documentId})
+    returning coalesce(m.root_memory_id, m.id) as root`);
+  await settleChains(
+    tx,
+    forgotten.map(({ root }) => root),
+    now,
+  );
 }
 
 /** Keeps what a caller sent as containerTags, by document. */

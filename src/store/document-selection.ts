@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
+import { hideMemoriesOf } from './memory-chains.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
 /** Documents of some containers (null: of any), all of them or those at a path. */
@@ -39,7 +40,7 @@ export async function hideDocuments(
   selection: DocumentSelection,
   { since, now }: { since: Date; now: Date },
 ): Promise<number> {
-  const [row] = await tx.query<{ hidden: number }>(sql`
+  const hidden = await tx.query<{ id: string }>(sql`
     with hidden as (
       update documents d set deleted_at = ${since}, deleted_rev = null, custom_id = null
       where d.deleted_at is null and ${selected(selection)} returning d.id
@@ -47,6 +48,11 @@ export async function hideDocuments(
       update sync_items set state = 'suppressed', document_id = null, lease_token = null, updated_at = ${now}
       where document_id in (select id from hidden)
     )
-    select count(*) as hidden from hidden`);
-  return row?.hidden ?? 0;
+    select id from hidden`);
+  await hideMemoriesOf(
+    tx,
+    hidden.map(({ id }) => id),
+    now,
+  );
+  return hidden.length;
 }

@@ -22,6 +22,8 @@ export interface DocumentRow {
   filepath: string | null;
   metadata: Record<string, unknown>;
   documentDate: Date | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
   errorCode: string | null;
   errorMessage: string | null;
   attempts: number;
@@ -35,6 +37,7 @@ const documentColumns: Sql = rawSql(`
   coalesce(d.container_tags, array[d.container_tag::text]) as "containerTags", d.custom_id as "customId", d.connection_id as "connectionId",
   d.revision, d.status, d.dreaming_status as "dreamingStatus", d.task_type as "taskType", d.type, d.source,
   d.title, d.summary, d.url, d.og_image as "ogImage", d.filepath, d.metadata, d.document_date as "documentDate",
+  d.author, d.trust,
   d.error_code as "errorCode", d.error_message as "errorMessage", d.attempts,
   d.next_attempt_at as "nextAttemptAt", d.created_at as "createdAt", d.updated_at as "updatedAt"`);
 
@@ -57,6 +60,8 @@ export interface StoredDocument {
   dreaming: string;
   document_date: Date | null;
   filter_by_metadata: Record<string, unknown> | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
 }
 
 /** The columns that ingesting writes. */
@@ -82,6 +87,8 @@ const writeColumns: Columns<DocumentWrite> = {
   dreaming: 'text',
   document_date: 'timestamptz',
   filter_by_metadata: 'jsonb',
+  author: 'text',
+  trust: 'text',
   content_hash: 'text',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -116,7 +123,7 @@ export async function lockByCustomId(
   return tx.query<StoredDocument>(sql`
     select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
       d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata
+      d.filter_by_metadata, d.author, d.trust
     from documents d join ${set.from} on d.container_tag = k.tag and d.custom_id = k.custom_id
     where d.custom_id is not null and d.deleted_at is null
     order by d.id
@@ -140,39 +147,58 @@ export async function insertDocuments(
 ): Promise<Set<string>> {
   const set = rowSet('r', writeColumns, rows);
   const state = lease
-    ? sql`'extracting', ${lease.until}::timestamptz, ${lease.token}, 1`
-    : sql`'queued', ${now}::timestamptz, null, 0`;
+    ? sql`'extracting', ${lease.until}::timestamptz, ${lease.token}`
+    : sql`'queued', ${now}::timestamptz, null`;
   const inserted = await tx.query<{ id: string }>(sql`
-    insert into documents (${set.names}, status, next_attempt_at, lease_token, attempts)
+    insert into documents (${set.names}, status, next_attempt_at, lease_token)
     select ${set.select}, ${state} from ${set.from}
     on conflict do nothing
     returning id`);
   return new Set(inserted.map((row) => row.id));
 }
 
-/** Writes changed fields. `requeue` also starts processing again: the content is new. */
+/**
+ * Writes changed fields. `requeue` also starts processing again: the content is new. Another author, trust or
+ * date changes what memories say, so they are looked for again.
+ */
 export async function updateDocuments(
   tx: Transaction,
   rows: readonly (DocumentWrite & { requeue: boolean })[],
   now: Date,
 ): Promise<void> {
   const set = rowSet('r', { ...writeColumns, requeue: 'boolean' }, rows);
+  const says = rawSql(`d.status = 'done' and not r.requeue
+    and (d.author, d.trust, d.document_date) is distinct from (r.author, r.trust, r.document_date)`);
   await tx.execute(sql`
     update documents d set
       connection_id = r.connection_id, type = r.type, source = r.source, given_title = r.given_title, title = r.title,
       url = r.url, filepath = r.filepath, metadata = r.metadata::jsonb, task_type = r.task_type, dreaming = r.dreaming,
       document_date = r.document_date, filter_by_metadata = r.filter_by_metadata::jsonb,
-      content_hash = r.content_hash, updated_at = r.updated_at,
+      author = r.author, trust = r.trust, content_hash = r.content_hash, updated_at = r.updated_at,
+      dreaming_status = case when ${says} then 'dreaming' else d.dreaming_status end,
+      dream_at = case when ${says} then ${now}::timestamptz else d.dream_at end,
       revision = case when r.requeue then d.revision + 1 else d.revision end,
       status = case when r.requeue then 'queued' else d.status end,
       lease_token = case when r.requeue then null else d.lease_token end,
       attempts = case when r.requeue then 0 else d.attempts end,
+      lost_workers = case when r.requeue then 0 else d.lost_workers end,
       redrives = case when r.requeue then 0 else d.redrives end,
       next_attempt_at = case when r.requeue then ${now}::timestamptz else d.next_attempt_at end,
       error_code = case when r.requeue then null else d.error_code end,
       error_message = case when r.requeue then null else d.error_message end
     from ${set.from}
     where d.id = r.id`);
+}
+
+/** A piece of a text that one person wrote, by its place in what was sent. */
+export interface WrittenTurn {
+  start: number;
+  end: number;
+  author: string | null;
+  /** The source itself vouches that its owner wrote it. */
+  own: boolean;
+  /** ISO 8601. */
+  date: string | null;
 }
 
 export interface ContentWrite {
@@ -183,6 +209,7 @@ export interface ContentWrite {
   mime_type: string | null;
   file_name: string | null;
   keep_bytes: boolean;
+  turns: readonly WrittenTurn[] | null;
 }
 
 const contentColumns: Columns<ContentWrite> = {
@@ -193,6 +220,7 @@ const contentColumns: Columns<ContentWrite> = {
   mime_type: 'text',
   file_name: 'text',
   keep_bytes: 'boolean',
+  turns: 'jsonb',
 };
 
 /** Stores what was sent. The text of an earlier version stays readable until the new one is extracted. */
@@ -202,7 +230,7 @@ export async function writeContents(tx: Transaction, rows: readonly ContentWrite
     insert into document_contents (${set.names})
     select ${set.select} from ${set.from}
     on conflict (document_id) do update set kind = excluded.kind, raw = excluded.raw, bytes = excluded.bytes,
-      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes,
+      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes, turns = excluded.turns,
       content = case when excluded.raw is null then document_contents.content end`);
 }
 
@@ -299,17 +327,6 @@ export async function countByStatus(
     group by d.status`);
 }
 
-/** Memories that no document is left to stand for. Called before the documents themselves go. */
-/** Answers the chains (ids of their first versions) that lost one. */
-export async function deleteMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<string[]> {
-  const deleted = await tx.query<{ root: string }>(sql`
-    delete from memories m
-    where exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id = any(${documentIds}::text[]))
-      and not exists (select 1 from memory_sources s where s.memory_id = m.id and s.document_id <> all(${documentIds}::text[]))
-    returning coalesce(m.root_memory_id, m.id) as root`);
-  return [...new Set(deleted.map(({ root }) => root))];
-}
-
 export async function chunksOfDocument(
   database: Queryable,
   documentId: string,
@@ -324,6 +341,11 @@ export async function chunksOfDocument(
 export interface MemoryOfDocumentRow {
   id: string;
   memory: string;
+  kind: 'fact' | 'episode';
+  category: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  saidAt: Date | null;
   metadata: Record<string, unknown> | null;
   temporalContext: Record<string, unknown> | null;
   isStatic: boolean;
@@ -340,7 +362,8 @@ export interface MemoryOfDocumentRow {
 
 export async function memoriesOfDocument(database: Queryable, documentId: string): Promise<MemoryOfDocumentRow[]> {
   return database.query(sql`
-    select m.id, m.memory, m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
+    select m.id, m.memory, m.kind, m.category, m.author, m.trust, m.said_at as "saidAt",
+      m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
       m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
       (select count(*) from memory_sources o join documents d on d.id = o.document_id
         where o.memory_id = m.id and d.deleted_at is null) as "sourceCount",

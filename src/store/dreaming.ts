@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
+import type { WrittenTurn } from './documents.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
 
@@ -11,6 +12,16 @@ export interface MinedDocument {
   text: string;
   /** Turns of a conversation; null for everything else. */
   messages: { role: 'user' | 'assistant' | 'system' | 'tool'; text: string; name?: string }[] | null;
+  /** Pieces of the text that different people wrote; null: it is one text. */
+  turns: WrittenTurn[] | null;
+  /** Whom the source or the text names. */
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  /** What its connection says of whoever owns the source. */
+  owner: { author: string | null; trust: 'own' | 'read' | null };
+  /** What is set for its connection, else for its container. */
+  memories: 'off' | 'facts' | 'facts+episodes' | null;
+  isTranscript: boolean;
   /** The day on which it was said. */
   date: Date;
   entityContext: string | null;
@@ -21,14 +32,20 @@ export interface MinedDocument {
 }
 
 const columns = sql`d.id, d.revision, d.container_tag as "containerTag", d.task_type as "taskType",
-  coalesce(c.content, c.raw, '') as text, c.messages, coalesce(d.document_date, d.created_at) as date,
+  case when c.turns is null then coalesce(c.content, c.raw, '') else coalesce(c.raw, '') end as text, c.messages, c.turns,
+  d.author, d.trust, jsonb_build_object('author', o.author, 'trust', o.trust) as owner,
+  coalesce(o.memories, t.memories) as memories, d.is_transcript as "isTranscript",
+  coalesce(d.written_at, d.document_date, d.created_at) as date,
   t.entity_context as "entityContext", d.metadata, d.filter_by_metadata as "filterByMetadata", d.dream_attempts as attempts`;
+
+const sources = sql`documents d join document_contents c on c.document_id = d.id
+    left join container_tags t on t.tag = d.container_tag left join connections o on o.id = d.connection_id`;
 
 /** By ids, without regard to whether they wait for it. */
 export function minedDocuments(database: Queryable, ids: readonly string[]): Promise<MinedDocument[]> {
   return database.query<MinedDocument>(sql`
     select ${columns}
-    from documents d join document_contents c on c.document_id = d.id left join container_tags t on t.tag = d.container_tag
+    from ${sources}
     where d.id = any(${ids}::text[]) order by date, d.id`);
 }
 
@@ -43,24 +60,29 @@ export interface Waiting {
   limit: number;
 }
 
-/** Documents of one container whose memories are to be found now, oldest first. */
+/**
+ * Documents of one container whose memories are to be found now, oldest first. The container is that of the
+ * document that waits longest, unless more may still come to it. Only the few documents of such containers
+ * are passed over: one with many is read at once.
+ */
 export async function dueForDreaming(database: Queryable, waiting: Waiting): Promise<MinedDocument[]> {
-  const isDue = sql`dreaming_status = 'dreaming' and status = 'done' and deleted_at is null
-    and (dream_at is null or dream_at <= ${waiting.now})`;
+  const { now, quietSince, waitedSince, enough, limit } = waiting;
+  const waits = sql`dreaming_status = 'dreaming' and status = 'done' and deleted_at is null`;
   return database.query<MinedDocument>(sql`
-    with due as (
-      select container_tag from documents where ${isDue}
-      group by container_tag
-      having max(updated_at) <= ${waiting.quietSince} or min(updated_at) <= ${waiting.waitedSince}
-        or count(*) >= ${waiting.enough}
-      order by min(updated_at) limit 1
-    ), taken as (
-      select id from documents where ${isDue} and container_tag = (select container_tag from due)
-      order by coalesce(document_date, created_at), id limit ${waiting.limit}
+    with due as materialized (
+      select w.container_tag from documents w
+      where ${waits} and w.dream_at <= ${now} and (w.dream_at <= ${waitedSince} or (
+        select count(*) >= ${enough} or max(b.updated_at) <= ${quietSince} from (
+          select o.updated_at from documents o
+          where o.dreaming_status = 'dreaming' and o.status = 'done' and o.deleted_at is null and o.container_tag = w.container_tag
+          limit ${enough}) b))
+      order by w.dream_at, w.id limit 1
+    ), taken as materialized (
+      select id from documents
+      where ${waits} and container_tag = (select container_tag from due) and dream_at <= ${now}
+      order by coalesce(written_at, document_date, created_at), id limit ${limit}
     )
-    select ${columns}
-    from documents d join document_contents c on c.document_id = d.id left join container_tags t on t.tag = d.container_tag
-    where d.id in (select id from taken) order by date, d.id`);
+    select ${columns} from ${sources} where d.id in (select id from taken) order by date, d.id`);
 }
 
 /**
@@ -77,7 +99,7 @@ export async function finishDreaming(
     documents.map(({ id, revision }) => ({ id, revision })),
   );
   const rows = await tx.query<{ id: string; tag: string }>(sql`
-    update documents d set dreaming_status = 'done', dream_attempts = 0, dream_at = null
+    update documents d set dreaming_status = 'done', dream_attempts = 0
     from ${set.from}
     where d.id = r.id and d.revision = r.revision and d.status = 'done' and d.deleted_at is null
     returning d.id, d.container_tag as tag`);

@@ -1,14 +1,14 @@
-import type { Queryable } from './database.ts';
+import type { Reader } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
+import { liesIn, type PartitionKey } from './sync-items.ts';
 
 /** What a listed item would become. `same`: nothing. */
 export type Prospect = 'added' | 'updated' | 'same';
 
 /** Compares listed items with the ledger; reads only. */
 export async function compareItems(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
   items: readonly { ext_id: string; rev: string }[],
 ): Promise<Map<string, Prospect>> {
@@ -23,16 +23,16 @@ export async function compareItems(
   return new Map(rows.map((row) => [row.ext_id, row.prospect]));
 }
 
-/** Mirrored items by id, some at a time. */
+/** Mirrored items by id, some at a time, without those that lie at the paths of `except`. */
 export async function mirroredItems(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
-  page: { after: string; limit: number },
+  page: { after: string; limit: number; except: readonly string[] },
 ): Promise<string[]> {
   const rows = await database.query<{ ext_id: string }>(sql`
     select i.ext_id from sync_items i
     where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId} and i.ext_id > ${page.after}
-      and i.document_id is not null
+      and i.document_id is not null and not ${liesIn(page.except)}
     order by i.ext_id limit ${page.limit}`);
   return rows.map((row) => row.ext_id);
 }

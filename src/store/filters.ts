@@ -14,7 +14,7 @@ export interface FilterCondition {
 }
 
 /**
- * The filter as a condition on a `jsonb` column of flat metadata (null counts as empty). It is
+ * The filter as a condition on a `jsonb` column of metadata (null counts as empty). It is
  * true or false, never null. Keys and values travel as parameters.
  * Throws `invalid_request` when a numeric condition's value is no finite number.
  */
@@ -43,8 +43,14 @@ function compileCondition(condition: FilterCondition, column: Sql): Sql {
   // Internal keys are never filterable and jsonb holds no U+0000: both are as a missing key.
   const hidden = internalKey.test(condition.key) || `${condition.key}${condition.value}`.includes('\0');
   if (condition.filterType === 'numeric') return hidden ? sql`false` : numeric(condition, column);
-  const positive = hidden ? sql`false` : compilePositive(condition, sql`(${column} -> ${condition.key}::text)`);
+  const positive = hidden ? sql`false` : compilePositive(condition, storedValue(column, condition.key));
   return condition.negate ? sql`not ${positive}` : positive;
+}
+
+/** A key with dots names a field as it is, or else what lies at that path. */
+function storedValue(column: Sql, key: string): Sql {
+  const whole = sql`(${column} -> ${key}::text)`;
+  return key.includes('.') ? sql`coalesce(${whole}, ${column} #> ${key.split('.')}::text[])` : whole;
 }
 
 function compilePositive(condition: FilterCondition, stored: Sql): Sql {
@@ -101,7 +107,7 @@ function numeric(condition: FilterCondition, column: Sql): Sql {
     throw new MemorydError('invalid_request', `The filter on "${condition.key}" needs a number as its value.`);
   }
   const operator = condition.negate ? negated[condition.numericOperator] : condition.numericOperator;
-  const stored = sql`(${column} -> ${condition.key}::text)`;
+  const stored = storedValue(column, condition.key);
   const text = sql`(${stored} #>> '{}')`;
   const compared = sql`${rawSql(operator)} ${String(number)}::numeric`;
   return sql`case jsonb_typeof(${stored})

@@ -1,4 +1,5 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Transaction } from './database.ts';
+import { hideMemoriesOf, showMemoriesOf } from './memory-chains.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 import type { StoredDocument } from './documents.ts';
@@ -25,25 +26,24 @@ export async function withdrawDocuments(
   const ids = left.map((document) => document.id);
   await tx.execute(sql`select 1 from documents where id = any(${ids}::text[]) order by id for update`);
   const set = rowSet('r', { id: 'text', rev: 'text' }, left);
-  const [row] = await tx.query<{ hidden: number }>(sql`
+  const changed = await tx.query<{ id: string; hidden: boolean }>(sql`
     with owned as materialized (
       select r.id, max(r.rev) as rev, (
         select o.connection_id from sync_items o where o.document_id = r.id
         order by o.connection_id = ${connectionId} desc, o.connection_id limit 1) as owner
       from ${set.from} group by r.id
-    ),
-    changed as (
-      update documents d set
-        connection_id = case when owned.owner is not null then owned.owner when ${keep} then null else d.connection_id end,
-        deleted_at = case when owned.owner is null and not ${keep} then ${now}::timestamptz end,
-        deleted_rev = case when owned.owner is null and not ${keep} then owned.rev end
-      from owned
-      where d.id = owned.id and d.deleted_at is null
-        and (owned.owner is null or d.connection_id = ${connectionId} and owned.owner <> ${connectionId})
-      returning d.deleted_at
     )
-    select count(deleted_at) as hidden from changed`);
-  return row?.hidden ?? 0;
+    update documents d set
+      connection_id = case when owned.owner is not null then owned.owner when ${keep} then null else d.connection_id end,
+      deleted_at = case when owned.owner is null and not ${keep} then ${now}::timestamptz end,
+      deleted_rev = case when owned.owner is null and not ${keep} then owned.rev end
+    from owned
+    where d.id = owned.id and d.deleted_at is null
+      and (owned.owner is null or d.connection_id = ${connectionId} and owned.owner <> ${connectionId})
+    returning d.id, d.deleted_at is not null as hidden`);
+  const hidden = changed.filter((one) => one.hidden).map((one) => one.id);
+  await hideMemoriesOf(tx, hidden, now);
+  return hidden.length;
 }
 
 export interface RestoredItem {
@@ -57,18 +57,23 @@ export interface RestoredItem {
  * is visible again and the item done, without being read.
  */
 export async function restoreItems(
-  tx: Queryable,
+  tx: Transaction,
   key: PartitionKey,
   ids: readonly string[],
   options: { leaseToken: string; containerTag: string; now: Date },
 ): Promise<RestoredItem[]> {
   const ofPartition = sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
-  return tx.query<RestoredItem>(sql`
-    with found as materialized (
-      select distinct on (i.ext_id) i.ext_id, d.id
-      from sync_items i join documents d on d.container_tag = ${options.containerTag} and d.custom_id = i.custom_id
+  const items = await tx.query<RestoredItem & { document_id: string }>(sql`
+    with held as materialized (
+      select i.ext_id, i.custom_id, i.want_rev from sync_items i
       where ${ofPartition} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${options.leaseToken}
-        and i.document_id is null and d.deleted_at is not null and d.deleted_rev = i.want_rev
+        and i.document_id is null
+      order by i.ext_id for update
+    ),
+    found as materialized (
+      select distinct on (i.ext_id) i.ext_id, d.id
+      from held i join documents d on d.container_tag = ${options.containerTag} and d.custom_id = i.custom_id
+      where d.deleted_at is not null and d.deleted_rev = i.want_rev
         and not exists (
           select 1 from documents o
           where o.custom_id = i.custom_id and o.container_tag = ${options.containerTag} and o.deleted_at is null)
@@ -83,7 +88,13 @@ export async function restoreItems(
       error_class = null, error = null, lease_token = null, updated_at = ${options.now}
     from found join restored on restored.id = found.id
     where ${ofPartition} and i.ext_id = found.ext_id
-    returning i.ext_id, restored.status`);
+    returning i.ext_id, restored.status, i.document_id`);
+  await showMemoriesOf(
+    tx,
+    items.map(({ document_id }) => document_id),
+    options.now,
+  );
+  return items;
 }
 
 /** The latest hidden documents that hold these customIds, locked. The columns are those of `lockByCustomId`. */
@@ -105,7 +116,7 @@ export async function lockHiddenByCustomId(
     )
     select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
       d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata
+      d.filter_by_metadata, d.author, d.trust
     from documents d join latest on latest.id = d.id
     where d.deleted_at is not null
     order by d.id
@@ -113,9 +124,10 @@ export async function lockHiddenByCustomId(
 }
 
 /** Makes documents visible again. */
-export async function showDocuments(tx: Transaction, ids: readonly string[]): Promise<void> {
+export async function showDocuments(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
   await tx.execute(sql`
     update documents set deleted_at = null, deleted_rev = null where id = any(${ids}::text[])`);
+  await showMemoriesOf(tx, ids, now);
 }
 
 /** On a memory `m`: it had documents, and all that are left are hidden. Reads the few hidden documents once. */

@@ -52,6 +52,7 @@ export async function writeReviewed(
 ): Promise<void> {
   await tx.execute(sql`
     update memories set is_inference = ${memory.isInference}, is_forgotten = ${memory.isForgotten},
+      forgotten_by = ${memory.isForgotten ? 'caller' : null}, forgotten_at = ${memory.isForgotten ? now : null},
       review_status = ${memory.reviewStatus}, forget_reason = ${forgetReason}, updated_at = ${now}
     where id = ${memory.id}`);
 }

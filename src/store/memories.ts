@@ -8,7 +8,11 @@ export interface MemoryWrite {
   memory: string;
   metadata: Record<string, unknown> | null;
   temporal_context: Record<string, unknown> | null;
-  kind: string | null;
+  kind: 'fact' | 'episode';
+  category: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  said_at: Date | null;
   subject: string | null;
   slot: string | null;
   slot_value: string | null;
@@ -23,6 +27,7 @@ export interface MemoryWrite {
   forget_reason: string | null;
   extractor: string | null;
   content_hash: string;
+  words_hash: string;
   terms: readonly string[];
   term_counts: readonly number[];
   term_total: number;
@@ -37,6 +42,10 @@ const memoryColumns: Columns<Omit<MemoryWrite, 'buckets'>> = {
   metadata: 'jsonb',
   temporal_context: 'jsonb',
   kind: 'text',
+  category: 'text',
+  author: 'text',
+  trust: 'text',
+  said_at: 'timestamptz',
   subject: 'text',
   slot: 'text',
   slot_value: 'text',
@@ -50,6 +59,7 @@ const memoryColumns: Columns<Omit<MemoryWrite, 'buckets'>> = {
   forget_reason: 'text',
   extractor: 'text',
   content_hash: 'text',
+  words_hash: 'text',
   terms: 'words',
   term_counts: 'smallint[]',
   term_total: 'integer',
@@ -76,68 +86,6 @@ export async function lockMemoriesOf(tx: Transaction, containerTags: readonly st
   for (const tag of [...new Set(containerTags)].sort()) {
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`memories ${tag}`}, 0))`);
   }
-}
-
-/** A stored memory as new statements are compared with it. */
-export interface KnownMemory {
-  id: string;
-  containerTag: string;
-  memory: string;
-  subject: string | null;
-  slot: string | null;
-  value: string | null;
-  contentHash: string;
-  terms: string[];
-  version: number;
-  parentMemoryId: string | null;
-  rootMemoryId: string | null;
-  isLatest: boolean;
-  isForgotten: boolean;
-  forgetReason: string | null;
-  extractor: string | null;
-  documentDate: string | null;
-  createdAt: Date;
-  documentIds: string[];
-  /** Of each of its documents, overlaid by its own; empty unless it was asked for. */
-  metadata: Record<string, unknown>[];
-}
-
-export interface ComparedWith {
-  containerTags: readonly string[];
-  subjects: readonly string[];
-  hashes: readonly string[];
-  documentIds: readonly string[];
-  withMetadata: boolean;
-}
-
-const metadataOfSources = `coalesce((select jsonb_agg(d.metadata || coalesce(m.metadata, '{}'))
-    from memory_sources s join documents d on d.id = s.document_id where s.memory_id = m.id), '[]')`;
-
-/** Latest memories with one of the subjects or texts, and every one from the documents. */
-export async function knownMemories(
-  tx: Queryable,
-  { containerTags, subjects, hashes, documentIds, withMetadata }: ComparedWith,
-): Promise<KnownMemory[]> {
-  const metadata = rawSql(withMetadata ? metadataOfSources : "'[]'::jsonb");
-  return tx.query<KnownMemory>(sql`
-    with ids as (
-      select id from memories where container_tag = any(${containerTags}::text[]) and subject = any(${subjects}::text[])
-        and is_latest and not is_forgotten
-      union
-      select id from memories where container_tag = any(${containerTags}::text[]) and content_hash = any(${hashes}::text[])
-        and is_latest
-      union
-      select memory_id from memory_sources where document_id = any(${documentIds}::text[])
-    )
-    select m.id, m.container_tag as "containerTag", m.memory, m.subject, m.slot, m.slot_value as value,
-      m.content_hash as "contentHash", m.terms, m.version, m.parent_memory_id as "parentMemoryId",
-      m.root_memory_id as "rootMemoryId", m.is_latest as "isLatest", m.is_forgotten as "isForgotten",
-      m.forget_reason as "forgetReason", m.extractor, m.temporal_context ->> 'documentDate' as "documentDate",
-      m.created_at as "createdAt",
-      coalesce((select array_agg(s.document_id) from memory_sources s where s.memory_id = m.id), '{}') as "documentIds",
-      ${metadata} as metadata
-    from memories m where m.id in (select id from ids)
-    order by m.created_at, m.id`);
 }
 
 export interface MemorySource {
@@ -188,41 +136,51 @@ export async function addRelations(tx: Transaction, rows: readonly RelationWrite
 export async function supersede(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
   if (ids.length === 0) return;
   await tx.execute(sql`
-    update memories set is_latest = false, updated_at = ${now} where id = any(${ids}::text[]) and is_latest`);
+    update memories set is_latest = false, superseded_at = ${now}, updated_at = ${now} where id = any(${ids}::text[]) and is_latest`);
 }
 
-export async function setForgotten(
+export interface Forgetting {
+  by: 'caller' | 'source';
+  reason: string | null;
+  batchId?: string;
+}
+
+export async function forgetMemories(
   tx: Queryable,
   ids: readonly string[],
-  options: { forgotten: boolean; reason: string | null; batchId?: string; now: Date },
+  { by, reason, batchId }: Forgetting,
+  now: Date,
 ): Promise<void> {
   if (ids.length === 0) return;
   await tx.execute(sql`
-    update memories set is_forgotten = ${options.forgotten}, forget_reason = ${options.reason},
-      forget_batch_id = ${options.batchId ?? null}, updated_at = ${options.now}
+    update memories set is_forgotten = true, forgotten_by = ${by}, forget_reason = ${reason}, forgotten_at = ${now},
+      forget_batch_id = ${batchId ?? null}, updated_at = ${now}
     where id = any(${ids}::text[])`);
+}
+
+/** Of what was forgotten because its source was gone. */
+export async function reviveMemories(tx: Queryable, ids: readonly string[], now: Date): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.execute(sql`
+    update memories set is_forgotten = false, forgotten_by = null, forget_reason = null, forgotten_at = null, updated_at = ${now}
+    where id = any(${ids}::text[])`);
+}
+
+/** What is said again later was last said then. */
+export async function restateMemories(tx: Queryable, rows: readonly { id: string; said_at: Date }[]): Promise<void> {
+  if (rows.length === 0) return;
+  const set = rowSet('r', { id: 'text', said_at: 'timestamptz' }, rows);
+  await tx.execute(sql`
+    update memories m set said_at = r.said_at from ${set.from} where m.id = r.id and m.said_at < r.said_at`);
 }
 
 /** Writes down that memories whose time has come are forgotten. Answers how many; less than `limit`: no more. */
 export function forgetExpired(database: Queryable, now: Date, limit: number): Promise<number> {
   return database.execute(sql`
-    update memories set is_forgotten = true, forget_reason = coalesce(forget_reason, 'expired'), updated_at = ${now}
+    update memories set is_forgotten = true, forgotten_by = 'time', forgotten_at = forget_after, forget_reason = coalesce(forget_reason, 'expired'), updated_at = ${now}
     where id in (
       select id from memories where not is_forgotten and forget_after <= ${now}
       order by forget_after limit ${limit} for update skip locked)`);
-}
-
-/** Where the newest version of a fact was deleted, the newest that is left counts again. */
-export async function restoreLatest(tx: Transaction, roots: readonly string[]): Promise<void> {
-  if (roots.length === 0) return;
-  await tx.execute(sql`
-    update memories m set is_latest = true
-    from (
-      select distinct on (coalesce(v.root_memory_id, v.id)) v.id, v.is_latest
-      from memories v where v.id = any(${roots}::text[]) or v.root_memory_id = any(${roots}::text[])
-      order by coalesce(v.root_memory_id, v.id), v.version desc
-    ) newest
-    where m.id = newest.id and not newest.is_latest`);
 }
 
 export const chainOf = rawSql('coalesce(m.root_memory_id, m.id)');

@@ -9,6 +9,11 @@ export interface MemoryEntry {
   /** Id of the container. */
   spaceId: string;
   memory: string;
+  kind: 'fact' | 'episode';
+  category: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  saidAt: Date | null;
   version: number;
   isLatest: boolean;
   isForgotten: boolean;
@@ -29,7 +34,7 @@ export interface MemoryEntry {
 /** Of documents, oldest first; a memory of two of them is there twice. */
 export function memoryEntries(database: Queryable, documentIds: readonly string[]): Promise<MemoryEntry[]> {
   return database.query<MemoryEntry>(sql`
-    select m.id, s.document_id as "documentId", m.container_tag as "containerTag", c.id as "spaceId", m.memory,
+    select m.id, s.document_id as "documentId", m.container_tag as "containerTag", c.id as "spaceId", m.memory, m.kind, m.category, m.author, m.trust, m.said_at as "saidAt",
       m.version, m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.is_static as "isStatic",
       m.is_inference as "isInference", m.forget_after as "forgetAfter", m.forget_reason as "forgetReason",
       m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId",

@@ -2,6 +2,8 @@ import type { Queryable, Transaction } from './database.ts';
 import { compileFilter, type Filter } from './filters.ts';
 import { isOnlyFromHidden } from './hidden-documents.ts';
 import { chainOf } from './memories.ts';
+import { firstSources, type MemorySource } from './memory-sources.ts';
+import { knownAt } from './memory-times.ts';
 import { joinSql, rawSql, sql, type Sql } from './sql.ts';
 
 export interface MemoryRow {
@@ -10,7 +12,11 @@ export interface MemoryRow {
   memory: string;
   metadata: Record<string, unknown> | null;
   temporalContext: { documentDate?: string | null; eventDate?: string[] | null } | null;
-  kind: string | null;
+  kind: 'fact' | 'episode';
+  category: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  saidAt: Date | null;
   buckets: string[];
   isStatic: boolean;
   isInference: boolean;
@@ -26,7 +32,7 @@ export interface MemoryRow {
 }
 
 const columns = rawSql(`m.id, m.container_tag as "containerTag", m.memory, m.metadata,
-  m.temporal_context as "temporalContext", m.kind, m.buckets, m.is_static as "isStatic",
+  m.temporal_context as "temporalContext", m.kind, m.category, m.author, m.trust, m.said_at as "saidAt", m.buckets, m.is_static as "isStatic",
   m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
   m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId", m.forget_after as "forgetAfter",
   m.forget_reason as "forgetReason", m.created_at as "createdAt", m.updated_at as "updatedAt"`);
@@ -35,16 +41,18 @@ export interface MemoryNarrowing {
   containerTags: readonly string[];
   filters?: Filter;
   includeForgotten: boolean;
+  /** Only what was known at this time, forgotten since or not. */
+  asOf?: Date;
   now: Date;
 }
 
 /** On a memory `m`: the newest version of what is known, and not only from hidden documents. */
-function visible({ containerTags, filters, includeForgotten, now }: MemoryNarrowing): Sql {
+function visible({ containerTags, filters, includeForgotten, asOf, now }: MemoryNarrowing): Sql {
   const conditions = [
-    sql`m.container_tag = any(${containerTags}::text[]) and m.is_latest`,
-    sql`not ${isOnlyFromHidden}`,
+    sql`m.container_tag = any(${containerTags}::text[])`,
+    ...(asOf ? [knownAt(asOf)] : [sql`m.is_latest and not ${isOnlyFromHidden}`]),
   ];
-  if (!includeForgotten) {
+  if (!includeForgotten && !asOf) {
     conditions.push(sql`not m.is_forgotten and (m.forget_after is null or m.forget_after > ${now}::timestamptz)`);
   }
   if (filters) conditions.push(matches(filters));
@@ -76,6 +84,7 @@ export interface ListedMemoryRow extends MemoryRow {
   spaceId: string;
   sourceCount: number;
   documentIds: string[];
+  sources: MemorySource[];
   memoryRelations: Record<string, string> | null;
   history: MemoryHistoryRow[];
 }
@@ -104,6 +113,7 @@ export async function listMemories(
       order by ${order('m')} limit ${page.limit} offset ${(page.page - 1) * page.limit}
     )
     select ${columns}, c.id as "spaceId", cardinality(sources.ids) as "sourceCount", sources.ids as "documentIds",
+      ${firstSources} as sources,
       (select jsonb_object_agg(r.to_id, r.relation) from memory_relations r where r.from_id = m.id) as "memoryRelations",
       coalesce((select jsonb_agg(jsonb_build_object('id', h.id, 'memory', h.memory, 'version', h.version,
           'createdAt', h.created_at, 'updatedAt', h.updated_at, 'parentMemoryId', h.parent_memory_id,
@@ -118,22 +128,42 @@ export async function listMemories(
   return { memories, total: counted?.total ?? 0 };
 }
 
+export type CitedMemoryRow = MemoryRow & { sources: MemorySource[] };
+
+/** These memories with where they come from, newest first. */
+export function citedMemories(database: Queryable, ids: readonly string[]): Promise<CitedMemoryRow[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return database.query<CitedMemoryRow>(sql`
+    select ${columns}, ${firstSources} as sources from memories m where m.id = any(${ids}::text[])
+    order by m.created_at desc, m.id desc`);
+}
+
 export interface ProfileQuery extends Omit<MemoryNarrowing, 'includeForgotten'> {
   /** The most of each kind. */
   most: { static: number; dynamic: number; bucket: number };
   buckets: readonly string[];
 }
 
-/** What a profile shows, newest first, each text once. */
+export interface ProfileLine {
+  id: string;
+  memory: string;
+}
+
+/** On a memory `m`: a fact that was told, is the owner's own, or was read where the owner lets it into profiles. */
+const isOfProfile = rawSql(`m.kind = 'fact' and (m.trust <> 'read' or exists (
+    select 1 from memory_sources s join documents d on d.id = s.document_id join connections c on c.id = d.connection_id
+    where s.memory_id = m.id and d.deleted_at is null and c.in_profile))`);
+
+/** What a profile shows, newest first, each statement once. */
 export async function profileMemories(
   database: Queryable,
   query: ProfileQuery,
-): Promise<{ static: string[]; dynamic: string[]; buckets: Map<string, string[]> }> {
-  const rows = await database.query<{ section: string; bucket: string | null; memory: string }>(sql`
+): Promise<{ static: ProfileLine[]; dynamic: ProfileLine[]; buckets: Map<string, ProfileLine[]> }> {
+  const rows = await database.query<ProfileLine & { section: string; bucket: string | null }>(sql`
     with current as materialized (
-      select distinct on (m.content_hash) m.memory, m.is_static, m.buckets, m.created_at, m.id
-      from memories m where ${visible({ ...query, includeForgotten: false })}
-      order by m.content_hash, m.is_static desc, m.created_at desc, m.id desc
+      select distinct on (coalesce(m.words_hash, m.content_hash)) m.memory, m.is_static, m.buckets, m.created_at, m.id
+      from memories m where ${isOfProfile} and ${visible({ ...query, includeForgotten: false })}
+      order by coalesce(m.words_hash, m.content_hash), m.is_static desc, m.trust = 'read', m.created_at desc, m.id desc
     ), sections as (
       (select 'static' as section, null as bucket, memory, created_at, id from current where is_static
         order by created_at desc, id desc limit ${query.most.static})
@@ -146,9 +176,9 @@ export async function profileMemories(
           select memory, created_at, id from current where wanted.key = any(current.buckets)
           order by created_at desc, id desc limit ${query.most.bucket}) best)
     )
-    select section, bucket, memory from sections order by created_at desc, id desc`);
+    select section, bucket, memory, id from sections order by created_at desc, id desc`);
   const of = (section: string, bucket: string | null = null) =>
-    rows.filter((row) => row.section === section && row.bucket === bucket).map(({ memory }) => memory);
+    rows.filter((row) => row.section === section && row.bucket === bucket).map(({ id, memory }) => ({ id, memory }));
   const buckets = new Map(query.buckets.map((key) => [key, of('bucket', key)]));
   return { static: of('static'), dynamic: of('dynamic'), buckets };
 }

@@ -57,13 +57,14 @@ export async function applyMigrations(
   return names;
 }
 
-/** The migrations that this code brings, in order. */
+/** The migrations that this code brings, in the order of their numbers, of which some may be left out. */
 export async function readMigrations(from: URL = folder): Promise<Migration[]> {
   const files = (await readdir(from)).filter((name) => name.endsWith('.sql')).toSorted();
   const migrations = await Promise.all(files.map((name) => readMigration(from, name)));
-  for (const [index, migration] of migrations.entries()) {
-    if (migration.number !== index + 1) {
-      throw new MemorydError('internal', `Migration ${migration.name} stands where number ${index + 1} is expected.`);
+  for (const [index, { name, number }] of migrations.entries()) {
+    const before = migrations[index - 1];
+    if (before?.number === number) {
+      throw new MemorydError('internal', `The migrations ${before.name} and ${name} have the same number.`);
     }
   }
   return migrations;

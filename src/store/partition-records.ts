@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
 import type { PartitionKey } from './sync-items.ts';
@@ -9,11 +9,7 @@ const ofPartition = (key: PartitionKey) =>
   sql`connection_id = ${key.connectionId} and partition_id = ${key.partitionId}`;
 
 /** What a connector remembers of a partition, by names that begin with `prefix`. */
-export async function readRecords(
-  database: Queryable,
-  key: PartitionKey,
-  prefix: string,
-): Promise<Record<string, Json>> {
+export async function readRecords(database: Reader, key: PartitionKey, prefix: string): Promise<Record<string, Json>> {
   const rows = await database.query<{ name: string; value: Json }>(sql`
     select name, value from partition_records where ${ofPartition(key)} and starts_with(name, ${prefix}) order by name`);
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]));

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 import type { PartitionKey } from './sync-items.ts';
@@ -19,6 +19,10 @@ export interface PartitionRow {
   listingCursor: unknown;
   listingStartedAt: Date | null;
   listingIncomplete: string | null;
+  /** Parts that the listing under way cannot see. */
+  listingUnread: UnreadPart[];
+  /** Parts that the last listing could not see. */
+  unread: UnreadPart[];
   /** The listing that is under way has shown everything. */
   listingShown: boolean;
   position: unknown;
@@ -35,6 +39,19 @@ export interface PartitionRow {
   removeAt: Date | null;
 }
 
+/** A part of a source that could not be read, and why. */
+export interface UnreadPart {
+  path: string;
+  reason: string;
+}
+
+/** Documents that went within an hour because they were missing. */
+export interface RecentRemoval {
+  /** When the hour began, in milliseconds since the epoch. */
+  hourMs: number;
+  count: number;
+}
+
 /** A sweep that the brake holds. */
 export interface HeldSweep {
   count: number;
@@ -47,8 +64,6 @@ export interface HeldSweep {
   confirmed?: boolean;
   /** Somebody said no: these items are kept for as long as just these are missed. */
   rejected?: boolean;
-  /** Of a snapshot that was pushed: what it showed has this epoch or a later one. */
-  epoch?: number;
 }
 
 /** Nobody has said yes or no yet. */
@@ -59,7 +74,7 @@ export function isPending(held: HeldSweep | null): held is HeldSweep {
 const columns = rawSql(`
   id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
   listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
-  listing_shown as "listingShown", position,
+  listing_unread as "listingUnread", unread, listing_shown as "listingShown", position,
   parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_run as "listedRun", held_sweep as "heldSweep",
   scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
@@ -78,9 +93,21 @@ export async function upsertPartitions(
   return listPartitions(database, connectionId);
 }
 
-export async function listPartitions(database: Queryable, connectionId: string): Promise<PartitionRow[]> {
+export async function listPartitions(database: Reader, connectionId: string): Promise<PartitionRow[]> {
   return database.query<PartitionRow>(sql`
     select ${columns} from partitions where connection_id = ${connectionId} order by id`);
+}
+
+/** Those of several connections that are not, or not wholly, mirrored for now. */
+export async function troubledPartitions(
+  database: Reader,
+  connectionIds: readonly string[],
+): Promise<(PartitionRow & { connectionId: string })[]> {
+  return database.query(sql`
+    select connection_id as "connectionId", ${columns} from partitions
+    where connection_id = any(${connectionIds}::text[]) and (problem is not null or missing_since is not null
+      or unread <> '[]' or (listing_incomplete is not null and listing_started_at is null))
+    order by connection_id, id`);
 }
 
 const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
@@ -94,7 +121,7 @@ export async function startListing(
   const [row] = await database.query<{ epoch: number }>(sql`
     update partitions
     set epoch = epoch + 1, state = ${options.relist ? 'relist' : 'backfill'}, parked_head = ${json(options.head)}::jsonb,
-      listing_cursor = null, listing_incomplete = null, listing_shown = false, listing_started_at = ${options.now}, updated_at = ${options.now}
+      listing_cursor = null, listing_incomplete = null, listing_unread = '[]', listing_shown = false, listing_started_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)} returning epoch`);
   return row?.epoch ?? 0;
 }
@@ -102,11 +129,12 @@ export async function startListing(
 /** The checkpoint that goes with a page of a listing. */
 export function listingCheckpoint(
   key: PartitionKey,
-  page: { cursor: unknown; incomplete: string | null; shown: boolean; now: Date },
+  page: { cursor: unknown; incomplete: string | null; unread: readonly UnreadPart[]; shown: boolean; now: Date },
 ): Sql {
   return sql`
     update partitions set listing_cursor = ${json(page.cursor)}::jsonb, listing_shown = ${page.shown},
-      listing_incomplete = coalesce(listing_incomplete, ${page.incomplete}), updated_at = ${page.now}
+      listing_incomplete = coalesce(listing_incomplete, ${page.incomplete}),
+      listing_unread = ${json(page.unread)}::jsonb, updated_at = ${page.now}
     where ${where(key)}`;
 }
 
@@ -122,15 +150,17 @@ export function noCheckpoint(key: PartitionKey, now: Date): Sql {
   return sql`update partitions set updated_at = ${now} where ${where(key)}`;
 }
 
+/** Without `heldSweep`, what is held stays as it is. */
 export async function finishListing(
   database: Queryable,
   key: PartitionKey,
-  options: { heldSweep: HeldSweep | null; runId?: string; now: Date },
+  options: { heldSweep?: HeldSweep | null; runId?: string; now: Date },
 ): Promise<void> {
   await database.execute(sql`
     update partitions
     set state = 'delta', listed_run = ${options.runId ?? null}, position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null,
-      held_sweep = ${json(options.heldSweep)}::jsonb, last_listed_at = ${options.now}, updated_at = ${options.now}
+      unread = listing_unread, listing_unread = '[]', held_sweep = ${options.heldSweep === undefined ? rawSql('held_sweep') : sql`${json(options.heldSweep)}::jsonb`},
+      last_listed_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)}`);
 }
 
@@ -142,7 +172,7 @@ export async function restartListing(database: Queryable, key: PartitionKey, now
 
 /** Ledger rows that a listing has shown so far, and the items that the run has removed meanwhile. */
 export async function countListed(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
   listing: { epoch: number; runId: string },
 ): Promise<{ rows: number; missing: number; removed: number }> {
@@ -183,6 +213,31 @@ export async function unparkPartition(database: Queryable, key: PartitionKey, no
       state = case when listing_started_at is null and last_listed_at is not null then 'delta'
         when last_listed_at is not null then 'relist' when listing_started_at is not null then 'backfill' else 'new' end
     where ${where(key)} and problem is not null and state <> 'removing'`);
+}
+
+const hourMs = 60 * 60_000;
+
+/** Notes that documents went because they were missing, and forgets what is longer ago than `windowMs`. */
+export async function noteRemovals(
+  tx: Transaction,
+  key: PartitionKey,
+  options: { count: number; windowMs: number; now: Date },
+): Promise<void> {
+  const nowMs = options.now.getTime();
+  const thisHourMs = nowMs - (nowMs % hourMs);
+  const [row] = await tx.query<{ removals: RecentRemoval[] }>(sql`
+    select recent_removals as removals from partitions where ${where(key)} for update`);
+  const removals = (row?.removals ?? []).filter((one) => nowMs - one.hourMs < options.windowMs + hourMs);
+  const current = removals.find((one) => one.hourMs === thisHourMs);
+  if (current) current.count += options.count;
+  else removals.push({ hourMs: thisHourMs, count: options.count });
+  await tx.execute(sql`
+    update partitions set recent_removals = ${JSON.stringify(removals)}::jsonb where ${where(key)}`);
+}
+
+/** Begins to count anew, after somebody or a second look has said that removals are meant. */
+export async function forgetRemovals(tx: Transaction, key: PartitionKey): Promise<void> {
+  await tx.execute(sql`update partitions set recent_removals = '[]' where ${where(key)}`);
 }
 
 export async function setHeldSweep(

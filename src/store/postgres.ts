@@ -12,6 +12,11 @@ export interface PostgresOptions {
   url: string;
   /** Connections at the most. Default 10. */
   poolSize?: number;
+  /**
+   * How long a transaction may wait for its next statement before the server ends it. A process that was
+   * stopped in the middle of one must not keep its locks from those who take its work over. Default 30,000.
+   */
+  idleTransactionMs?: number;
   log: Logger;
   /** Shown in `pg_stat_activity`. Default `memoryd`. */
   applicationName?: string;
@@ -33,7 +38,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     application_name: options.applicationName ?? 'memoryd',
     connectionTimeoutMillis: connectTimeoutMs,
     // Searches are many and short, so compiling them costs more than it saves; index builds want memory.
-    options: '-c jit=off -c maintenance_work_mem=256MB -c random_page_cost=1.1',
+    options: `-c jit=off -c maintenance_work_mem=256MB -c random_page_cost=1.1 -c idle_in_transaction_session_timeout=${options.idleTransactionMs ?? 30_000}`,
     keepAlive: true,
     types: valueTypes,
   });

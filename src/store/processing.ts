@@ -1,12 +1,17 @@
 import type { Queryable, Transaction } from './database.ts';
+import { mayMakeMemories } from './memory-policy.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { sql } from './sql.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
 
 /** A document that this worker may process until its lease ends. */
 export interface ClaimedDocument {
   id: string;
+  container_tag: string;
   revision: number;
+  /** Failures in a row before this claim. */
   attempts: number;
+  /** Workers that were lost in a row while they held it. */
+  lost_workers: number;
   redrives: number;
   /** `instant`: its memories are there when it is done. */
   dreaming: string;
@@ -26,32 +31,56 @@ export interface ClaimOptions {
   leaseToken: string;
   now: Date;
   leaseUntil: Date;
+  /** Leaves out documents whose stored content is larger. */
+  maxBytes?: number;
 }
+
+/** Documents that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
+const suspectAfter = 2;
 
 /**
  * Takes due documents for one worker. `skip locked` lets workers claim side by side; the lease
  * (next_attempt_at while lease_token is set) gives them back when the worker dies. What a dead one
- * held keeps its status, so that nobody sees it go backwards.
+ * held keeps its status, so that nobody sees it go backwards; that the worker died is counted apart
+ * from failures, and is no fault of the document until it happens again and again with it alone.
  */
 export async function claimDocuments(database: Queryable, options: ClaimOptions): Promise<ClaimedDocument[]> {
+  const isDue = sql`status not in ('done', 'failed', 'unknown') and deleted_at is null
+    and next_attempt_at <= ${options.now} ${options.maxBytes === undefined ? sql`` : isAtMost(options.maxBytes)}`;
   return database.query<ClaimedDocument>(sql`
-    with due as (
-      select id from documents
-      where status not in ('done', 'failed', 'unknown') and deleted_at is null and next_attempt_at <= ${options.now}
+    with first as materialized (
+      select id, lost_workers from documents d where ${isDue}
       order by next_attempt_at, id
-      limit ${options.limit}
+      limit 1
       for update skip locked
+    ), others as materialized (
+      select id from documents d
+      where ${isDue} and lost_workers < ${suspectAfter} and id not in (select id from first)
+        and not exists (select from first where lost_workers >= ${suspectAfter})
+      order by next_attempt_at, id
+      limit ${options.limit - 1}
+      for update skip locked
+    ), due as (
+      select id from first union all select id from others
     ), claimed as (
       update documents d
       set status = case d.status when 'queued' then 'extracting' else d.status end,
-        lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil},
-        attempts = d.attempts + 1
+        lost_workers = d.lost_workers + case when d.lease_token is null then 0 else 1 end,
+        lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil}
       from due where d.id = due.id
-      returning d.id, d.revision, d.attempts, d.redrives, d.dreaming, d.type, d.given_title, d.text_hash
+      returning d.id, d.container_tag, d.revision, d.attempts, d.lost_workers, d.redrives, d.dreaming, d.type,
+        d.given_title, d.text_hash
     )
     select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type, c.file_name
     from claimed join document_contents c on c.document_id = claimed.id
     order by claimed.id`);
+}
+
+/** By the sizes that are stored with the values: no content is read for it. */
+function isAtMost(bytes: number): Sql {
+  return sql`and (
+    select coalesce(octet_length(c.raw), 0) + coalesce(octet_length(c.bytes), 0) from document_contents c
+    where c.document_id = d.id) <= ${bytes}`;
 }
 
 /** Keeps the lease alive and shows how far the work is. Only forward moves and only of documents still held. */
@@ -72,7 +101,8 @@ export async function renewLeases(
 /** Gives documents back whose worker is certainly gone: at the start of the only process there is. */
 export async function releaseAllLeases(database: Queryable, now: Date): Promise<number> {
   return database.execute(sql`
-    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}
+    update documents
+    set status = 'queued', lease_token = null, next_attempt_at = ${now}, lost_workers = lost_workers + 1
     where status not in ('done', 'failed', 'unknown') and lease_token is not null`);
 }
 
@@ -84,7 +114,7 @@ export async function releaseLeases(
   now: Date,
 ): Promise<void> {
   await database.execute(sql`
-    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}, attempts = attempts - 1
+    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}
     where id = any(${ids}::text[]) and lease_token = ${leaseToken}`);
 }
 
@@ -96,31 +126,58 @@ export interface FinishedDocument {
   /** Picture that a page names for itself. */
   og_image: string | null;
   text_hash: string;
+  /** Whom the text names as its author, which counts when the source names nobody. */
+  author: string | null;
+  /** When it was written, if the text says so and the time of its file means nothing: that of a mail. */
+  written_at: Date | null;
+  is_transcript: boolean;
+  /** Where its chunks start and end in the text, by position. */
+  chunk_starts: readonly number[];
+  chunk_ends: readonly number[];
   /** Null when it equals what was sent. */
   content: string | null;
 }
 
+const finishedColumns: Columns<Omit<FinishedDocument, 'content'>> = {
+  id: 'text',
+  revision: 'integer',
+  title: 'text',
+  type: 'text',
+  og_image: 'text',
+  text_hash: 'text',
+  author: 'text',
+  written_at: 'timestamptz',
+  is_transcript: 'boolean',
+  chunk_starts: 'integer[]',
+  chunk_ends: 'integer[]',
+};
+
 /**
- * Moves documents to `done`, but only those whose lease and revision are still the claimed ones.
- * Answers these with the container they are in now; nothing may be written for the others.
+ * Moves documents to `done`, but only those whose lease and revision are still the claimed ones. Those that
+ * may make memories, or have some, wait to be mined, unless memories are off altogether. Answers these with the container they are in now; nothing may be written for the others.
  */
 export async function finishDocuments(
   tx: Transaction,
   documents: readonly FinishedDocument[],
-  options: { leaseToken: string; now: Date },
+  options: { leaseToken: string; now: Date; memories: boolean },
 ): Promise<Map<string, string>> {
+  const isMined = options.memories
+    ? sql`${mayMakeMemories(rawSql('r.is_transcript'))}
+        or exists (select 1 from memory_sources s where s.document_id = d.id)`
+    : rawSql('false');
   const set = rowSet(
     'r',
-    { id: 'text', revision: 'integer', title: 'text', type: 'text', og_image: 'text', text_hash: 'text' },
+    finishedColumns,
     documents.map(({ content: _, ...row }) => row),
   );
   const rows = await tx.query<{ id: string; tag: string }>(sql`
     update documents d
-    set status = 'done', dreaming_status = case when d.task_type = 'memory'
-        or exists (select 1 from memory_sources s where s.document_id = d.id) then 'dreaming' else 'done' end,
-      dream_attempts = 0, dream_at = null, lease_token = null, next_attempt_at = null, attempts = 0, redrives = 0,
+    set status = 'done', dreaming_status = case when ${isMined} then 'dreaming' else 'done' end,
+      dream_attempts = 0, dream_at = ${options.now}, lease_token = null, next_attempt_at = null, attempts = 0, lost_workers = 0, redrives = 0,
       error_code = null, error_message = null, title = coalesce(d.given_title, r.title), type = r.type,
-      og_image = r.og_image, text_hash = r.text_hash, updated_at = ${options.now}
+      og_image = r.og_image, text_hash = r.text_hash, author = coalesce(d.author, r.author),
+      written_at = r.written_at, is_transcript = r.is_transcript,
+      chunk_starts = r.chunk_starts::integer[], chunk_ends = r.chunk_ends::integer[], updated_at = ${options.now}
     from ${set.from}
     where d.id = r.id and d.revision = r.revision and d.lease_token = ${options.leaseToken}
     returning d.id, d.container_tag as tag`);
@@ -169,6 +226,7 @@ export async function failDocuments(
   await database.execute(sql`
     update documents d
     set status = r.status, type = r.type, next_attempt_at = r.next_attempt_at, lease_token = null,
+      attempts = d.attempts + 1, lost_workers = case r.error_code when 'lost_worker' then ${suspectAfter} else 0 end,
       error_code = r.error_code, error_message = r.error_message, updated_at = ${options.now}
     from ${set.from}
     where d.id = r.id and d.lease_token = ${options.leaseToken}`);

@@ -78,7 +78,7 @@ export async function markPushedSeen(
 ): Promise<void> {
   if (ids.length === 0) return;
   await tx.execute(sql`
-    update sync_items set seen_epoch = ${epoch}
+    update sync_items set seen_epoch = greatest(seen_epoch, ${epoch})
     where connection_id = ${key.connectionId} and partition_id = ${key.partitionId} and ext_id = any(${ids}::text[])`);
 }
 

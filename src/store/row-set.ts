@@ -15,6 +15,7 @@ const transport = {
   /** Texts without spaces, joined by one: cheaper on both sides than an array within an array. */
   words: 'text',
   'smallint[]': 'text',
+  'integer[]': 'text',
 } as const;
 
 export type ColumnType = keyof typeof transport;
@@ -98,12 +99,15 @@ function textArray(values: readonly (string | null)[]): string {
 
 function encode(value: unknown, type: ColumnType): unknown {
   if (value === undefined || value === null) return null;
+  // As it travels already.
+  if (typeof value === 'string' && type !== 'jsonb') return value;
   switch (type) {
     case 'jsonb':
       return JSON.stringify(value);
     case 'words':
       return (value as readonly string[]).join(' ');
     case 'smallint[]':
+    case 'integer[]':
       return `{${(value as readonly number[]).join(',')}}`;
     default:
       return value;

@@ -22,6 +22,22 @@ create table api_keys (
   constraint api_keys_permission_check CHECK ((permission = ANY (ARRAY['read'::text, 'write'::text])))
 );
 
+create table audit_events (
+  id text collate "C" not null,
+  at timestamp with time zone not null,
+  action text not null,
+  outcome text not null,
+  status integer not null,
+  key_id text,
+  key_name text,
+  address text,
+  target text,
+  count integer not null default 1,
+  constraint audit_events_pkey PRIMARY KEY (id),
+  constraint audit_events_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'denied'::text, 'failed'::text])))
+);
+CREATE INDEX audit_events_by_age ON public.audit_events USING btree (at);
+
 create table budgets (
   scope text collate "C" not null,
   class text collate "C" not null,
@@ -81,9 +97,16 @@ create table connections (
   updated_at timestamp with time zone not null,
   running_sync jsonb,
   allowed_hours text,
+  memories text,
+  trust text not null default 'read'::text,
+  author text,
+  in_profile boolean not null default false,
+  unwatched text,
   constraint connections_pkey PRIMARY KEY (id),
+  constraint connections_memories_check CHECK ((memories = ANY (ARRAY['off'::text, 'facts'::text, 'facts+episodes'::text]))),
   constraint connections_on_source_delete_check CHECK ((on_source_delete = ANY (ARRAY['delete'::text, 'keep'::text]))),
-  constraint connections_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'needs_reauth'::text, 'needs_configuration'::text, 'deleting'::text])))
+  constraint connections_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'needs_reauth'::text, 'needs_configuration'::text, 'deleting'::text]))),
+  constraint connections_trust_check CHECK ((trust = ANY (ARRAY['own'::text, 'read'::text])))
 );
 CREATE INDEX connections_by_account ON public.connections USING btree (provider, account_id) WHERE (account_id IS NOT NULL);
 CREATE INDEX connections_by_container ON public.connections USING btree (container_tag);
@@ -115,9 +138,21 @@ create table container_tags (
   profile_buckets jsonb not null default '[]'::jsonb,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  memories text,
+  quota_documents bigint,
+  quota_bytes bigint,
+  quota_requests integer,
   constraint container_tags_pkey PRIMARY KEY (tag),
-  constraint container_tags_id_key UNIQUE (id)
+  constraint container_tags_id_key UNIQUE (id),
+  constraint container_tags_memories_check CHECK ((memories = ANY (ARRAY['off'::text, 'facts'::text, 'facts+episodes'::text])))
 );
+
+create table container_usage (
+  tag text collate "C" not null,
+  documents bigint not null,
+  bytes bigint not null
+);
+CREATE INDEX container_usage_by_tag ON public.container_usage USING btree (tag);
 
 create table credentials (
   connection_id text collate "C" not null,
@@ -153,6 +188,7 @@ create table document_contents (
   file_name text,
   keep_bytes boolean not null default false,
   messages jsonb,
+  turns jsonb,
   constraint document_contents_pkey PRIMARY KEY (document_id),
   constraint document_contents_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) ON DELETE CASCADE,
   constraint document_contents_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'markdown'::text, 'html'::text, 'url'::text, 'file'::text, 'conversation'::text])))
@@ -194,20 +230,62 @@ create table documents (
   dream_attempts integer not null default 0,
   dream_at timestamp with time zone,
   container_tags text[],
+  author text,
+  trust text not null default 'told'::text,
+  is_transcript boolean not null default false,
+  written_at timestamp with time zone,
+  chunk_starts integer[],
+  chunk_ends integer[],
+  lost_workers integer not null default 0,
   constraint documents_pkey PRIMARY KEY (id),
   constraint documents_dreaming_check CHECK ((dreaming = ANY (ARRAY['instant'::text, 'dynamic'::text]))),
   constraint documents_dreaming_status_check CHECK ((dreaming_status = ANY (ARRAY['dreaming'::text, 'done'::text]))),
   constraint documents_status_check CHECK ((status = ANY (ARRAY['unknown'::text, 'queued'::text, 'extracting'::text, 'chunking'::text, 'embedding'::text, 'indexing'::text, 'done'::text, 'failed'::text]))),
-  constraint documents_task_type_check CHECK ((task_type = ANY (ARRAY['memory'::text, 'superrag'::text])))
+  constraint documents_task_type_check CHECK ((task_type = ANY (ARRAY['memory'::text, 'superrag'::text]))),
+  constraint documents_trust_check CHECK ((trust = ANY (ARRAY['told'::text, 'own'::text, 'read'::text])))
 ) with (fillfactor=85);
 CREATE INDEX documents_by_connection ON public.documents USING btree (connection_id) WHERE (connection_id IS NOT NULL);
 CREATE INDEX documents_by_container ON public.documents USING btree (container_tag, created_at, id);
 CREATE UNIQUE INDEX documents_by_custom_id ON public.documents USING btree (custom_id, container_tag) WHERE ((custom_id IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX documents_deleted ON public.documents USING btree (id) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX documents_deleted_by_custom_id ON public.documents USING btree (container_tag, custom_id) WHERE ((deleted_at IS NOT NULL) AND (custom_id IS NOT NULL));
-CREATE INDEX documents_dreaming ON public.documents USING btree (container_tag, updated_at) WHERE (dreaming_status = 'dreaming'::text);
+CREATE INDEX documents_dreaming ON public.documents USING btree (dream_at, id) WHERE ((dreaming_status = 'dreaming'::text) AND (status = 'done'::text) AND (deleted_at IS NULL));
+CREATE INDEX documents_dreaming_by_container ON public.documents USING btree (container_tag, COALESCE(written_at, document_date, created_at), id) WHERE ((dreaming_status = 'dreaming'::text) AND (status = 'done'::text) AND (deleted_at IS NULL));
 CREATE INDEX documents_failed ON public.documents USING btree (next_attempt_at) WHERE ((status = 'failed'::text) AND (deleted_at IS NULL));
 CREATE INDEX documents_work ON public.documents USING btree (next_attempt_at, id) WHERE ((status <> ALL (ARRAY['done'::text, 'failed'::text, 'unknown'::text])) AND (deleted_at IS NULL));
+
+create table documents_to_summarize (
+  document_id text collate "C" not null,
+  attempts integer not null default 0,
+  due_at timestamp with time zone not null,
+  constraint documents_to_summarize_pkey PRIMARY KEY (document_id),
+  constraint documents_to_summarize_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) ON DELETE CASCADE
+);
+CREATE INDEX documents_to_summarize_by_time ON public.documents_to_summarize USING btree (due_at, document_id);
+
+create table erasures (
+  id text collate "C" not null,
+  target jsonb not null,
+  rewrite boolean not null,
+  status text not null,
+  documents integer not null default 0,
+  memories integer not null default 0,
+  problem text,
+  not_rewritten text[] not null default '{}'::text[],
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint erasures_pkey PRIMARY KEY (id),
+  constraint erasures_status_check CHECK ((status = ANY (ARRAY['removing'::text, 'rewriting'::text, 'completed'::text])))
+);
+CREATE INDEX erasures_open ON public.erasures USING btree (id) WHERE (finished_at IS NULL);
+
+create table forgotten_statements (
+  container_tag text collate "C" not null,
+  hash text collate "C" not null,
+  forgotten_at timestamp with time zone not null,
+  constraint forgotten_statements_pkey PRIMARY KEY (container_tag, hash)
+);
 
 create table hook_deliveries (
   scope text collate "C" not null,
@@ -253,10 +331,51 @@ create table http_answers (
   constraint http_answers_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE CASCADE
 );
 
+create table kept_answers (
+  name text not null,
+  body_hash text,
+  holder text not null,
+  held_until timestamp with time zone not null,
+  status integer,
+  content_type text,
+  body text,
+  expires_at timestamp with time zone not null,
+  constraint kept_answers_pkey PRIMARY KEY (name)
+);
+CREATE INDEX kept_answers_expired ON public.kept_answers USING btree (expires_at);
+
+create table language_model_answers (
+  key text collate "C" not null,
+  document_id text collate "C" not null,
+  answer jsonb not null,
+  used_at timestamp with time zone not null,
+  constraint language_model_answers_pkey PRIMARY KEY (key),
+  constraint language_model_answers_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) ON DELETE CASCADE
+);
+CREATE INDEX language_model_answers_by_document ON public.language_model_answers USING btree (document_id);
+CREATE INDEX language_model_answers_by_use ON public.language_model_answers USING btree (used_at);
+
+create table language_model_usage (
+  container_tag text collate "C" not null,
+  day date not null,
+  day_tokens bigint not null,
+  tokens bigint not null default 0,
+  answers bigint not null default 0,
+  cached bigint not null default 0,
+  failed bigint not null default 0,
+  malformed bigint not null default 0,
+  over_budget bigint not null default 0,
+  answered_at timestamp with time zone,
+  failed_at timestamp with time zone,
+  over_budget_at timestamp with time zone,
+  constraint language_model_usage_pkey PRIMARY KEY (container_tag)
+);
+
 create table leases (
   name text not null,
   holder text not null,
   lease_until timestamp with time zone not null,
+  token text not null default ''::text,
   constraint leases_pkey PRIMARY KEY (name)
 );
 
@@ -266,7 +385,7 @@ create table memories (
   memory text not null,
   metadata jsonb,
   temporal_context jsonb,
-  kind text,
+  category text,
   subject text,
   slot text,
   buckets text[] not null default '{}'::text[],
@@ -291,13 +410,26 @@ create table memories (
   updated_at timestamp with time zone not null,
   extractor text,
   slot_value text,
-  constraint memories_pkey PRIMARY KEY (id)
+  kind text not null default 'fact'::text,
+  author text,
+  trust text not null default 'told'::text,
+  said_at timestamp with time zone,
+  superseded_at timestamp with time zone,
+  forgotten_at timestamp with time zone,
+  forgotten_by text,
+  words_hash text,
+  constraint memories_pkey PRIMARY KEY (id),
+  constraint memories_forgotten_by_check CHECK ((forgotten_by = ANY (ARRAY['caller'::text, 'source'::text, 'time'::text]))),
+  constraint memories_kind_check CHECK ((kind = ANY (ARRAY['fact'::text, 'episode'::text]))),
+  constraint memories_trust_check CHECK ((trust = ANY (ARRAY['told'::text, 'own'::text, 'read'::text])))
 ) with (toast_tuple_target=4080);
 CREATE INDEX memories_by_container ON public.memories USING btree (container_tag, created_at) WHERE (is_latest AND (NOT is_forgotten));
 CREATE INDEX memories_by_hash ON public.memories USING btree (container_tag, content_hash) WHERE is_latest;
 CREATE INDEX memories_by_root ON public.memories USING btree (root_memory_id) WHERE (root_memory_id IS NOT NULL);
-CREATE INDEX memories_by_subject ON public.memories USING btree (container_tag, subject) WHERE (is_latest AND (NOT is_forgotten));
+CREATE INDEX memories_by_slot ON public.memories USING btree (container_tag, subject, slot) WHERE (is_latest AND (slot IS NOT NULL));
+CREATE INDEX memories_by_subject ON public.memories USING btree (container_tag, subject, created_at) WHERE (is_latest AND (NOT is_forgotten));
 CREATE INDEX memories_by_term ON public.memories USING gin (terms);
+CREATE INDEX memories_by_words ON public.memories USING btree (container_tag, words_hash) WHERE is_latest;
 CREATE INDEX memories_to_forget ON public.memories USING btree (forget_after) WHERE ((NOT is_forgotten) AND (forget_after IS NOT NULL));
 
 create table memory_relations (
@@ -311,6 +443,14 @@ create table memory_relations (
   constraint memory_relations_relation_check CHECK ((relation = ANY (ARRAY['updates'::text, 'extends'::text, 'derives'::text])))
 );
 CREATE INDEX memory_relations_by_target ON public.memory_relations USING btree (to_id);
+
+create table memory_setting_changes (
+  scope text not null,
+  id text collate "C" not null,
+  "position" text collate "C" not null default ''::text,
+  constraint memory_setting_changes_pkey PRIMARY KEY (scope, id),
+  constraint memory_setting_changes_scope_check CHECK ((scope = ANY (ARRAY['connection'::text, 'container'::text, 'everything'::text])))
+);
 
 create table memory_sources (
   memory_id text collate "C" not null,
@@ -357,6 +497,9 @@ create table partitions (
   scope_key text not null default ''::text,
   missing_since timestamp with time zone,
   remove_at timestamp with time zone,
+  recent_removals jsonb not null default '[]'::jsonb,
+  listing_unread jsonb not null default '[]'::jsonb,
+  unread jsonb not null default '[]'::jsonb,
   constraint partitions_pkey PRIMARY KEY (connection_id, id),
   constraint partitions_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE CASCADE,
   constraint partitions_state_check CHECK ((state = ANY (ARRAY['new'::text, 'backfill'::text, 'delta'::text, 'relist'::text, 'parked'::text, 'paused'::text, 'removing'::text])))
@@ -456,6 +599,8 @@ create table sync_items (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   source_updated_at timestamp with time zone,
+  missing_since timestamp with time zone,
+  lost_workers integer not null default 0,
   constraint sync_items_pkey PRIMARY KEY (connection_id, partition_id, ext_id),
   constraint sync_items_connection_id_partition_id_fkey FOREIGN KEY (connection_id, partition_id) REFERENCES partitions(connection_id, id) ON DELETE CASCADE,
   constraint sync_items_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'held'::text, 'fetching'::text, 'done'::text, 'failed'::text, 'skipped'::text, 'suppressed'::text, 'gone'::text])))
@@ -498,3 +643,59 @@ create table sync_runs (
   constraint sync_runs_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['event'::text, 'cron'::text, 'manual'::text])))
 );
 CREATE INDEX sync_runs_by_connection ON public.sync_runs USING btree (connection_id, id DESC);
+
+CREATE OR REPLACE FUNCTION public.count_content()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  more bigint := coalesce(greatest(octet_length(new.raw), octet_length(new.bytes), octet_length(new.content)), 0);
+begin
+  if tg_op = 'UPDATE' then
+    more := more - coalesce(greatest(octet_length(old.raw), octet_length(old.bytes), octet_length(old.content)), 0);
+  end if;
+  if more <> 0 then
+    perform note_usage(d.container_tag, 0, more) from documents d where d.id = new.document_id and d.deleted_at is null;
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.count_document()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op <> 'INSERT' and old.deleted_at is null then
+    perform note_usage(old.container_tag, -1, -stored_bytes(old.id));
+  end if;
+  if tg_op <> 'DELETE' and new.deleted_at is null then
+    perform note_usage(new.container_tag, 1, case when tg_op = 'INSERT' then 0 else stored_bytes(new.id) end);
+  end if;
+  return case when tg_op = 'DELETE' then old else new end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_usage(of_tag text, more_documents bigint, more_bytes bigint)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into container_usage (tag, documents, bytes)
+  select tag, more_documents, more_bytes from container_tags
+  where tag = of_tag and (quota_documents is not null or quota_bytes is not null)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.stored_bytes(of_document text)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select greatest(octet_length(raw), octet_length(bytes), octet_length(content))
+    from document_contents where document_id = of_document), 0)::bigint
+$function$;
+
+CREATE TRIGGER contents_written AFTER INSERT OR UPDATE OF raw, bytes, content ON public.document_contents FOR EACH ROW EXECUTE FUNCTION count_content();
+
+CREATE TRIGGER documents_added AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();
+
+CREATE TRIGGER documents_moved AFTER UPDATE OF container_tag, deleted_at ON public.documents FOR EACH ROW WHEN (((old.container_tag <> new.container_tag) OR ((old.deleted_at IS NULL) <> (new.deleted_at IS NULL)))) EXECUTE FUNCTION count_document();
+
+CREATE TRIGGER documents_removed BEFORE DELETE ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();

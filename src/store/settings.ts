@@ -1,11 +1,11 @@
-import type { Queryable } from './database.ts';
+import type { Queryable, Reader } from './database.ts';
 import { sql } from './sql.ts';
 
 /** What the organization has set about content; see `ContentSettings`. */
 export const contentSettingsKey = 'settings';
 
 /** A value that belongs to the whole installation, by name. */
-export async function readSetting<Value>(database: Queryable, key: string): Promise<Value | null> {
+export async function readSetting<Value>(database: Reader, key: string): Promise<Value | null> {
   const [row] = await database.query<{ value: Value }>(sql`select value from settings where key = ${key}`);
   return row?.value ?? null;
 }

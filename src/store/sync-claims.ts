@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql, type Sql } from './sql.ts';
 import type { PartitionKey } from './sync-items.ts';
@@ -13,7 +13,10 @@ export interface ClaimedItem {
   custom_id: string;
   want_rev: string;
   fingerprint: string | null;
+  /** Failures in a row before this claim. */
   attempts: number;
+  /** Workers that were lost in a row while they held it. */
+  lost_workers: number;
   document_id: string | null;
   ref: Record<string, unknown>;
 }
@@ -27,15 +30,20 @@ export interface Claim {
   newest: boolean;
 }
 
+/** Items that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
+const suspectAfter = 2;
+
 /**
  * Takes due items for one worker, until they are finished or the lease ends. Items that failed before
- * come last, so that bad ones cannot keep good ones waiting.
+ * come last, so that bad ones cannot keep good ones waiting, and those that workers were lost with after all
+ * others and one by one. Whose lease ended unfinished has lost its worker.
  */
 export async function claimItems(database: Queryable, key: PartitionKey, claim: Claim): Promise<ClaimedItem[]> {
   return database.query<ClaimedItem>(sql`
     with fresh as materialized (
       select i.ext_id from sync_items i
       where ${ofPartition(key)} and i.state in ('pending', 'fetching') and i.next_try <= ${claim.now}
+        and i.lost_workers < ${suspectAfter}
       order by ${orderOf(claim)}
       limit ${claim.limit}
       for update skip locked
@@ -43,16 +51,26 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
     again as materialized (
       select i.ext_id from sync_items i
       where ${ofPartition(key)} and i.state = 'failed' and i.next_try <= ${claim.now}
+        and i.lost_workers < ${suspectAfter}
       order by i.next_try
       limit ${claim.limit} - (select count(*) from fresh)
       for update skip locked
     ),
-    due as (select ext_id from fresh union all select ext_id from again)
+    suspect as materialized (
+      select i.ext_id from sync_items i
+      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${claim.now}
+        and i.lost_workers >= ${suspectAfter} and not exists (select from fresh) and not exists (select from again)
+      order by i.lost_workers, i.next_try
+      limit 1
+      for update skip locked
+    ),
+    due as (select ext_id from fresh union all select ext_id from again union all select ext_id from suspect)
     -- By an array and not by a join: one that is planned before there are statistics reads the whole partition for each.
     update sync_items i
-    set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil}, attempts = i.attempts + 1
+    set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil},
+      lost_workers = i.lost_workers + case when i.state = 'fetching' then 1 else 0 end
     where ${ofPartition(key)} and i.ext_id = any(array(select ext_id from due))
-    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.document_id, i.ref`);
+    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.lost_workers, i.document_id, i.ref`);
 }
 
 function orderOf({ newest }: Claim): Sql {
@@ -119,7 +137,7 @@ export async function finishItems(
     update sync_items i
     set state = r.state, rev = coalesce(r.rev, i.rev), document_id = r.document_id,
       next_try = r.next_try,
-      attempts = case when r.state = 'done' then 0 else i.attempts end,
+      attempts = case r.state when 'done' then 0 when 'failed' then i.attempts + 1 else i.attempts end, lost_workers = 0,
       error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
     from ${set.from}
     where ${ofPartition(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
@@ -133,12 +151,12 @@ export async function releaseItems(
   now: Date,
 ): Promise<void> {
   await database.execute(sql`
-    update sync_items i set state = 'pending', lease_token = null, next_try = ${now}, attempts = i.attempts - 1
+    update sync_items i set state = 'pending', lease_token = null, next_try = ${now}
     where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
 }
 
 /** How many items workers hold at the moment. */
-export async function countLeased(database: Queryable, key: PartitionKey, now: Date): Promise<number> {
+export async function countLeased(database: Reader, key: PartitionKey, now: Date): Promise<number> {
   const [row] = await database.query<{ count: number }>(sql`
     select count(*) as count from sync_items i
     where ${ofPartition(key)} and i.state = 'fetching' and i.next_try > ${now}`);
@@ -150,7 +168,7 @@ export async function countLeased(database: Queryable, key: PartitionKey, now: D
  * partitions: all that the source shows.
  */
 export async function nextDue(
-  database: Queryable,
+  database: Reader,
   connectionId: string,
   partitionIds: readonly string[] | null,
 ): Promise<Date | null> {
@@ -166,7 +184,7 @@ export async function nextDue(
 }
 
 /** Partitions in which items wait for a worker. */
-export async function partitionsWithWork(database: Queryable, connectionId: string, now: Date): Promise<string[]> {
+export async function partitionsWithWork(database: Reader, connectionId: string, now: Date): Promise<string[]> {
   const rows = await database.query<{ id: string }>(sql`
     select p.id from partitions p
     where p.connection_id = ${connectionId} and p.missing_since is null

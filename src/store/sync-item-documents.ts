@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Queryable, Reader } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql } from './sql.ts';
 import type { PartitionKey } from './sync-items.ts';
@@ -18,7 +18,7 @@ const ofPartition = (key: PartitionKey) =>
 
 /** The revision of each item that the ledger knows already, by id. */
 export async function knownRevisions(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
@@ -42,7 +42,7 @@ export async function writeItemDocuments(
 
 /** The kept content of some items. */
 export async function readItemDocuments(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
   ids: readonly string[],
 ): Promise<ItemDocumentWrite[]> {

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { Queryable, Transaction } from './database.ts';
 import { isLeftOut } from './scope-reasons.ts';
 import { joinSql, rawSql, sql, type Sql } from './sql.ts';
 
@@ -18,13 +18,21 @@ export interface ListedItemRow {
   updatedAt: Date;
 }
 
+/** An item whose document could not be processed has failed with it, for the reason of the document. */
+const itemsWithFailure = rawSql(`sync_items i
+    left join documents d on d.id = i.document_id and i.state = 'done' and d.status = 'failed' and d.deleted_at is null`);
+
 /** An item that failed for good stays `failed` in the ledger, without a next try. */
-const shownState = rawSql(`case when i.state = 'failed' and i.next_try is null then 'dead' else i.state end`);
+const itemState = rawSql(`case when i.state = 'failed' and i.next_try is null then 'dead' else i.state end`);
+const documentState = rawSql(`case when d.next_attempt_at is null then 'dead' else 'failed' end`);
+const shownState = sql`case when d.id is not null then ${documentState} else ${itemState} end`;
 
 const columns = sql`
   i.partition_id as "partition", i.ext_id as "id", i.custom_id as "customId", ${shownState} as "state", i.attempts,
-  case when i.state in ('pending', 'failed') then i.next_try end as "nextRetryAt", i.error_class as "errorClass",
-  i.error, i.document_id as "documentId", i.ref, i.updated_at as "updatedAt"`;
+  case when d.id is not null then d.next_attempt_at when i.state in ('pending', 'failed') then i.next_try
+    end as "nextRetryAt",
+  coalesce(d.error_code, i.error_class) as "errorClass", coalesce(d.error_message, i.error) as "error",
+  i.document_id as "documentId", i.ref, i.updated_at as "updatedAt"`;
 
 export interface ItemSelection {
   /** Shown states; empty: all. */
@@ -37,11 +45,16 @@ function selected({ states, errorClasses }: ItemSelection): Sql {
   const conditions = [rawSql(`i.kind = 'document'`)];
   if (states.length > 0) {
     // The first condition is what an index can serve.
-    const stored = [...new Set(states.map((state) => (state === 'dead' ? 'failed' : state)))];
-    conditions.push(sql`i.state = any(${stored}::text[])`, sql`${shownState} = any(${states}::text[])`);
+    conditions.push(sql`i.state = any(${storedStates(states)}::text[])`, sql`${shownState} = any(${states}::text[])`);
   }
-  if (errorClasses.length > 0) conditions.push(sql`i.error_class = any(${errorClasses}::text[])`);
+  if (errorClasses.length > 0) {
+    conditions.push(sql`coalesce(d.error_code, i.error_class) = any(${errorClasses}::text[])`);
+  }
   return joinSql(conditions, ' and ');
+}
+
+function storedStates(states: readonly string[]): string[] {
+  return [...new Set(states.flatMap((state) => (['failed', 'dead'].includes(state) ? ['failed', 'done'] : [state])))];
 }
 
 /** Where a page ended. */
@@ -68,7 +81,7 @@ export async function listItems(
   page: ItemPage,
 ): Promise<ListedItemRow[]> {
   return database.query<ListedItemRow>(sql`
-    select ${columns} from sync_items i
+    select ${columns} from ${itemsWithFailure}
     where i.connection_id = ${connectionId} and ${selected(selection)} and ${following(page)}
     order by i.partition_id, i.ext_id limit ${page.limit}`);
 }
@@ -80,43 +93,64 @@ export async function listHeldItems(
   page: ItemPage,
 ): Promise<ListedItemRow[]> {
   return database.query<ListedItemRow>(sql`
-    select ${columns} from sync_items i join partitions p on p.connection_id = i.connection_id and p.id = i.partition_id
-    where i.connection_id = ${connectionId} and p.held_sweep is not null and p.held_sweep -> 'rejected' is null and i.seen_epoch < p.epoch
-      and i.document_id is not null and ${following(page)}
+    select ${columns} from ${itemsWithFailure}
+      join partitions p on p.connection_id = i.connection_id and p.id = i.partition_id
+    where i.connection_id = ${connectionId} and p.held_sweep is not null and p.held_sweep -> 'rejected' is null and i.state = 'gone'
+      and i.missing_since is not null and i.document_id is not null and ${following(page)}
     order by i.partition_id, i.ext_id limit ${page.limit}`);
 }
 
 /** Items by their id at the source or their customId; one id can stand in several partitions. */
 export async function findItems(database: Queryable, connectionId: string, id: string): Promise<ListedItemRow[]> {
   return database.query<ListedItemRow>(sql`
-    select ${columns} from sync_items i
+    select ${columns} from ${itemsWithFailure}
     where i.connection_id = ${connectionId} and i.kind = 'document' and (i.ext_id = ${id} or i.custom_id = ${id})
     order by i.ext_id = ${id} desc, i.partition_id, i.ext_id limit 100`);
 }
 
 const fresh = (now: Date) =>
-  sql`state = 'pending', next_try = ${now}, attempts = 0, error = null, error_class = null, updated_at = ${now}`;
+  sql`state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0, error = null, error_class = null, updated_at = ${now}`;
 
-/** Makes items due now with fresh attempts, except those that the scope leaves out; answers how many. */
+/**
+ * Makes items due now with fresh attempts, except those that the scope leaves out; of those whose document
+ * failed, the document. Answers how many.
+ */
 export async function redriveSelected(
-  database: Queryable,
+  tx: Transaction,
   connectionId: string,
-  selection: ItemSelection,
+  { states, errorClasses }: ItemSelection,
   now: Date,
 ): Promise<number> {
-  return database.execute(sql`
+  const ofState = (state: Sql) => (states.length === 0 ? sql`true` : sql`${state} = any(${states}::text[])`);
+  const ofClass = (name: Sql) => (errorClasses.length === 0 ? sql`true` : sql`${name} = any(${errorClasses}::text[])`);
+  const items = await tx.execute(sql`
     update sync_items i set ${fresh(now)}
-    where i.connection_id = ${connectionId} and ${selected(selection)} and not ${isLeftOut}`);
+    where i.connection_id = ${connectionId} and i.kind = 'document' and ${ofState(itemState)}
+      and ${ofClass(rawSql('i.error_class'))} and i.state in ('failed', 'skipped', 'suppressed') and not ${isLeftOut}`);
+  const documents = await tx.execute(sql`
+    update documents d set ${freshDocument(now)}
+    where d.status = 'failed' and d.deleted_at is null and ${ofState(documentState)} and ${ofClass(rawSql('d.error_code'))}
+      and exists (select 1 from sync_items i
+        where i.connection_id = ${connectionId} and i.document_id = d.id and i.state = 'done')`);
+  return items + documents;
 }
 
-/** The same for one item, unless it is being read, left out or gone. Answers whether it was done. */
+const freshDocument = (now: Date) => sql`status = 'queued', attempts = 0, redrives = 0, next_attempt_at = ${now},
+  updated_at = ${now}, error_code = null, error_message = null`;
+
+/** The same for one item and its document, unless it is being read, left out or gone. Answers whether it was done. */
 export async function redriveItem(
-  database: Queryable,
+  tx: Transaction,
   connectionId: string,
   place: ItemPlace,
   now: Date,
 ): Promise<boolean> {
-  const count = await database.execute(sql`
+  await tx.execute(sql`
+    update documents d set ${freshDocument(now)}
+    where d.status = 'failed' and d.deleted_at is null and d.id = (
+      select i.document_id from sync_items i
+      where i.connection_id = ${connectionId} and i.partition_id = ${place.partition} and i.ext_id = ${place.id})`);
+  const count = await tx.execute(sql`
     update sync_items i set ${fresh(now)}
     where i.connection_id = ${connectionId} and i.partition_id = ${place.partition} and i.ext_id = ${place.id}
       and i.state not in ('held', 'fetching', 'gone') and not ${isLeftOut}`);

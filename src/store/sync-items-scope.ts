@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { isLeftOut, isMirrored, type ScopeReason } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
@@ -30,7 +30,7 @@ export interface JudgedItem {
 
 /** Items that the scope lets in or leaves out, by id. */
 export async function itemsToJudge(
-  database: Queryable,
+  database: Reader,
   key: PartitionKey,
   page: { after: string; limit: number },
 ): Promise<JudgedItem[]> {
@@ -143,10 +143,12 @@ export interface LimitOptions {
   now: Date;
 }
 
-/** Lets the newest items of a connection in, up to its limit, and leaves out the others. Answers how many came in. */
+/**
+ * Lets the newest items of a connection in, up to its limit, and leaves out the others. Answers how many came in.
+ * To be run by one at a time.
+ */
 export async function enforceLimit(tx: Transaction, connectionId: string, options: LimitOptions): Promise<number> {
   const { limit, detail, now } = options;
-  await tx.execute(sql`select 1 from connections where id = ${connectionId} for update`);
   const reason = sql`(case when m.place > ${limit} then 'over_limit' end)`;
   const [row] = await tx.query<{ admitted: number }>(sql`
     with ranked as materialized (
@@ -170,13 +172,12 @@ export async function enforceLimit(tx: Transaction, connectionId: string, option
   return row?.admitted ?? 0;
 }
 
-/** Lets the newest of those that wait into free places, and leaves nothing out. */
+/** Lets the newest of those that wait into free places, and leaves nothing out. To be run by one at a time. */
 export async function fillPlaces(
   tx: Transaction,
   connectionId: string,
   options: { limit: number; now: Date },
 ): Promise<{ admitted: number; free: number }> {
-  await tx.execute(sql`select 1 from connections where id = ${connectionId} for update`);
   const nothing = rawSql('null::text');
   const [row] = await tx.query<{ admitted: number; free: number }>(sql`
     with places as materialized (

@@ -1,4 +1,5 @@
-import type { Queryable, Transaction } from './database.ts';
+import type { Queryable, Reader, Transaction } from './database.ts';
+import type { HeldSweep, RecentRemoval } from './partitions.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { isLeftOut } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
@@ -78,6 +79,9 @@ export async function recordPage(
   return { added, changed: rest.size - added, unchanged };
 }
 
+/** On a missing item `i`: its document has what the source shows, so that it only has to show again. */
+const isMirroredYet = rawSql(`(i.missing_since is not null and i.document_id is not null and i.rev = i.want_rev)`);
+
 /** Moves unchanged items to this epoch; answers the ids of the others. Stores the checkpoint when there are none. */
 async function markSeen(
   database: Queryable,
@@ -90,10 +94,11 @@ async function markSeen(
   const rows = await database.query<{ ext_id: string }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
     seen as (
-      update sync_items i set seen_epoch = ${epoch}
+      update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch}), missing_since = null,
+        state = case when i.state = 'gone' then 'done' else i.state end
       from page p
       where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
-        and i.want_rev = p.want_rev and i.state <> 'gone'
+        and i.want_rev = p.want_rev and (i.state <> 'gone' or ${isMirroredYet})
       returning i.ext_id
     ),
     rest as materialized (select p.ext_id from page p where not exists (select 1 from seen where seen.ext_id = p.ext_id)),
@@ -121,11 +126,12 @@ async function writeItems(
     with page as materialized (select ${page.select} from ${page.from}),
     known as (
       update sync_items i set
-        seen_epoch = ${epoch}, want_rev = p.want_rev, custom_id = p.custom_id, fingerprint = p.fingerprint,
+        seen_epoch = greatest(i.seen_epoch, ${epoch}), want_rev = p.want_rev, custom_id = p.custom_id, fingerprint = p.fingerprint,
         parent = p.parent, ref = p.ref, source_updated_at = p.source_updated_at,
         state = case when p.kind = 'container' then 'done' when ${leftOut} then 'skipped' else 'pending' end,
         error_class = case when ${leftOut} then p.skip end, error = case when ${leftOut} then p.skip_detail end,
-        next_try = ${now}::timestamptz, attempts = 0, lease_token = null, updated_at = ${now}::timestamptz
+        next_try = ${now}::timestamptz, attempts = 0, lost_workers = 0, lease_token = null, missing_since = null,
+        updated_at = ${now}::timestamptz
       from page p
       where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
       returning i.ext_id
@@ -151,19 +157,70 @@ async function writeItems(
   return counts?.added ?? 0;
 }
 
-/** Which ledger rows count as disappeared: those not seen in a listing, or those the source named. */
-export type Disappeared = { notSeenIn: number } | 'gone';
+/**
+ * Which ledger rows count as disappeared: those that a listing has not seen; those that the source says are
+ * deleted (`stated`); those that are only missed (`missing`); these two together (`reported`).
+ */
+export type Disappeared = Unseen | 'stated' | 'missing' | 'reported';
 
-function disappeared(which: Disappeared): Sql {
-  // A folder that is gone stays as that until a listing, for those in it.
-  return which === 'gone' ? sql`i.state = 'gone' and i.kind = 'document'` : sql`i.seen_epoch < ${which.notSeenIn}`;
+/** Not seen by the listing of an epoch, which could not see what lies at these paths. */
+export interface Unseen {
+  notSeenIn: number;
+  except: readonly string[];
 }
 
-/** Marks items that the source says are gone. They are removed when its changes are read to their end. */
-export async function markGone(tx: Queryable, key: PartitionKey, ids: readonly string[], now: Date): Promise<void> {
+const disappearedAs = {
+  // A folder that is gone stays as that until a listing, for those in it.
+  reported: rawSql(`i.state = 'gone' and i.kind = 'document'`),
+  stated: rawSql(`i.state = 'gone' and i.kind = 'document' and i.missing_since is null`),
+  missing: rawSql(`i.state = 'gone' and i.kind = 'document' and i.missing_since is not null`),
+};
+
+function disappeared(which: Disappeared): Sql {
+  return typeof which === 'string' ? disappearedAs[which] : unseen(which);
+}
+
+/** An item without a path cannot be told to lie elsewhere. */
+function unseen({ notSeenIn, except }: Unseen): Sql {
+  if (except.length === 0) return sql`i.seen_epoch < ${notSeenIn}`;
+  return sql`i.seen_epoch < ${notSeenIn} and not ${liesIn(except)}`;
+}
+
+export function liesIn(paths: readonly string[]): Sql {
+  if (paths.length === 0) return rawSql('false');
+  return sql`(i.ref ->> 'path' is null or exists (
+    select 1 from unnest(${paths}::text[]) as u(path)
+    where i.ref ->> 'path' = u.path or starts_with(i.ref ->> 'path', u.path || '/')))`;
+}
+
+/**
+ * Marks items that are gone. They are removed when the pages that say so are read to their end; what the
+ * source does not say itself (`missing`) only if the brake lets it pass.
+ */
+export async function markGone(
+  tx: Transaction,
+  key: PartitionKey,
+  ids: readonly string[],
+  options: { as: 'stated' | 'missing'; now: Date },
+): Promise<void> {
+  const { as, now } = options;
+  const missingSince =
+    as === 'stated'
+      ? rawSql('null::timestamptz')
+      : sql`case when i.state = 'gone' then i.missing_since else ${now}::timestamptz end`;
   await tx.execute(sql`
-    update sync_items i set state = 'gone', lease_token = null, next_try = null, updated_at = ${now}
+    update sync_items i set state = 'gone', missing_since = ${missingSince}, lease_token = null, next_try = null,
+      updated_at = ${now}
     where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
+}
+
+/** Marks what a complete listing has not shown as missing, if it has a document. */
+export async function markUnseen(tx: Transaction, key: PartitionKey, which: Unseen, now: Date): Promise<void> {
+  await tx.execute(sql`
+    update sync_items i set state = 'gone', missing_since = ${now}, lease_token = null, next_try = null,
+      updated_at = ${now}
+    where ${ofPartition(key)} and ${unseen(which)} and i.kind = 'document' and i.document_id is not null
+      and i.state <> 'gone'`);
 }
 
 /**
@@ -181,12 +238,12 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
         and i.fingerprint in (select i.fingerprint from sync_items i where ${ofPartition(key)} and i.state = 'held')
     ),
     held as (
-      select i.ext_id, i.custom_id, i.fingerprint,
+      select i.ext_id, i.custom_id, i.fingerprint, i.ref,
         row_number() over (partition by i.fingerprint order by i.ext_id) as place
       from sync_items i where ${ofPartition(key)} and i.state = 'held'
     ),
     pairs as (
-      select held.ext_id, held.custom_id, gone.ext_id as old_id, gone.document_id, gone.rev, gone.text_hash
+      select held.ext_id, held.custom_id, held.ref, gone.ext_id as old_id, gone.document_id, gone.rev, gone.text_hash
       from held join gone using (fingerprint, place)
       join documents d on d.id = gone.document_id
       where not exists (
@@ -200,7 +257,8 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
       delete from sync_items i using pairs where ${ofPartition(key)} and i.ext_id = pairs.old_id
     ),
     renamed as (
-      update documents d set custom_id = pairs.custom_id, updated_at = ${now}
+      update documents d set custom_id = pairs.custom_id, updated_at = ${now},
+        filepath = coalesce(pairs.ref ->> 'path', d.filepath), url = coalesce(pairs.ref ->> 'url', d.url)
       from pairs where d.id = pairs.document_id
     ),
     released as (
@@ -213,17 +271,30 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
   return row?.renamed ?? 0;
 }
 
-/** How many mirrored items disappeared, of how many, and a digest that names just these. */
-export async function countDisappeared(
-  database: Queryable,
-  key: PartitionKey,
-  epoch: number,
-): Promise<{ gone: number; total: number; digest: string }> {
-  const [row] = await database.query<{ gone: number; total: number; digest: string }>(sql`
-    select count(*) filter (where i.seen_epoch < ${epoch}) as gone, count(*) as total,
-      md5(coalesce(string_agg(i.ext_id, E'\\n' order by i.ext_id) filter (where i.seen_epoch < ${epoch}), '')) as digest
-    from sync_items i where ${ofPartition(key)} and i.document_id is not null`);
-  return row ?? { gone: 0, total: 0, digest: '' };
+/** What the brake judges by: how many mirrored items are missing, a digest that names just these, and what went before. */
+export interface Missing {
+  missing: number;
+  /** Mirrored items in all; not counted when nothing is missing. */
+  total: number;
+  digest: string;
+  heldSweep: HeldSweep | null;
+  recentRemovals: RecentRemoval[];
+}
+
+export async function readMissing(database: Reader, key: PartitionKey): Promise<Missing> {
+  const [row] = await database.query<Missing>(sql`
+    with gone as materialized (
+      select i.ext_id from sync_items i
+      where ${ofPartition(key)} and ${disappearedAs.missing} and i.document_id is not null
+    ),
+    counted as (
+      select count(*) as missing, md5(coalesce(string_agg(ext_id, E'\\n' order by ext_id), '')) as digest from gone
+    )
+    select c.missing, c.digest, p.held_sweep as "heldSweep", p.recent_removals as "recentRemovals",
+      case when c.missing = 0 then 0 else (
+        select count(*) from sync_items i where ${ofPartition(key)} and i.document_id is not null) end as total
+    from partitions p cross join counted c where p.connection_id = ${key.connectionId} and p.id = ${key.partitionId}`);
+  return row!;
 }
 
 /** Some disappeared items, locked. */
@@ -259,7 +330,14 @@ export async function deleteItems(tx: Transaction, key: PartitionKey, ids: reado
 /** Gives every item back whose worker is certainly gone: at the start of the only process there is. */
 export async function releaseAllItems(database: Queryable, now: Date): Promise<void> {
   await database.execute(sql`
-    update sync_items set state = 'pending', lease_token = null, next_try = ${now} where state = 'fetching'`);
+    update sync_items set state = 'pending', lease_token = null, next_try = ${now}, lost_workers = lost_workers + 1 where state = 'fetching'`);
+}
+
+/** Gives the items of a connection back whose workers lost it: at the start of a run, which has it now. */
+export async function releaseItemsOf(tx: Transaction, connectionId: string, now: Date): Promise<void> {
+  await tx.execute(sql`
+    update sync_items set state = 'pending', lease_token = null, next_try = ${now}, lost_workers = lost_workers + 1
+    where connection_id = ${connectionId} and state = 'fetching'`);
 }
 
 /** Makes failed and skipped items due now, e.g. for a run that somebody asked for; not those that the scope leaves out. */
@@ -270,7 +348,7 @@ export async function redriveItems(
   now: Date,
 ): Promise<number> {
   return database.execute(sql`
-    update sync_items i set state = 'pending', next_try = ${now}, attempts = 0
+    update sync_items i set state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0
     where ${ofPartition(key)} and i.state = any(${states}::text[]) and not ${isLeftOut}`);
 }
 
@@ -285,15 +363,18 @@ export async function suppressItemsOfDocuments(
     where document_id = any(${documentIds}::text[])`);
 }
 
+/** How the items of a connection stand. One whose document could not be processed has failed. */
 export async function countItems(
-  database: Queryable,
+  database: Reader,
   connectionId: string,
 ): Promise<{ pending: number; done: number; failed: number; skipped: number }> {
   const [row] = await database.query<{ pending: number; done: number; failed: number; skipped: number }>(sql`
-    select count(*) filter (where state in ('pending', 'held', 'fetching')) as pending,
-      count(*) filter (where state = 'done') as done,
-      count(*) filter (where state = 'failed') as failed,
-      count(*) filter (where state in ('skipped', 'suppressed')) as skipped
-    from sync_items where connection_id = ${connectionId} and kind = 'document'`);
+    select count(*) filter (where i.state in ('pending', 'held', 'fetching')) as pending,
+      count(*) filter (where i.state = 'done' and d.id is null) as done,
+      count(*) filter (where i.state = 'failed' or d.id is not null) as failed,
+      count(*) filter (where i.state in ('skipped', 'suppressed')) as skipped
+    from sync_items i
+      left join documents d on d.id = i.document_id and i.state = 'done' and d.status = 'failed' and d.deleted_at is null
+    where i.connection_id = ${connectionId} and i.kind = 'document'`);
   return row ?? { pending: 0, done: 0, failed: 0, skipped: 0 };
 }

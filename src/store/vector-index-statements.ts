@@ -1,6 +1,7 @@
 import type { Queryable } from './database.ts';
 import { textLiteral, vectorOf } from './search/candidates.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
+import type { EmbeddedKind } from './stored-vectors.ts';
 
 export interface StoredIndex {
   name: string;
@@ -12,26 +13,38 @@ export interface StoredIndex {
   vectors: number;
 }
 
-const prefix = 'chunks_hnsw_';
-
 /** Names of the vector indexes start so; what follows stands for the model. */
-export function indexName(modelKey: string): string {
-  return `${prefix}${modelKey}`;
+const prefixOf = (kind: EmbeddedKind) => `${kind}_hnsw_`;
+
+export function indexName(kind: EmbeddedKind, modelKey: string): string {
+  return `${prefixOf(kind)}${modelKey}`;
 }
 
-export async function readIndexes(database: Queryable): Promise<StoredIndex[]> {
+export async function readIndexes(database: Queryable, kind: EmbeddedKind): Promise<StoredIndex[]> {
   return database.query<StoredIndex>(sql`
     select c.relname as name, i.indisvalid as valid, greatest(c.reltuples, 0)::float8 as vectors,
       exists (select 1 from pg_stat_progress_create_index p where p.index_relid = c.oid) as building
     from pg_index i join pg_class c on c.oid = i.indexrelid
-    where i.indrelid = 'chunks'::regclass and starts_with(c.relname, ${prefix}::text)
+    where i.indrelid = ${kind}::text::regclass and starts_with(c.relname, ${prefixOf(kind)}::text)
     order by c.relname`);
 }
 
-/** Vectors of the model, counted up to a limit. */
-export async function countVectors(database: Queryable, model: string, limit: number): Promise<number> {
+/** Memories that are replaced or forgotten are found by other ways. */
+const whatCounts = {
+  chunks: rawSql(''),
+  memories: rawSql(' and is_latest and not is_forgotten'),
+};
+
+/** Vectors of the model that would be in the index, counted up to a limit. */
+export async function countVectors(
+  database: Queryable,
+  kind: EmbeddedKind,
+  model: string,
+  limit: number,
+): Promise<number> {
   const [row] = await database.query<{ count: number }>(sql`
-    select count(*) as count from (select from chunks where embedding_model = ${model} limit ${limit}) vectors`);
+    select count(*) as count from (
+      select from ${rawSql(kind)} where embedding_model = ${model}${whatCounts[kind]} limit ${limit}) vectors`);
   return row!.count;
 }
 
@@ -56,14 +69,15 @@ export async function hasLease(database: Queryable, namePrefix: string, now: Dat
 
 /** m and ef_construction are pgvector's defaults, measured in docs/decisions. The search has the same expression and condition. */
 export function createIndexStatement(
+  kind: EmbeddedKind,
   name: string,
   model: { id: string; dimensions: number },
   concurrently: boolean,
 ): Sql {
   return sql`create index ${rawSql(concurrently ? 'concurrently ' : '')}if not exists ${rawSql(name)}
-    on chunks using hnsw (${vectorOf(model.dimensions, 'embedding')} vector_cosine_ops)
+    on ${rawSql(kind)} using hnsw (${vectorOf(model.dimensions, 'embedding')} vector_cosine_ops)
     with (m = 16, ef_construction = 64)
-    where embedding_model = ${textLiteral(model.id)}`;
+    where embedding_model = ${textLiteral(model.id)}${whatCounts[kind]}`;
 }
 
 export function dropIndexStatement(name: string, concurrently: boolean): Sql {

@@ -5,6 +5,7 @@ import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';
 import { holdLease, releaseLease } from './leases.ts';
 import { sql, type Sql } from './sql.ts';
+import type { EmbeddedKind } from './stored-vectors.ts';
 import {
   cancelBuild,
   countVectors,
@@ -18,8 +19,8 @@ import {
 } from './vector-index-statements.ts';
 
 /**
- * The HNSW index over the vectors of the current model. Searches are right without it, only slower,
- * so everything here may happen late, or be done again. Memories have none; they are compared one by one.
+ * The HNSW index over the vectors of the current model, of chunks or of memories. Searches are right
+ * without it, only slower, so everything here may happen late, or be done again.
  */
 export interface VectorIndex {
   /**
@@ -47,17 +48,22 @@ export type VectorIndexState =
 
 export interface VectorIndexOptions {
   database: Database;
+  kind: EmbeddedKind;
   embedder: { readonly id: string; readonly dimensions: number };
   clock: Clock;
   log: Logger;
-  /** From how many vectors on there is an index. Default 20,000 on PGlite, 10,000 on PostgreSQL. */
+  /** From how many vectors on there is an index. Default 20,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
   threshold?: number;
   /** Waiting documents that may be a bulk load. Default 2,000. */
   bulkDocuments?: number;
 }
 
 /** Below these, comparing all vectors takes less than inserting each into the index costs. */
-const defaultThresholds = { pglite: 20_000, postgres: 10_000 } as const;
+const defaultThresholds = {
+  pglite: { chunks: 20_000, memories: 20_000 },
+  // A search of memories reads chunks beside them, so that each millisecond counts twice.
+  postgres: { chunks: 10_000, memories: 5_000 },
+} as const;
 const defaultBulkDocuments = 2_000;
 /** Inserting a vector takes about as long as building the index over three others. */
 const bulkShare = 1 / 3;
@@ -79,10 +85,10 @@ interface Context extends Required<VectorIndexOptions> {
 export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
   const { database, embedder, clock } = options;
   const context: Context = {
-    threshold: defaultThresholds[database.engine],
+    threshold: defaultThresholds[database.engine][options.kind],
     bulkDocuments: defaultBulkDocuments,
     ...options,
-    name: indexName(modelKey(embedder)),
+    name: indexName(options.kind, modelKey(embedder)),
     holder: newId(clock.now()),
   };
   let suspended = false;
@@ -121,7 +127,7 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
         suspended = true;
         last = undefined;
         await holdSuspension(context);
-        const index = (await readIndexes(database)).find(({ name }) => name === context.name);
+        const index = (await readIndexes(database, context.kind)).find(({ name }) => name === context.name);
         const few = expectedVectors !== undefined && expectedVectors < (index?.vectors ?? 0) * bulkShare;
         if (index && !index.building && !few) await drop(context, index.name);
       });
@@ -150,16 +156,16 @@ async function holdSuspension({ database, clock, holder }: Context): Promise<voi
 async function readState(context: Context): Promise<VectorIndexState> {
   const { database, embedder, clock, threshold } = context;
   if (embedder.dimensions > maxDimensions) return 'unsupported';
-  const own = (await readIndexes(database)).find(({ name }) => name === context.name);
+  const own = (await readIndexes(database, context.kind)).find(({ name }) => name === context.name);
   if (own?.building) return 'building';
   if (own?.valid) return 'ready';
   if (await hasLease(database, suspension, clock.now())) return 'deferred';
-  const vectors = await countVectors(database, embedder.id, threshold);
+  const vectors = await countVectors(database, context.kind, embedder.id, threshold);
   return vectors >= threshold ? 'deferred' : 'absent';
 }
 
 async function putRight(context: Context, signal: AbortSignal | undefined): Promise<VectorIndexState> {
-  const indexes = await readIndexes(context.database);
+  const indexes = await readIndexes(context.database, context.kind);
   const own = indexes.find(({ name }) => name === context.name);
   const leftovers = indexes.filter((index) => !index.building && (index.name !== context.name || !index.valid));
   if (own?.building) return 'building';
@@ -180,7 +186,7 @@ async function putRight(context: Context, signal: AbortSignal | undefined): Prom
 /** What should be there. An index that exists stays, unless a bulk load makes dropping it worth while. */
 async function decide(context: Context, own: StoredIndex | undefined): Promise<'absent' | 'deferred' | 'ready'> {
   const { database, embedder, clock, threshold, bulkDocuments } = context;
-  const vectors = own?.vectors ?? (await countVectors(database, embedder.id, threshold));
+  const vectors = own?.vectors ?? (await countVectors(database, context.kind, embedder.id, threshold));
   if (!own && vectors < threshold) return 'absent';
   if (!own && (await hasLease(database, suspension, clock.now()))) return 'deferred';
   const worthWaiting = Math.max(bulkDocuments, Math.ceil(vectors * bulkShare));
@@ -192,7 +198,9 @@ async function decide(context: Context, own: StoredIndex | undefined): Promise<'
 async function lead({ database, clock, holder }: Context): Promise<boolean> {
   if (database.engine === 'pglite') return true;
   const now = clock.now();
-  return holdLease(database, leadership, { holder, until: new Date(now.getTime() + leadershipMs), now });
+  return (
+    (await holdLease(database, leadership, { holder, until: new Date(now.getTime() + leadershipMs), now })) !== null
+  );
 }
 
 async function drop({ database, log }: Context, name: string): Promise<void> {
@@ -212,10 +220,10 @@ async function build(context: Context, signal: AbortSignal | undefined): Promise
 }
 
 /** Nothing else runs meanwhile: about a second per thousand vectors. */
-async function buildEmbedded({ database, name, embedder }: Context): Promise<void> {
+async function buildEmbedded({ database, kind, name, embedder }: Context): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.execute(sql`set local maintenance_work_mem = '256MB'`);
-    await tx.execute(createIndexStatement(name, embedder, false));
+    await tx.execute(createIndexStatement(kind, name, embedder, false));
   });
 }
 
@@ -224,8 +232,8 @@ async function buildEmbedded({ database, name, embedder }: Context): Promise<voi
  * is what the server's maintenance_work_mem says. False when the signal ended it.
  */
 async function buildConcurrently(context: Context, signal: AbortSignal | undefined): Promise<boolean> {
-  const { database, name, embedder } = context;
-  const statement = createIndexStatement(name, embedder, true);
+  const { database, kind, name, embedder } = context;
+  const statement = createIndexStatement(kind, name, embedder, true);
   const over = new AbortController();
   const beside = [keepLeading(context, over.signal), cancelOnAbort(context, statement, over.signal, signal)];
   try {

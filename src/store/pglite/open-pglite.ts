@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { makePrivate } from '../../base/private-files.ts';
 import type { Database } from '../database.ts';
 import { saysDiskFull } from '../database-errors.ts';
 import type { Session, SessionUse } from '../session.ts';
@@ -13,6 +14,7 @@ import { createEngineSession, type EngineSession } from './engine-session.ts';
 import { EngineError, startEngine, type EngineWorker } from './engine-worker.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createSessionLanes, type SessionLanes } from './session-lanes.ts';
+import { removeStrayFiles } from './stray-files.ts';
 
 export interface PgliteOptions {
   /** The data directory; the cluster stands in its folder `database`. `memory` keeps nothing. */
@@ -48,6 +50,7 @@ async function openFolder(
   try {
     const { path, makeIn } = await prepareCluster(dataDir);
     if (makeIn !== null) await makeCluster(path, makeIn, templateFile);
+    await makePrivate(dataDir);
     const start = () => openCluster(path);
     const session = createEngineSession(await start(), { restart: start, clock, log });
     return serve({ session, clock, log, guard: guardFolder(session, lock, log) });
@@ -84,7 +87,9 @@ async function makeCluster(path: string, makeIn: string, templateFile: string | 
 
 async function openCluster(path: string): Promise<EngineWorker> {
   try {
-    return await startEngine({ clusterDir: path, templateFile: null });
+    const engine = await startEngine({ clusterDir: path, templateFile: null });
+    await removeStrayFiles(engine.client, path);
+    return engine;
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     throw diskFullAt(path, error) ?? (error.output.length > 0 ? damaged(path, reasonOf(error), error) : error);

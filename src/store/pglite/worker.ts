@@ -2,7 +2,7 @@
  * The thread in which the embedded PostgreSQL runs. It knows no SQL: bytes of the PostgreSQL
  * protocol come in and bytes go out, so the main thread talks to it as to a server.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import fs, { readFileSync, writeFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -14,6 +14,20 @@ const start = workerData as WorkerStart;
 const maxOutputLines = 40;
 /** The engine's last words; its settings keep statements, and so content, out of them. */
 const output: string[] = [];
+
+/**
+ * The engine's file system gives new files and folders mode 0666 or 0755, whatever the process' umask. It holds
+ * everything that was ever mirrored, so the rights of others are taken away where the modes are set.
+ * This thread has modules of its own: nothing outside of the engine is touched.
+ */
+function keepFilesPrivate(): void {
+  const { chmodSync, fchmodSync, mkdirSync } = fs;
+  const ownerOnly = (mode: fs.Mode) => Number(mode) & 0o700;
+  fs.chmodSync = (path, mode) => chmodSync(path, ownerOnly(mode));
+  fs.fchmodSync = (descriptor, mode) => fchmodSync(descriptor, ownerOnly(mode));
+  fs.mkdirSync = ((path: string) => mkdirSync(path, { mode: 0o700 })) as typeof fs.mkdirSync;
+  fs.writeFileSync = (path, data) => writeFileSync(path, data, { mode: 0o600 });
+}
 
 function openEngine({ clusterDir, templateFile }: WorkerStart): Promise<PGlite> {
   return PGlite.create({
@@ -129,6 +143,7 @@ const onEarlyEnd = () => fail(new Error('the engine stopped while it started'));
 try {
   // Some damage leaves the engine's promise unsettled, and a thread with nothing to do ends.
   process.once('exit', onEarlyEnd);
+  keepFilesPrivate();
   const engine = await openEngine(start);
   process.off('exit', onEarlyEnd);
   endOnBreakdown(engine);

@@ -1,47 +1,150 @@
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import { visibleChunks } from './conditions.ts';
-import { bm25 } from './corpus.ts';
-import { chunkColumns, termCounts } from './items.ts';
-import type { ChunkAccess, SearchPlan } from './search-plan.ts';
+import { vectorText } from '../vector-text.ts';
+import { corpusTable, countedWeights, knownWeights, normOf, scoreBy } from './bm25.ts';
+import { hiddenMemories, visible, wantedDocuments } from './conditions.ts';
+import type { CandidateAccess, CandidatePlan, Keyword, SearchedKind } from './search-plan.ts';
 
-type CandidateAccess = Extract<ChunkAccess, { kind: 'candidates' }>;
+/**
+ * A text that comes into question, with all that it is ranked by. A memory comes once for each of its
+ * sources. The row whose `id` is null holds the statistics in `numbers`: how many nearest vectors
+ * were found and, where all texts were read, how many there are, their terms in all, and in how many
+ * of them each term of the query stands.
+ */
+export interface CandidateRow {
+  id: string | null;
+  /** Null without a vector of the model. */
+  cosine: number | null;
+  /** In terms. */
+  length: number;
+  /** How often each term of the query stands in it. */
+  numbers: number[];
+  /** It holds a keyword. */
+  held: boolean;
+  type: 'text' | 'turn' | 'fact' | 'episode';
+  isInference: boolean;
+  /** Equal for memories that say the same. */
+  statement: string | null;
+  document: string | null;
+  /** Of a chunk in its document; of a memory the chunks that it came from. Null: not known. */
+  first: number | null;
+  last: number | null;
+  /** Of a memory: the stretch of text that it came from. */
+  start: number | null;
+  end: number | null;
+  /** Of a chunk: whether memories came from its document. */
+  isMined: boolean;
+}
 
-/** The chunks that come into question in a scope too large to read, scored like all others. */
-export function chunkCandidates(plan: SearchPlan, access: CandidateAccess): Sql[] {
-  const matches = plan.vector === null ? [] : [nearest(plan, access)];
+/** The best of each arm in one kind of text; one round trip, one snapshot. */
+export function candidatesStatement(plan: CandidatePlan): Sql {
+  const { access } = plan;
+  const tables = [
+    ...queryTable(plan),
+    ...wantedDocuments(plan),
+    ...hiddenMemories(plan),
+    ...(access.kind === 'all' ? bestOfAll(plan) : bestByIndexes(plan, access)),
+  ];
+  return sql`with ${joinSql(tables, ',\n  ')}
+  ${statisticsRow(plan)}
+  union all
+  ${plan.kind === 'chunks' ? chunkRows(plan) : memoryRows(plan)}`;
+}
+
+/**
+ * The query's vector, once. Where the vector index may be used its settings are made here, for this
+ * statement alone: the scan reads them when it starts, and it starts with this vector. Relaxed
+ * order goes on after the first candidates until the limit is reached; the ranking sorts again.
+ */
+function queryTable({ vector, access, scoring }: CandidatePlan): Sql[] {
+  if (vector === null) return [];
+  const indexed = access.kind === 'candidates' && access.dense === 'indexed';
+  const settings = indexed
+    ? sql`, set_config('hnsw.ef_search', ${String(scoring.indexSearchSize)}, true),
+      set_config('hnsw.iterative_scan', 'relaxed_order', true)`
+    : rawSql('');
+  return [sql`query as materialized (select ${vectorText(vector)}::vector as vector${settings})`];
+}
+
+// ---- Where everything is read
+
+function bestOfAll(plan: CandidatePlan): Sql[] {
+  const { kind, scoring } = plan;
+  const found = plan.terms.map((_, index) => `i.tf${index}`).join(' + ');
+  const byWords = sql`
+      union
+      (select i.id from items i, corpus, lateral (select ${normOf(scoring, rawSql('i.length'), rawSql('(corpus.total_length / greatest(corpus.items, 1))'))} as norm) n
+      where ${rawSql(found)} > 0 order by ${scoreBy(countedWeights(plan))} desc, i.id limit ${scoring.candidates})`;
+  return [
+    sql`items as materialized (
+    select ${columns(plan)} from ${from(kind)} where ${visible(plan)}
+  )`,
+    corpusTable(plan),
+    sql`pool as materialized (
+    select * from items where id in (
+      (select id from items where cosine is not null order by cosine desc, id limit ${scoring.candidates})${plan.terms.length > 0 ? byWords : rawSql('')})
+  )`,
+  ];
+}
+
+/** Id, length in terms, cosine, and how often each query term stands in it (tf0, tf1, …). */
+function columns(plan: CandidatePlan): Sql {
+  return sql`t.id, t.term_total as length, ${cosine(plan)} as cosine${termCounts(plan)}`;
+}
+
+function from(kind: SearchedKind): Sql {
+  return rawSql(kind === 'chunks' ? 'chunks t' : 'memories t');
+}
+
+/** Vectors of other models are never compared. A zero vector has no cosine. */
+function cosine({ vector, model }: CandidatePlan): Sql {
+  if (vector === null) return rawSql('null::float8');
+  return sql`case when t.embedding_model = ${model.id}::text
+      then nullif(1 - (t.embedding <=> (select vector from query)), 'NaN') end`;
+}
+
+/** `terms` is sorted by bytes and of collation "C", so width_bucket finds a term by halving. */
+function termCounts({ terms }: CandidatePlan): Sql {
+  const counted = terms.map(({ text }, index) => {
+    const place = sql`width_bucket(${text}::text, t.terms)`;
+    return sql`,
+      case when t.terms[${place}] = ${text}::text then t.term_counts[${place}] else 0 end as ${rawSql(`tf${index}`)}`;
+  });
+  return joinSql(counted, '');
+}
+
+// ---- Where indexes lead
+
+function bestByIndexes(plan: CandidatePlan, access: CandidateAccess): Sql[] {
+  const tables = plan.vector === null ? [] : [nearest(plan, access)];
   const chosen = plan.vector === null ? [] : ['select id from nearest'];
   const tiers = matchingTiers(plan, access);
   if (tiers.length > 0) {
-    matches.push(holdingTerms(tiers), bestMatches(plan));
+    tables.push(sql`matches as (${joinSql(tiers, ' union ')})`, bestMatches(plan, access));
     chosen.push('select id from best_matches');
   }
   const ids = chosen.length > 0 ? chosen.join(' union ') : 'select null';
-  return [
-    ...matches,
-    sql`chunk_items as materialized (
-    select ${chunkColumns(plan)}
-    from chunks c where c.id in (${rawSql(ids)})
-  )`,
-  ];
+  const pool = sql`pool as materialized (
+    select ${columns(plan)} from ${from(plan.kind)} where t.id in (${rawSql(ids)})
+  )`;
+  return [...tables, pool];
 }
 
 /**
  * The model's id and dimensions stand in the text, not in parameters, because the index is partial
  * and over an expression. Adding zero keeps the index out, for an answer that is exact.
  */
-function nearest(plan: SearchPlan, access: CandidateAccess): Sql {
-  const vector = vectorOf(plan.model.dimensions);
-  const distance = sql`${vector} <=> (select vector from query)`;
+function nearest(plan: CandidatePlan, access: CandidateAccess): Sql {
+  const distance = sql`${vectorOf(plan.model.dimensions, 't.embedding')} <=> (select vector from query)`;
   return sql`nearest as materialized (
-    select c.id from chunks c
-    where c.embedding_model = ${textLiteral(plan.model.id)} and ${visibleChunks(plan)}
+    select t.id from ${from(plan.kind)}
+    where t.embedding_model = ${textLiteral(plan.model.id)} and ${visible(plan)}
     order by ${access.dense === 'indexed' ? distance : sql`(${distance}) + 0`}
     limit ${plan.scoring.candidates}
   )`;
 }
 
 /** The expression that the vector index of a model with so many dimensions is over. */
-export function vectorOf(dimensions: number, column = 'c.embedding'): Sql {
+export function vectorOf(dimensions: number, column: string): Sql {
   return rawSql(`(${column}::vector(${Math.trunc(dimensions)}))`);
 }
 
@@ -55,45 +158,129 @@ export function textLiteral(text: string): Sql {
 }
 
 /**
- * Rare terms first: every chunk that holds one, as long as they are not too many. Then chunks that
- * hold all of the other terms, and only when the rare ones are in hardly any chunk, some that hold
- * the rarest of the others. A term that was in no chunk when it was counted may be in one by now.
+ * Rare terms first: every text that holds one, as long as they are not too many. Then texts that
+ * hold all of the other terms, and only when the rare ones are in hardly any text, some that hold
+ * the rarest of the others. A term that was in no text when it was counted may be in one by now.
  */
-function matchingTiers(plan: SearchPlan, access: CandidateAccess): Sql[] {
+function matchingTiers(plan: CandidatePlan, access: CandidateAccess): Sql[] {
   const cap = plan.scoring.lexicalCandidates;
   const found = plan.terms
-    .map((term, index) => ({ term, frequency: access.frequencies[index] ?? 0 }))
+    .map(({ text }, index) => ({ text, frequency: access.frequencies[index] ?? 0 }))
     .sort((a, b) => a.frequency - b.frequency);
   const rare: string[] = [];
   let budget = cap;
   while (found.length > 0 && found[0]!.frequency <= budget) {
-    const { term, frequency } = found.shift()!;
-    rare.push(term);
+    const { text, frequency } = found.shift()!;
+    rare.push(text);
     budget -= frequency;
   }
-  const common = found.map(({ term }) => term);
+  const common = found.map(({ text }) => text);
   const tiers: Sql[] = [];
-  if (rare.length > 0) tiers.push(tier(plan, sql`c.terms && ${rare}::text[]`, cap));
-  if (common.length > 1) tiers.push(tier(plan, sql`c.terms @> ${common}::text[]`, budget));
+  if (rare.length > 0) tiers.push(tier(plan, access, sql`t.terms && ${rare}::text[]`, cap));
+  if (common.length > 1) tiers.push(tier(plan, access, sql`t.terms @> ${common}::text[]`, budget));
   if (common.length > 0 && cap - budget < plan.scoring.candidates) {
-    tiers.push(tier(plan, sql`c.terms @> ${common.slice(0, 1)}::text[]`, budget));
+    const few = Math.min(budget, 2 * plan.scoring.candidates);
+    tiers.push(tier(plan, access, sql`t.terms @> ${common.slice(0, 1)}::text[]`, few));
   }
   return tiers;
 }
 
-function tier(plan: SearchPlan, condition: Sql, limit: number): Sql {
+function tier(plan: CandidatePlan, { averageLength }: CandidateAccess, condition: Sql, limit: number): Sql {
   return sql`(
-    select c.id, c.term_total as length${termCounts(plan, 'c')}
-    from chunks c where ${condition} and ${visibleChunks(plan)} limit ${limit})`;
+    select t.id, ${normOf(plan.scoring, rawSql('t.term_total'), sql`${averageLength}::float8`)} as norm${termCounts(plan)}
+    from ${from(plan.kind)} where ${condition} and ${visible(plan)} limit ${limit})`;
 }
 
-function holdingTerms(tiers: readonly Sql[]): Sql {
-  return sql`matches as (${joinSql(tiers, ' union ')})`;
-}
-
-function bestMatches(plan: SearchPlan): Sql {
+function bestMatches(plan: CandidatePlan, access: CandidateAccess): Sql {
   return sql`best_matches as materialized (
-    select id from (select m.id, ${bm25(plan, 'm')} as score from matches m, corpus) scored
-    order by score desc, id limit ${plan.scoring.candidates}
+    select id from matches order by ${scoreBy(knownWeights(plan, access))} desc, id limit ${plan.scoring.candidates}
   )`;
+}
+
+// ---- What is told of them
+
+function statisticsRow({ access, vector, terms }: CandidatePlan): Sql {
+  const all = access.kind === 'all';
+  const found = vector === null || all ? 'null' : '(select count(*) from nearest)';
+  const counted = all ? `, items, total_length${terms.map((_, index) => `, df${index}`).join('')}` : '';
+  return rawSql(`select null as id, null::float8 as cosine, 0 as length, array[${found}${counted}]::float8[] as numbers, false as held,
+    null as type, false as "isInference", null as statement, null as document, null::integer as first, null::integer as last,
+    null::integer as start, null::integer as "end", false as "isMined"${all ? ' from corpus' : ''}`);
+}
+
+function found(plan: CandidatePlan): Sql {
+  const counts = plan.terms.map((_, index) => `p.tf${index}`).join(', ');
+  return sql`p.id, p.cosine, p.length, ${rawSql(`array[${counts}]::float8[]`)}, ${held(plan)}`;
+}
+
+function chunkRows(plan: CandidatePlan): Sql {
+  // As a scalar, because the planner would read all sources of the store to look up these few.
+  const isMined = plan.linked
+    ? '(select true from memory_sources s where s.document_id = t.document_id limit 1) is not null'
+    : 'false';
+  return sql`select ${found(plan)}, t.type, false, null, t.document_id, t.position, t.position, null, null, ${rawSql(isMined)}
+  from pool p join chunks t on t.id = p.id${besideCorpus(plan)}`;
+}
+
+/** Sources of a memory that are told; more than a statement has in practice. */
+const maxSources = 50;
+
+/**
+ * The chunks that a source's stretch of text lies in, by where the chunks of its document start and
+ * end. Where the stretch is not known it is known all the same when the document is one chunk.
+ */
+const firstChunk = rawSql(`case when s.span is not null then width_bucket((s.span ->> 'start')::integer, d.chunk_ends)
+      when cardinality(d.chunk_starts) = 1 then 0 end`);
+const lastChunk =
+  rawSql(`case when s.span is not null then width_bucket((s.span ->> 'end')::integer - 1, d.chunk_starts) - 1
+      when cardinality(d.chunk_starts) = 1 then 0 end`);
+
+function memoryRows(plan: CandidatePlan): Sql {
+  const read = sql`select ${found(plan)}, t.kind, t.is_inference, t.content_hash`;
+  if (!plan.linked) {
+    return sql`${read}, null, null, null, null, null, false
+  from pool p join memories t on t.id = p.id${besideCorpus(plan)}`;
+  }
+  return sql`${read}, o.document_id, o.first, o.last, o.start, o.end, false
+  from pool p join memories t on t.id = p.id${besideCorpus(plan)} left join lateral (
+    select s.document_id, ${firstChunk} as first, ${lastChunk} as last,
+      (s.span ->> 'start')::integer as start, (s.span ->> 'end')::integer as "end"
+    from memory_sources s join documents d on d.id = s.document_id where s.memory_id = t.id limit ${maxSources}) o on true`;
+}
+
+// ---- Keywords
+
+/** Rarity is known before the statement where the statistics are. */
+function besideCorpus({ access, keywords }: CandidatePlan): Sql {
+  return rawSql(access.kind === 'all' && keywords.some(({ onlyIfRare }) => onlyIfRare) ? ' cross join corpus' : '');
+}
+
+/** Whether the text holds a keyword; only asked of texts whose vector does not tell that they are related. */
+function held(plan: CandidatePlan): Sql {
+  const tests = plan.keywords.flatMap((keyword) => holds(plan, keyword));
+  if (tests.length === 0) return rawSql('false');
+  return sql`case when p.cosine >= ${plan.scoring.relatedAt}::float8 then false else ${joinSql(tests, ' or ')} end`;
+}
+
+/** The text is only read when the terms say that the keyword may be in it. */
+function holds(plan: CandidatePlan, keyword: Keyword): Sql[] {
+  const guards = keyword.terms.map((index) => rawSql(`p.tf${index} > 0`));
+  if (keyword.onlyIfRare) {
+    const rare = isRare(plan, keyword);
+    if (rare === false) return [];
+    if (rare !== true) guards.push(rare);
+  }
+  const text = rawSql(plan.kind === 'chunks' ? `concat_ws(' ', t.context, t.content)` : 't.memory');
+  const matched = sql`${text} ~* ${keyword.pattern}::text`;
+  return [guards.length === 0 ? matched : sql`case when ${joinSql(guards, ' and ')} then ${matched} else false end`];
+}
+
+function isRare({ access, scoring }: CandidatePlan, { terms }: Keyword): Sql | boolean {
+  const { rareItems, rareShare } = scoring;
+  if (access.kind === 'candidates') {
+    const rarest = Math.min(...terms.map((index) => access.frequencies[index] ?? 0));
+    return rarest <= Math.min(rareItems, rareShare * access.items);
+  }
+  const rarest = rawSql(`least(${terms.map((index) => `corpus.df${index}`).join(', ')})`);
+  return sql`${rarest} <= least(${rareItems}::float8, ${rareShare}::float8 * corpus.items)`;
 }

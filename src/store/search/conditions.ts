@@ -1,9 +1,27 @@
 import { compileFilter } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import type { SearchPlan } from './search-plan.ts';
+import type { Filter } from '../filters.ts';
+import type { CandidatePlan } from './search-plan.ts';
 
 /** What decides which rows a search may see. */
-export type Narrowing = Pick<SearchPlan, 'containerTags' | 'namedTags' | 'filters' | 'filepath' | 'docId'>;
+export interface Narrowing {
+  /** Null: every container. */
+  containerTags: readonly string[] | null;
+  /** Any of these is the container, or stands beside it in the document's `container_tags`. */
+  namedTags?: readonly string[];
+  filters?: Filter;
+  /** Exact, or a prefix when it ends with `/`. */
+  filepath?: string;
+  /** Id or customId of a document. */
+  docId?: string;
+  /** Only what memory knew at this time. */
+  asOf?: Date;
+}
+
+/** On a row `t` of the table of the kind. */
+export function visible(plan: Narrowing & Pick<CandidatePlan, 'kind' | 'forgottenToo' | 'now'>): Sql {
+  return plan.kind === 'chunks' ? visibleChunks(plan) : sql`${isKnown(plan)} and ${visibleMemories(plan)}`;
+}
 
 /** On the rows of a table with a container tag; true for every container. */
 export function inScope(alias: string, containerTags: readonly string[] | null): Sql {
@@ -11,25 +29,26 @@ export function inScope(alias: string, containerTags: readonly string[] | null):
 }
 
 /**
- * On a chunk `c`: its document is not hidden. Within `coalesce` it stays a filter, and the planner has
+ * On a chunk `t`: its document is not hidden. Within `coalesce` it stays a filter, and the planner has
  * the choice: few hidden documents are read once into a hash, very many are looked up one by one (a
  * `not in` would compare each chunk with all of them).
  */
 const isVisible = rawSql(
-  'coalesce(not exists (select 1 from documents d where d.id = c.document_id and d.deleted_at is not null), true)',
+  'coalesce(not exists (select 1 from documents d where d.id = t.document_id and d.deleted_at is not null), true)',
 );
 
 /**
- * On a chunk `c`: what the search may see. Filters and not a join, for two reasons: the planner
+ * On a chunk `t`: what the search may see. Filters and not a join, for two reasons: the planner
  * would read all documents to join the chunks of a few, and it would give up the order of the
  * vector index. Documents are only looked up when something is asked of them.
  */
-export function visibleChunks(narrowing: Narrowing): Sql {
-  const conditions = [inScope('c', narrowing.containerTags), isVisible];
-  if (narrowing.docId !== undefined) conditions.push(rawSql('c.document_id in (select id from wanted)'));
-  const { namedTags, filters, filepath } = narrowing;
-  if (namedTags !== undefined || filters !== undefined || filepath !== undefined) {
-    conditions.push(sql`(select ${documentConditions(narrowing)} from documents d where d.id = c.document_id)`);
+function visibleChunks(narrowing: Narrowing): Sql {
+  const conditions = [inScope('t', narrowing.containerTags), isVisible];
+  if (narrowing.docId !== undefined) conditions.push(rawSql('t.document_id in (select id from wanted)'));
+  const { namedTags, filters, filepath, asOf } = narrowing;
+  if (namedTags !== undefined || filters !== undefined || filepath !== undefined || asOf !== undefined) {
+    const added = asOf === undefined ? rawSql('') : sql` and d.created_at <= ${asOf}::timestamptz`;
+    conditions.push(sql`(select ${documentConditions(narrowing)}${added} from documents d where d.id = t.document_id)`);
   }
   return joinSql(conditions, ' and ');
 }
@@ -68,18 +87,53 @@ export function wantedDocuments({ docId, containerTags }: Narrowing): Sql[] {
   ];
 }
 
+/** On a memory `t`: the version that counts now, or that counted at the time that is asked about. */
+function isKnown({ forgottenToo, asOf, now }: Pick<CandidatePlan, 'forgottenToo' | 'now' | 'asOf'>): Sql {
+  if (asOf === undefined) {
+    if (forgottenToo) return rawSql('t.is_latest');
+    return sql`t.is_latest and not t.is_forgotten and (t.forget_after is null or t.forget_after > ${now}::timestamptz)`;
+  }
+  const versions = sql`t.created_at <= ${asOf}::timestamptz and (t.is_latest or t.superseded_at > ${asOf}::timestamptz)`;
+  if (forgottenToo) return versions;
+  return sql`${versions} and (not t.is_forgotten or t.forgotten_at > ${asOf}::timestamptz)
+      and (t.forget_after is null or t.forget_after > ${asOf}::timestamptz)`;
+}
+
+/** On a memory `t`: not all of its documents are hidden. Needs `hiddenMemories`. */
+const hasVisibleSource = rawSql('coalesce(not exists (select 1 from hidden h where h.memory_id = t.id), true)');
+
+/** Memories of which all documents are hidden, read once: there are few. */
+export function hiddenMemories(plan: Narrowing & Pick<CandidatePlan, 'kind'>): Sql[] {
+  if (plan.kind === 'chunks' || asksForDocuments(plan)) return [];
+  return [
+    rawSql(`hidden as materialized (
+    select s.memory_id from documents d join memory_sources s on s.document_id = d.id
+    where d.deleted_at is not null and not exists (
+      select 1 from memory_sources o join documents l on l.id = o.document_id
+      where o.memory_id = s.memory_id and l.deleted_at is null)
+  )`),
+  ];
+}
+
+function asksForDocuments({ docId, filepath, namedTags, filters }: Narrowing): boolean {
+  return [docId, filepath, namedTags, filters].some((one) => one !== undefined);
+}
+
 /**
- * On a memory `m`: a source it still has fulfils the conditions, with its metadata overlaid by the
- * memory's own. A memory that never had a source is tested by itself.
+ * On a memory `t`: where something is asked of documents, a source it still has fulfils it, with its
+ * metadata overlaid by the memory's own. A memory that never had a source is tested by itself.
  */
-export function memoryConditions(narrowing: Narrowing): Sql {
-  const overlaid = rawSql(`(d.metadata || coalesce(m.metadata, '{}'))`);
+function visibleMemories(narrowing: Narrowing): Sql {
+  const { containerTags, docId, filepath, namedTags, filters } = narrowing;
+  const scope = inScope('t', containerTags);
+  if (!asksForDocuments(narrowing)) return sql`${scope} and ${hasVisibleSource}`;
+  const overlaid = rawSql(`(d.metadata || coalesce(t.metadata, '{}'))`);
   const fromSource = sql`exists (
       select 1 from memory_sources s join documents d on d.id = s.document_id
-      where s.memory_id = m.id and ${documentConditions(narrowing, overlaid)})`;
-  if (narrowing.docId !== undefined || narrowing.filepath !== undefined) return fromSource;
-  const own = [inScope('m', narrowing.namedTags ?? null)];
-  if (narrowing.filters) own.push(compileFilter(narrowing.filters, rawSql('m.metadata')));
-  return sql`(${fromSource}
-      or ${joinSql(own, ' and ')} and not exists (select 1 from memory_sources s where s.memory_id = m.id))`;
+      where s.memory_id = t.id and ${documentConditions(narrowing, overlaid)})`;
+  if (docId !== undefined || filepath !== undefined) return sql`${scope} and ${fromSource}`;
+  const own = [inScope('t', namedTags ?? null)];
+  if (filters) own.push(compileFilter(filters, rawSql('t.metadata')));
+  return sql`${scope} and (${fromSource}
+      or ${joinSql(own, ' and ')} and not exists (select 1 from memory_sources s where s.memory_id = t.id))`;
 }

@@ -1,15 +1,20 @@
+import type { Queryable } from '../database.ts';
 import { shownMetadata } from '../memory-metadata.ts';
-import { rawSql, sql, type Sql } from '../sql.ts';
-import type { SearchPlan } from './search-plan.ts';
+import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 
-/** A row of the search statement. There is always one; without results its `id` is null. */
 export interface ResultRow {
-  id: string | null;
+  id: string;
   kind: 'chunk' | 'memory';
   text: string;
-  /** What it is ranked by. */
-  score: number;
-  similarity: number;
+  container_tag: string;
+  memory_kind: 'fact' | 'episode' | null;
+  category: string | null;
+  author: string | null;
+  extractor: string | null;
+  trust: 'told' | 'own' | 'read';
+  said_at: Date | null;
+  created_at: Date;
+  is_latest: boolean;
   metadata: Record<string, unknown> | null;
   updated_at: Date;
   version: number | null;
@@ -18,8 +23,6 @@ export interface ResultRow {
   root_memory_id: string | null;
   filepath: string | null;
   documents: ResultDocumentRow[];
-  /** How many nearest vectors were found; null when all chunks were read. */
-  nearest_found: number | null;
 }
 
 export interface ResultDocumentRow {
@@ -28,47 +31,61 @@ export interface ResultDocumentRow {
   title: string | null;
   type: string;
   url: string | null;
+  filepath: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  documentDate: string | null;
   metadata: Record<string, string | number | boolean | string[]>;
   summary: string | null;
   createdAt: string;
   updatedAt: string;
 }
 
-/** Reads what the results show; only the rows of `top` are looked up. */
-export function resultRows(plan: SearchPlan): Sql {
-  const counted = plan.chunks?.kind === 'candidates' && plan.vector !== null;
-  const found = rawSql(counted ? '(select count(*) from nearest)' : 'null::bigint');
-  const kinds = [...(plan.chunks ? [chunkRows(plan)] : []), ...(plan.memories ? [memoryRows(plan)] : [])];
-  const rows = kinds.length === 2 ? sql`${kinds[0]} union all ${kinds[1]}` : kinds[0]!;
-  return sql`
-  select r.id, r.kind, r.text, r.score, r.similarity, r.metadata, r.updated_at, r.version, r.position, r.root_memory_id, r.filepath,
-    r.documents, ${found} as nearest_found
-  from (select 1) always left join (${rows}) r on true
-  order by r.score desc, r.id`;
+/** Sources that are shown of one memory. */
+const maxSources = 10;
+
+/** What results show, in no order. What is gone by now is left out. */
+export async function readResults(
+  database: Queryable,
+  found: readonly { id: string; kind: 'chunk' | 'memory' }[],
+  details: { summaries: boolean },
+): Promise<ResultRow[]> {
+  const idsOf = (wanted: 'chunk' | 'memory') => found.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const [chunks, memories] = [idsOf('chunk'), idsOf('memory')];
+  const document = documentJson(details.summaries);
+  const kinds = [
+    ...(chunks.length > 0 ? [chunkRows(chunks, document)] : []),
+    ...(memories.length > 0 ? [memoryRows(memories, document)] : []),
+  ];
+  return kinds.length === 0 ? [] : database.query<ResultRow>(joinSql(kinds, ' union all '));
 }
 
-function chunkRows(plan: SearchPlan): Sql {
-  const documents = plan.details.documents ? sql`jsonb_build_array(${documentJson(plan)})` : rawSql(`'[]'::jsonb`);
-  return sql`select t.id, t.kind, t.score, t.similarity, c.content as text, d.metadata, d.updated_at,
-      null::integer as version, c.position, null::text as root_memory_id, d.filepath, ${documents} as documents
-    from top t join chunks c on c.id = t.id join documents d on d.id = c.document_id where t.kind = 'chunk'`;
+function chunkRows(ids: readonly string[], document: Sql): Sql {
+  return sql`select c.id, 'chunk' as kind, c.content as text, d.container_tag, null::text as memory_kind,
+      null::text as category, d.author, null::text as extractor, d.trust, d.document_date as said_at, d.metadata, d.created_at, d.updated_at,
+      null::integer as version, true as is_latest, c.position, null::text as root_memory_id, d.filepath,
+      jsonb_build_array(${document}) as documents
+    from chunks c join documents d on d.id = c.document_id where c.id = any(${ids}::text[])`;
 }
 
-function memoryRows(plan: SearchPlan): Sql {
-  const documents = plan.details.documents
-    ? sql`coalesce(jsonb_agg(${documentJson(plan)} order by s.created_at, d.id), '[]')`
-    : rawSql(`'[]'::jsonb`);
-  return sql`select t.id, t.kind, t.score, t.similarity, m.memory as text, ${shownMetadata} as metadata, m.updated_at,
-      m.version, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
-    from top t join memories m on m.id = t.id cross join lateral (
-      select (array_agg(d.filepath order by s.created_at, d.id))[1] as filepath, ${documents} as documents
-      from memory_sources s join documents d on d.id = s.document_id
-      where s.memory_id = t.id and d.deleted_at is null) sources
-    where t.kind = 'memory'`;
+function memoryRows(ids: readonly string[], document: Sql): Sql {
+  return sql`select m.id, 'memory' as kind, m.memory as text, m.container_tag, m.kind as memory_kind,
+      m.category, m.author, m.extractor, m.trust, m.said_at, ${shownMetadata} as metadata, m.created_at, m.updated_at,
+      m.version, m.is_latest, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
+    from memories m cross join lateral (
+      select (array_agg(d.filepath order by d.nth))[1] as filepath,
+        coalesce(jsonb_agg(${document} order by d.nth), '[]') as documents
+      from (
+        select d.*, row_number() over (order by s.created_at, d.id) as nth
+        from memory_sources s join documents d on d.id = s.document_id
+        where s.memory_id = m.id and d.deleted_at is null
+        order by nth limit ${maxSources}) d) sources
+    where m.id = any(${ids}::text[])`;
 }
 
-function documentJson({ details }: SearchPlan): Sql {
-  const summary = rawSql(details.summaries ? 'd.summary' : 'null');
+function documentJson(summaries: boolean): Sql {
+  const summary = rawSql(summaries ? 'd.summary' : 'null');
   return sql`jsonb_build_object('id', d.id, 'customId', d.custom_id, 'title', d.title, 'type', d.type, 'url', d.url,
+      'filepath', d.filepath, 'author', d.author, 'trust', d.trust, 'documentDate', d.document_date,
       'metadata', d.metadata, 'summary', ${summary}, 'createdAt', d.created_at, 'updatedAt', d.updated_at)`;
 }

@@ -1,45 +1,46 @@
-import type { Filter } from '../filters.ts';
+import type { Narrowing } from './conditions.ts';
 
-/** Everything one search statement depends on. `prepareSearch` makes the statement of it. */
-export interface SearchPlan {
-  /** Null: every container. */
-  containerTags: readonly string[] | null;
-  /** Any of these is the container, or stands beside it in the document's `container_tags`. */
-  namedTags?: readonly string[];
-  filters?: Filter;
-  /** Exact, or a prefix when it ends with `/`. */
-  filepath?: string;
-  /** Id or customId of a document. */
-  docId?: string;
-  /** How chunks are reached; null leaves them out. */
-  chunks: ChunkAccess | null;
-  memories: 'current' | 'forgotten too' | null;
+/** What is searched. Each kind is searched by a statement of its own; both together are ranked afterwards. */
+export type SearchedKind = 'chunks' | 'memories';
+
+/** Everything that one statement depends on which finds candidates of one kind. */
+export interface CandidatePlan extends Narrowing {
+  kind: SearchedKind;
+  access: Access;
+  /** Whether memories count that are forgotten or expired. */
+  forgottenToo: boolean;
+  /** Memories that are to be forgotten by now are left out. */
+  now: Date;
+  /** Whether it is told which chunks each memory came from. */
+  linked: boolean;
   model: { id: string; dimensions: number };
   /** The query's vector; null searches by terms alone. */
   vector: ArrayLike<number> | null;
   /** The query's terms; none searches by vector alone. */
-  terms: readonly string[];
+  terms: readonly QueryTerm[];
   keywords: readonly Keyword[];
   scoring: Scoring;
-  threshold: number;
-  limit: number;
-  /** Memories that are to be forgotten by now are left out. */
-  now: Date;
-  details: { documents: boolean; summaries: boolean };
+}
+
+export interface QueryTerm {
+  text: string;
+  /** How often the query says it. */
+  count: number;
 }
 
 /**
- * How the statement reaches chunks.
- * `all`: it reads every chunk of the scope and takes its statistics from them; exact.
+ * How the statement reaches what it searches.
+ * `all`: it reads everything in the scope and takes its statistics from that; exact.
  * `candidates`: it takes the nearest vectors (`indexed`: by the HNSW index when there is one;
- * `scanned`: by comparing all) and chunks that hold rare terms; statistics come with the plan.
+ * `scanned`: by comparing all) and texts that hold rare terms; statistics come with the plan.
  */
-export type ChunkAccess = { kind: 'all' } | ({ kind: 'candidates'; dense: 'indexed' | 'scanned' } & CorpusStatistics);
+export type Access = { kind: 'all' } | CandidateAccess;
+export type CandidateAccess = { kind: 'candidates'; dense: 'indexed' | 'scanned' } & CorpusStatistics;
 
 export interface CorpusStatistics {
-  /** Chunks in the scope. */
+  /** Texts in the scope. */
   items: number;
-  /** Terms of an average chunk. */
+  /** Terms of an average text. */
   averageLength: number;
   /** In how many of them each of the query's terms stands. */
   frequencies: readonly number[];
@@ -60,9 +61,7 @@ export interface Scoring {
   saturation: number;
   /** BM25's correction for long texts. */
   lengthCorrection: number;
-  denseWeight: number;
-  lexicalWeight: number;
-  /** Best of each arm that are fused. */
+  /** Best of each arm and kind that are ranked. */
   candidates: number;
   /** Cosine that is reported as `related`. */
   relatedAt: number;
@@ -71,9 +70,7 @@ export interface Scoring {
   /** A term is rare in at most this share of the texts, and in at most this many. */
   rareShare: number;
   rareItems: number;
-  /** Ranks inferred memories below stated ones. */
-  inferenceWeight: number;
-  /** Chunks with query terms that are scored when they are not all read. */
+  /** Texts with query terms that are scored when they are not all read. */
   lexicalCandidates: number;
   /** Size of the HNSW index's candidate list. */
   indexSearchSize: number;

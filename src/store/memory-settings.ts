@@ -1,0 +1,54 @@
+import type { Queryable, Transaction } from './database.ts';
+import { mayMakeMemories } from './memory-policy.ts';
+import { deleteSetting, writeSetting } from './settings.ts';
+import { rawSql, sql } from './sql.ts';
+
+const switchKey = 'memories';
+
+/** What came while memories were off is looked at once they are on again. */
+export async function noteMemoriesSwitch(database: Queryable, isOn: boolean, now: Date): Promise<void> {
+  if (!isOn) return writeSetting(database, switchKey, 'off', now);
+  if (await deleteSetting(database, switchKey)) await noteSettingChange(database, { scope: 'everything' });
+}
+
+/** Where a setting changed that decides what makes memories, who wrote it, or how far it is trusted. */
+export type SettingScope = { scope: 'connection' | 'container'; id: string } | { scope: 'everything' };
+
+/** All documents below it are looked at again, in the background. One that changes meanwhile begins anew. */
+export async function noteSettingChange(tx: Queryable, changed: SettingScope): Promise<void> {
+  const id = 'id' in changed ? changed.id : '';
+  await tx.execute(sql`
+    insert into memory_setting_changes (scope, id) values (${changed.scope}, ${id})
+    on conflict (scope, id) do update set position = ''`);
+}
+
+export async function hasSettingChanges(database: Queryable): Promise<boolean> {
+  const rows = await database.query(sql`select 1 from memory_setting_changes limit 1`);
+  return rows.length > 0;
+}
+
+/**
+ * Goes on with one change: of the next documents, those that it concerns and that make memories, or have
+ * made some, wait to be mined again. Looks at `limit` documents at the most, wherever they belong.
+ */
+export async function applySettingChange(tx: Transaction, limit: number, now: Date): Promise<void> {
+  const [change] = await tx.query<{ scope: SettingScope['scope']; id: string; position: string }>(sql`
+    select scope, id, position from memory_setting_changes order by scope, id limit 1 for update`);
+  if (!change) return;
+  const { scope, id, position } = change;
+  const rows = await tx.query<{ id: string }>(sql`
+    select id from documents where id > ${position} order by id limit ${limit}`);
+  const column = rawSql(scope === 'connection' ? 'd.connection_id' : 'd.container_tag');
+  const concerned = scope === 'everything' ? rawSql('true') : sql`${column} = ${id}`;
+  await tx.execute(sql`
+    update documents d set dreaming_status = 'dreaming', dream_at = ${now}, dream_attempts = 0
+    where d.id = any(${rows.map((row) => row.id)}::text[]) and ${concerned}
+      and (${mayMakeMemories()} or exists (select 1 from memory_sources s where s.document_id = d.id))`);
+  const last = rows.at(-1);
+  const named = sql`scope = ${scope} and id = ${id}`;
+  await tx.execute(
+    last && rows.length === limit
+      ? sql`update memory_setting_changes set position = ${last.id} where ${named}`
+      : sql`delete from memory_setting_changes where ${named}`,
+  );
+}

@@ -1,0 +1,24 @@
+import { rawSql } from './sql.ts';
+
+/** A document that a memory comes from, as far as it takes to cite it. */
+export interface MemorySource {
+  documentId: string;
+  title: string | null;
+  type: string;
+  url: string | null;
+  filepath: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  /** ISO 8601: the date of the document, else when it was added. */
+  date: string;
+}
+
+/** At most 10 sources of a memory `m`, the first ones, as JSON. */
+export const firstSources = rawSql(`(select coalesce(jsonb_agg(jsonb_build_object('documentId', d.id, 'title', d.title,
+        'type', d.type, 'url', d.url, 'filepath', d.filepath, 'author', d.author, 'trust', d.trust,
+        'date', coalesce(d.document_date, d.created_at)) order by d.nth), '[]')
+      from (
+        select d.*, row_number() over (order by s.created_at, d.id) as nth
+        from memory_sources s join documents d on d.id = s.document_id
+        where s.memory_id = m.id and d.deleted_at is null
+        order by nth limit 10) d)`);
