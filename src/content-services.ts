@@ -1,4 +1,6 @@
+import { createAudit } from './account/audit.ts';
 import { createContainerTags } from './account/container-tags.ts';
+import { createErasures } from './account/erasures.ts';
 import { createInferredMemories } from './account/inferred-memories.ts';
 import { createMerges } from './account/merges.ts';
 import type { Organization } from './account/organization.ts';
@@ -16,6 +18,8 @@ import { terms } from './engine/terms.ts';
 import { createMemories } from './memory/memories.ts';
 import { createProfiles } from './memory/profiles.ts';
 import type { Embedder } from './models/embedder.ts';
+import type { Answering } from './models/language-model.ts';
+import { withAggregation } from './search/aggregate.ts';
 import { createSearch } from './search/create-search.ts';
 import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
@@ -23,6 +27,8 @@ import type { Database } from './store/database.ts';
 export interface ContentServicesOptions {
   database: Database;
   embedder: Embedder;
+  /** Null: no language model is configured. */
+  answering: Answering | null;
   clock: Clock;
   log: Logger;
   organization: Organization;
@@ -56,9 +62,11 @@ export function createContentServices(options: ContentServicesOptions) {
     settings,
     removeConnections: () => removeConnections(everyContainer),
   });
-  const search = createSearch(options);
+  const found = createSearch(options);
+  const search = options.answering ? withAggregation(found, options.answering, clock) : found;
   return {
     search,
+    audit: createAudit({ database, clock, log: options.log }),
     memories: createMemories({
       database,
       embedder,
@@ -73,6 +81,7 @@ export function createContentServices(options: ContentServicesOptions) {
     files: createDocumentFiles({ database, clock }),
     containerTags,
     merges: createMerges(options),
+    erasures: createErasures({ ...options, containerTags }),
     inferredMemories: createInferredMemories({ database, clock }),
     settings,
     reset,

@@ -12,9 +12,10 @@ import {
   type ChangingDocument,
 } from '../store/document-changes.ts';
 import { ensureContainers, writeContents } from '../store/documents.ts';
+import { requireQuota } from '../store/quotas.ts';
 import { clearMessages } from '../store/conversations.ts';
 import type { DocumentInput, Metadata, WrittenBody } from './document.ts';
-import { contentHash, contentWrite } from './ingest.ts';
+import { contentHash, contentWrite, trustOf } from './ingest.ts';
 import { requireWritable } from './require-writable.ts';
 
 /** What is to be changed of a document; what is absent stays. */
@@ -71,12 +72,13 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
       await ensureContainers(tx, [{ tag: after.container_tag, id: newId(now) }], now);
     }
     await writeChangedDocument(tx, after, { requeue, now });
-    if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag);
+    if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag, now);
   }
   if (change.body && requeue) {
-    await writeContents(tx, [contentWrite(id, change.body)]);
+    await writeContents(tx, [contentWrite(id, { body: change.body })]);
     await clearMessages(tx, id);
   }
+  await requireQuota(tx, [after.container_tag]);
   if (before.task_type === 'memory' && after.task_type === 'superrag') {
     await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
   }
@@ -115,7 +117,8 @@ function contentFields(before: ChangingDocument, body: WrittenBody) {
   const source = ['api', 'url'].includes(before.source ?? '') ? (body.kind === 'url' ? 'url' : 'api') : before.source;
   const wasPage = before.source === 'url';
   const url = body.kind === 'url' ? body.url : wasPage ? null : before.url;
-  return { content_hash, source, url, type: body.kind === 'url' ? 'webpage' : 'text' };
+  const trust = trustOf(body);
+  return { content_hash, source, url, author: null, trust, type: body.kind === 'url' ? 'webpage' : 'text' };
 }
 
 function mergedMetadata(before: object, change: object): Record<string, unknown> {

@@ -116,8 +116,9 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
 
     remove: (ids) =>
       database.transaction(async (tx) => {
-        await suppressItemsOfDocuments(tx, ids, clock.now());
-        return removeDocuments(tx, ids);
+        const now = clock.now();
+        await suppressItemsOfDocuments(tx, ids, now);
+        return removeDocuments(tx, ids, now);
       }),
 
     removeSelected: (selection) => removeSelected(database, selection, clock),

@@ -1,5 +1,7 @@
+import type { Trust } from '../memory/extractor.ts';
+import type { WrittenTurn } from '../store/documents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
-import type { MetadataValue } from '../connect/contract.ts';
+import type { Json } from '../connect/contract.ts';
 
 /** Section 7.1 of the API: what a document's processing has come to. */
 export const documentStatuses = [
@@ -14,7 +16,8 @@ export const documentStatuses = [
 ] as const;
 export type DocumentStatus = (typeof documentStatuses)[number];
 
-export type Metadata = Record<string, MetadataValue>;
+export type { Json };
+export type Metadata = Record<string, Json>;
 
 /** What is ingested: text in one of three forms, an address to fetch, or a file's bytes. */
 export type DocumentBody =
@@ -50,6 +53,12 @@ export interface DocumentInput {
   updateMode?: 'replace' | 'append';
   /** When the item was made at its source; default now. */
   createdAt?: Date;
+  /** Whom `I` stands for in it: a name, or `Name <address>`. */
+  author?: string;
+  /** Default: files and pages are read, everything else was told to memory. */
+  trust?: Trust;
+  /** Its pieces, when several people wrote it. */
+  turns?: readonly WrittenTurn[];
 }
 
 export interface IngestResult {
@@ -82,6 +91,9 @@ export interface Document {
   filepath: string | null;
   metadata: Metadata;
   documentDate: Date | null;
+  /** Who "I" is in its text; null: nobody is named. */
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
   /** Null unless it failed or waits for another attempt. */
   error: { code: string; message: string; attempts: number; nextRetryAt: Date | null } | null;
   createdAt: Date;
@@ -110,6 +122,11 @@ export interface Chunk {
 export interface DocumentMemory {
   id: string;
   memory: string;
+  kind: 'fact' | 'episode';
+  category: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  saidAt: Date | null;
   metadata: Record<string, unknown>;
   isStatic: boolean;
   isInference: boolean;

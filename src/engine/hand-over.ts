@@ -29,7 +29,7 @@ export interface HandOverOptions {
   batchSize?: number;
 }
 
-const leaseMs = 30_000;
+const leaseMs = 15_000;
 /** Many small documents are written together, large ones are not kept waiting for each other. */
 const batchCharacters = 256 * 1024;
 
@@ -53,17 +53,19 @@ export function createHandOver(options: HandOverOptions): HandOver {
 
   async function work(lease: NewLease, documents: ClaimedDocument[]): Promise<void> {
     const begun = turn();
+    const { prompt, done } = options.processor.process(lease.token, documents, stop.signal, begun);
+    void prompt.then(async () => {
+      await begun;
+      working -= 1;
+      waiting.shift()?.();
+    });
     try {
-      await options.processor.process(lease.token, documents, stop.signal, begun);
+      await done;
     } catch (error) {
       options.log.error(
         { err: error },
         'documents not processed, another worker takes them when their lease has ended',
       );
-    } finally {
-      await begun;
-      working -= 1;
-      waiting.shift()?.();
     }
   }
 

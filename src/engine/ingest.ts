@@ -15,6 +15,7 @@ import {
   type StoredDocument,
 } from '../store/documents.ts';
 import { lockHiddenByCustomId, showDocuments } from '../store/hidden-documents.ts';
+import { requireQuota } from '../store/quotas.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { DocumentBody, DocumentInput, DocumentStatus, IngestResult } from './document.ts';
 
@@ -37,6 +38,8 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
  * - the same content, other fields: the fields change in place;
  * - other content: a new revision. One that arrives while the last is processed takes the
  *   document from the worker, whose result is then thrown away.
+ *
+ * Throws `quota_exceeded` when a container would hold more than it may.
  *
  * A connection's item whose document was removed and is only hidden gets that document back; the
  * rules above then say whether it is processed again.
@@ -61,6 +64,7 @@ export async function ingest(
     const { round, later } = nextRound(left);
     left = [...(await ingestRound(tx, round, results, { now, lease })), ...later];
   }
+  await requireQuota(tx, tags);
   return results;
 }
 
@@ -87,7 +91,7 @@ async function ingestRound(
   { now, lease }: { now: Date; lease: NewLease | null },
 ): Promise<Pending[]> {
   const { stored, hidden } = await storedDocuments(tx, round);
-  if (hidden.size > 0) await showDocuments(tx, [...hidden]);
+  if (hidden.size > 0) await showDocuments(tx, [...hidden], now);
   const appended = await appendedTexts(tx, round, stored);
   const inserts: (Pending & { row: DocumentWrite; content: ContentWrite })[] = [];
   const updates: (DocumentWrite & { requeue: boolean })[] = [];
@@ -97,11 +101,11 @@ async function ingestRound(
     const body = appended.get(one.index) ?? one.input.body;
     const row = documentWrite(one.input, body, before, now);
     if (!before) {
-      inserts.push({ ...one, row, content: contentWrite(row.id, body) });
+      inserts.push({ ...one, row, content: contentWrite(row.id, { ...one.input, body }) });
       continue;
     }
     const requeue = row.content_hash !== before.content_hash || before.status === 'failed' || body.kind === 'url';
-    if (requeue) contents.push(contentWrite(row.id, body));
+    if (requeue) contents.push(contentWrite(row.id, { ...one.input, body }));
     const changed = requeue || fieldsDiffer(row, before);
     if (changed) updates.push({ ...row, requeue });
     results[one.index] = {
@@ -131,9 +135,9 @@ async function ingestRound(
 
 function claimedDocument(row: DocumentWrite, content: ContentWrite): ClaimedDocument {
   const { kind, raw, bytes, mime_type, file_name } = content;
-  const { id, type, given_title, dreaming } = row;
-  const fresh = { revision: 1, attempts: 1, redrives: 0, text_hash: null, content: null };
-  return { id, type, given_title, dreaming, kind, raw, bytes, mime_type, file_name, ...fresh };
+  const { id, container_tag, type, given_title, dreaming } = row;
+  const fresh = { revision: 1, attempts: 0, lost_workers: 0, redrives: 0, text_hash: null, content: null };
+  return { id, container_tag, type, given_title, dreaming, kind, raw, bytes, mime_type, file_name, ...fresh };
 }
 
 function storedKey(input: DocumentInput): string {
@@ -210,6 +214,9 @@ function documentWrite(
     dreaming: input.dreaming ?? before?.dreaming ?? 'dynamic',
     document_date: input.documentDate ?? before?.document_date ?? null,
     filter_by_metadata: input.filterByMetadata ?? before?.filter_by_metadata ?? null,
+    // What the text itself says of its author is known after processing, and holds as long as the text does.
+    author: input.author ?? (before?.content_hash === hashOfContent ? before.author : null),
+    trust: input.trust ?? trustOf(body),
     content_hash: hashOfContent,
     created_at: input.createdAt ?? now,
     updated_at: now,
@@ -227,6 +234,11 @@ function typeBeforeProcessing({ kind }: DocumentBody): string {
   return kind === 'url' ? 'webpage' : 'text';
 }
 
+interface ContentInput {
+  body: DocumentBody;
+  turns?: DocumentInput['turns'] | null;
+}
+
 export function contentHash(body: DocumentBody): string {
   switch (body.kind) {
     case 'file':
@@ -238,8 +250,14 @@ export function contentHash(body: DocumentBody): string {
   }
 }
 
-export function contentWrite(id: string, body: DocumentBody): ContentWrite {
-  const base = { document_id: id, kind: body.kind, bytes: null, mime_type: null, file_name: null, keep_bytes: false };
+/** What is said to memory was told; what has to be opened or fetched is read. */
+export function trustOf({ kind }: DocumentBody): 'told' | 'read' {
+  return kind === 'file' || kind === 'url' ? 'read' : 'told';
+}
+
+export function contentWrite(id: string, { body, turns = null }: ContentInput): ContentWrite {
+  const sent = { document_id: id, kind: body.kind, turns };
+  const base = { ...sent, bytes: null, mime_type: null, file_name: null, keep_bytes: false };
   if (body.kind === 'url') return { ...base, raw: body.url };
   if (body.kind !== 'file') return { ...base, raw: body.text };
   const text = body.keep ? null : textOf(body.bytes);
@@ -280,6 +298,8 @@ const comparedFields = [
   'dreaming',
   'document_date',
   'filter_by_metadata',
+  'author',
+  'trust',
 ] as const;
 
 function fieldsDiffer(after: DocumentWrite, before: StoredDocument): boolean {

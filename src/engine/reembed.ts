@@ -3,7 +3,7 @@ import type { Logger } from '../base/log.ts';
 import { withContext } from './chunk/context.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
-import { holdLease, releaseLease } from '../store/leases.ts';
+import { holdLease, isLeaseLost, releaseLease, whileHeld, type HeldLease } from '../store/leases.ts';
 import { readSetting, writeSetting } from '../store/settings.ts';
 import { embeddedKinds, replaceVectors, withOtherModel, type EmbeddedKind } from '../store/stored-vectors.ts';
 
@@ -31,7 +31,8 @@ export async function reembed(options: ReembedOptions, signal: AbortSignal): Pro
   const { database, embedder, clock, log, holder } = options;
   let replaced = 0;
   while (!signal.aborted && (await readSetting(database, settingKey)) !== embedder.id) {
-    if (!(await renewLease(options))) {
+    const lease = await hold(options);
+    if (!lease) {
       await clock.sleep(leaseMs, signal);
       continue;
     }
@@ -41,7 +42,7 @@ export async function reembed(options: ReembedOptions, signal: AbortSignal): Pro
       replaced += done.replaced;
       complete &&= done.complete;
     }
-    if (complete) await writeSetting(database, settingKey, embedder.id, clock.now());
+    if (complete) await finish(options, lease);
   }
   await releaseLease(database, leaseName, holder);
   if (replaced > 0) log.info({ model: embedder.id, replaced }, 'vectors computed again after a change of the model');
@@ -56,19 +57,37 @@ async function reembedKind(
   const { database, embedder } = options;
   let replaced = 0;
   let after = '';
-  while (!signal.aborted && (await renewLease(options))) {
+  while (!signal.aborted) {
+    const lease = await hold(options);
+    if (!lease) break;
     const rows = await withOtherModel(database, kind, embedder.id, { after, limit: batchSize });
     if (rows.length === 0) return { replaced, complete: true };
     const texts = rows.map(({ context, content }) => withContext(context, content));
     const vectors = await embedder.embed(texts, { kind: 'document', signal });
     const written = rows.map(({ id }, index) => ({ id, embedding: vectors[index]! }));
-    replaced += await replaceVectors(database, kind, embedder.id, written);
+    const count = await unlessLost(whileHeld(database, lease, (tx) => replaceVectors(tx, kind, embedder.id, written)));
+    if (count === null) break;
+    replaced += count;
     after = rows.at(-1)!.id;
   }
   return { replaced, complete: false };
 }
 
-function renewLease({ database, clock, holder }: ReembedOptions): Promise<boolean> {
+async function finish({ database, embedder, clock }: ReembedOptions, lease: HeldLease): Promise<void> {
+  await unlessLost(whileHeld(database, lease, (tx) => writeSetting(tx, settingKey, embedder.id, clock.now())));
+}
+
+/** Null when another process does it by now; whether anything is left shows at the next look. */
+async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isLeaseLost(error)) return null;
+    throw error;
+  }
+}
+
+function hold({ database, clock, holder }: ReembedOptions): Promise<HeldLease | null> {
   const now = clock.now();
   return holdLease(database, leaseName, { holder, until: new Date(now.getTime() + leaseMs), now });
 }

@@ -15,7 +15,7 @@ export async function removeSelected(database: Database, selection: DocumentSele
     const ids = await selectDocuments(database, selection, batchSize);
     await database.transaction(async (tx) => {
       await suppressItemsOfDocuments(tx, ids, now);
-      await removeDocuments(tx, ids);
+      await removeDocuments(tx, ids, now);
     });
     removed += ids.length;
     if (ids.length < batchSize) return removed;

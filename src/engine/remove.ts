@@ -1,14 +1,14 @@
 import type { Database, Transaction } from '../store/database.ts';
-import { deleteDocuments, deleteMemoriesOnlyFrom } from '../store/documents.ts';
+import { deleteDocuments } from '../store/documents.ts';
 import { lockHiddenBefore } from '../store/hidden-documents.ts';
-import { restoreLatest } from '../store/memories.ts';
+import { deleteMemoriesOnlyFrom, settleChains } from '../store/memory-chains.ts';
 
 /** Deletes documents with all that hangs on them: chunks, contents, and memories that no other document supports. */
-export async function removeDocuments(tx: Transaction, ids: readonly string[]): Promise<number> {
+export async function removeDocuments(tx: Transaction, ids: readonly string[], now: Date): Promise<number> {
   if (ids.length === 0) return 0;
-  const chains = await deleteMemoriesOnlyFrom(tx, ids);
+  const chains = await deleteMemoriesOnlyFrom(tx, ids, now);
   const deleted = await deleteDocuments(tx, ids);
-  await restoreLatest(tx, chains);
+  await settleChains(tx, chains, now);
   return deleted;
 }
 
@@ -17,8 +17,8 @@ export async function removeDocuments(tx: Transaction, ids: readonly string[]): 
  * item. At most `batch` of them, in one transaction; answers how many, so that less than `batch` means
  * that none are left. Safe beside mirrors that bring some of them back.
  */
-export function purgeDeleted(database: Database, options: { before: Date; batch: number }): Promise<number> {
+export function purgeDeleted(database: Database, options: { before: Date; batch: number; now: Date }): Promise<number> {
   return database.transaction(async (tx) =>
-    removeDocuments(tx, await lockHiddenBefore(tx, options.before, options.batch)),
+    removeDocuments(tx, await lockHiddenBefore(tx, options.before, options.batch), options.now),
   );
 }

@@ -43,7 +43,8 @@ export function nextAttempt(
   };
   if (!retryableCodes.has(code) || known?.shouldRetry === false)
     return { status: 'failed', next_attempt_at: null, ...shown };
-  const pauseMs = attemptPausesMs[document.attempts - 1];
+  // Whoever it ended was one of many already.
+  const pauseMs = code === 'lost_worker' ? undefined : attemptPausesMs[document.attempts];
   if (pauseMs !== undefined) {
     return { status: 'queued', next_attempt_at: later(now, Math.max(pauseMs, known?.retryAfterMs ?? 0)), ...shown };
   }

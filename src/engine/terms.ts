@@ -1,4 +1,5 @@
 import { stem } from './stem.ts';
+import { normalized } from '../base/normalized.ts';
 
 /** What BM25 needs to know of a text. `terms[i]` stands `counts[i]` times in it. */
 export interface Terms {
@@ -60,6 +61,18 @@ export function terms(text: string): Terms {
   return found;
 }
 
+/** Terms as they are sent and stored: thousands of short texts are slow to hand over. */
+export interface PackedTerms {
+  /** Joined by a space, which no term has. */
+  terms: string;
+  termCounts: string;
+  termTotal: number;
+}
+
+export function packTerms({ terms, counts, total }: Terms): PackedTerms {
+  return { terms: terms.join(' '), termCounts: `{${counts.join(',')}}`, termTotal: total };
+}
+
 /** The distinct terms to look for, in the order of the query. */
 export function queryTerms(query: string): string[] {
   return count(query).map((term) => term.text);
@@ -113,12 +126,7 @@ function byBytes(a: Term, b: Term): number {
 function wordsOf(text: string): string[] {
   if (asciiOnly.test(text)) return text.match(asciiWord) ?? [];
   // Soft hyphens and zero-width spaces stand inside of words.
-  return (
-    text
-      .replace(/[\u00ad\u200b]/g, '')
-      .normalize('NFKC')
-      .match(unicodeWord) ?? []
-  );
+  return normalized(text.replace(/[\u00ad\u200b]/g, ''), 'NFKC').match(unicodeWord) ?? [];
 }
 
 function termsOfWord(word: string): readonly Term[] {
@@ -173,8 +181,7 @@ function forms(lower: string): string[] {
 }
 
 function fold(lower: string): string {
-  return lower
-    .normalize('NFD')
+  return normalized(lower, 'NFD')
     .replace(/[\u0300-\u036f]/g, '')
     .normalize('NFC')
     .replace(/[ßæœøłđðþı]/g, (letter) => letterForms[letter]!);

@@ -25,14 +25,23 @@ export interface Embedder {
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Scores with the same model, where it can. */
   readonly reranker?: Reranker;
-  /** Number of tokens the model sees for a text (fast; used to size chunks). */
-  countTokens(text: string): number;
+  /** How the tokens of a text are counted, to size chunks; see `createTokenCounter`. */
+  readonly tokens: TokenCounting;
   /** What computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */
   runtime(): Promise<string>;
   /** Runs the self-test: known sentences against known vectors or known order. */
   verify(): Promise<EmbedderReport>;
   close(): Promise<void>;
 }
+
+/** A way to count tokens that can be sent to another thread. */
+export type TokenCounting =
+  /** As the model's own tokenizer does, a WordPiece `tokenizer.json`. */
+  | { kind: 'word-piece'; path: string }
+  /** Too high rather than too low, for a tokenizer that is not known. */
+  | { kind: 'estimate' }
+  /** A token for each word, more for a long one. */
+  | { kind: 'words' };
 
 export interface EmbedOptions {
   /** `query` goes before waiting `document` work; some models also prefix the two differently. */

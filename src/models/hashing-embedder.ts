@@ -14,8 +14,6 @@ export interface HashingOptions {
 
 const words = /[\p{L}\p{N}]+/gu;
 const maxTokens = 512;
-/** A longer word counts as several, so that an endless one cannot make an endless chunk. */
-const maxWordCharacters = 100;
 
 /**
  * No model: a text's words, hashed. Texts that share words are alike, nothing else is. For tests
@@ -33,11 +31,7 @@ export function createHashingEmbedder(options: HashingOptions = {}): Embedder {
       if (closed) throw new MemorydError('embed_failed', 'The hashing embedder is closed.', { retryAfterMs: 1_000 });
       return texts.map((text) => hashText(text, dimensions));
     },
-    countTokens(text) {
-      let count = 0;
-      for (const [word] of text.matchAll(words)) count += Math.ceil(word.length / maxWordCharacters);
-      return count;
-    },
+    tokens: { kind: 'words' },
     runtime: async () => 'hashing',
     async verify() {
       const nature = { name: 'model', ok: true, detail: 'hashed words, no model: for tests and benchmarks only' };

@@ -30,7 +30,7 @@ export interface TransformerOptions extends LocalModelOptions {
 }
 
 /** A tokenizer in this thread and a model in others. */
-export interface Transformer extends Pick<Embedder, 'countTokens' | 'maxTokens' | 'embed' | 'close'> {
+export interface Transformer extends Pick<Embedder, 'maxTokens' | 'embed' | 'close'> {
   readonly threads: number;
   facts: WorkerPool['facts'];
   /** Needs a model that tells the vectors of its tokens. */
@@ -62,7 +62,6 @@ export function createTransformer(options: TransformerOptions): Transformer {
       tokenizer();
       return pool.compare(query, texts, signal);
     },
-    countTokens: (text) => tokenizer().count(text),
     facts: () => pool.facts(),
     close: () => pool.close(),
   };
@@ -78,17 +77,20 @@ export function frameTokens({ startId, endId, encode }: Tokenizer, text: string,
   return Int32Array.of(startId, ...encode(text, maxTokens), endId);
 }
 
-export interface TransformerEmbedderOptions extends Pick<Embedder, 'id' | 'dimensions' | 'relatedAt' | 'reranker'> {
+export interface TransformerEmbedderOptions extends Pick<
+  Embedder,
+  'id' | 'dimensions' | 'relatedAt' | 'reranker' | 'tokens'
+> {
   transformer: Transformer;
   /** Checks of its own, which `verify` runs first. */
   checkFiles(): Promise<Check[]>;
 }
 
 export function createTransformerEmbedder(options: TransformerEmbedderOptions): Embedder {
-  const { transformer, id, dimensions, relatedAt, reranker, checkFiles } = options;
-  const { maxTokens, embed, countTokens, close } = transformer;
+  const { transformer, id, dimensions, relatedAt, reranker, tokens, checkFiles } = options;
+  const { maxTokens, embed, close } = transformer;
   const embedder: Embedder = {
-    ...{ id, dimensions, relatedAt, maxTokens, maxInputs, embed, countTokens, close },
+    ...{ id, dimensions, relatedAt, tokens, maxTokens, maxInputs, embed, close },
     ...(reranker && { reranker }),
     runtime: async () => (await transformer.facts()).runtime,
     async verify(): Promise<EmbedderReport> {

@@ -69,8 +69,9 @@ function turns(text: string): Block[] {
 
 /** Where the line that holds `position` ends: the index of its newline, or `to`. */
 export function lineEnd(text: string, position: number, to: number): number {
-  const newline = text.indexOf('\n', position);
-  return newline < 0 || newline > to ? to : newline;
+  // Not looked for in the rest of the text, which may be one line that is asked about again and again.
+  const newline = text.slice(position, to).indexOf('\n');
+  return newline < 0 ? to : position + newline;
 }
 
 /** Whether a character code is white space as `\s` sees it. */

@@ -1,6 +1,5 @@
 import { MemorydError } from '../../base/errors.ts';
-import type { MetadataValue } from '../../connect/contract.ts';
-import type { Metadata } from '../document.ts';
+import type { Json, Metadata } from '../document.ts';
 import type { Extracted } from './extracted.ts';
 
 const maxTitle = 500;
@@ -65,9 +64,9 @@ function cleanMetadata(metadata: Metadata): Metadata {
   return fields;
 }
 
-function cleanValue(value: MetadataValue): MetadataValue {
+function cleanValue(value: Json): Json {
   if (typeof value === 'string') return shorten(value);
-  return Array.isArray(value) ? value.slice(0, maxMetadataTexts).map(shorten).filter(Boolean) : value;
+  return Array.isArray(value) ? value.slice(0, maxMetadataTexts).map(cleanValue).filter(Boolean) : value;
 }
 
 function shorten(value: string): string {

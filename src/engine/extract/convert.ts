@@ -5,15 +5,6 @@ import { failed } from './detect.ts';
 import type { Extracted, Source } from './extracted.ts';
 import { codeText, markdownText, plainText } from './plain.ts';
 
-/** Formats whose parsers are large, slow or could be led astray by a hostile file: they run in worker threads. */
-const heavyFormats = new Set(['pdf', 'docx', 'html', 'email', 'feed', 'svg']);
-/** Other content is read at once up to this size, which takes some milliseconds. */
-const maxInlineBytes = 256 * 1024;
-
-export function isHeavy(source: Source): boolean {
-  return heavyFormats.has(source.format) || (source.bytes?.length ?? source.text?.length ?? 0) > maxInlineBytes;
-}
-
 /**
  * Reads content whose format is known. Throws `MemorydError`: `extract_failed`, `unsupported_type`
  * or `too_large`. Libraries are loaded when their format first comes.

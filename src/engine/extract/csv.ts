@@ -2,6 +2,8 @@ import type { Extracted } from './extracted.ts';
 
 type Plain = Omit<Extracted, 'type'>;
 
+/** Columns up to which rows are always filled up. */
+const widestFilled = 16;
 const delimiters = [',', ';', '\t', '|'];
 
 /** A Markdown table with the first row as its header, so that each chunk of it can repeat the header. */
@@ -39,16 +41,23 @@ function findDelimiter(text: string): string {
 
 /** Rows of cells as a Markdown table; the first row is the header. Cells are one line each. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
-  const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0);
+  const width = widthOf(rows);
   const [header = [], ...body] = rows;
   const line = (cells: readonly string[]) =>
-    `| ${Array.from({ length: width }, (_, index) => cellText(cells[index] ?? '')).join(' | ')} |`;
+    `| ${Array.from({ length: Math.max(width, cells.length) }, (_, index) => cellText(cells[index] ?? '')).join(' | ')} |`;
   return rows.length === 0 ? '' : [line(header), `|${' --- |'.repeat(width)}`, ...body.map(line)].join('\n');
+}
+
+/** That of the widest row, unless most of the table would then be empty: one wide row above a million short ones. */
+function widthOf(rows: readonly (readonly string[])[]): number {
+  const widest = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const cells = rows.reduce((sum, row) => sum + row.length, 0);
+  return widest * rows.length <= 4 * cells + 1000 ? widest : Math.min(rows[0]?.length ?? 0, widestFilled);
 }
 
 function cellText(value: string): string {
   return value
     .trim()
-    .replace(/\s*\n\s*/g, ' ')
+    .replace(/(?<!\s)\s*\n\s*/g, ' ')
     .replaceAll('|', String.raw`\|`);
 }

@@ -57,7 +57,7 @@ function readProperties(bytes: Uint8Array, entries: readonly ZipEntry[]): { titl
   if (!entry) return { metadata: {} };
   const xml = new TextDecoder().decode(inflateEntry(bytes, entry, maxPropertiesBytes));
   const property = (name: string) =>
-    unescapeXml(new RegExp(`<${name}[^>]*>([^<]*)</${name}>`).exec(xml)?.[1] ?? '').trim();
+    unescapeXml(new RegExp(`<${name}[^<>]*>([^<]*)</${name}>`).exec(xml)?.[1] ?? '').trim();
   const title = property('dc:title');
   const author = property('dc:creator');
   const date = isoDate(property('dcterms:modified') || property('dcterms:created'));

@@ -111,6 +111,7 @@ async function readAttachment(
 /** Headings of an attachment stand under its own; code and data stand in a fence. */
 function insideMail({ text, format, metadata }: Extracted): string {
   if (format === 'markdown') return demoteHeadings(text, 2);
-  const language = format === 'json' ? 'json' : String(metadata?.language ?? '');
+  const named = metadata?.['language'];
+  const language = format === 'json' ? 'json' : typeof named === 'string' ? named : '';
   return format === 'code' || format === 'json' ? fenced(text, language) : text;
 }

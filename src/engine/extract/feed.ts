@@ -1,12 +1,14 @@
 import { parseXml, type DomElement } from './dom.ts';
 import type { Extracted } from './extracted.ts';
 import { htmlText } from './html.ts';
+import { isTooDeep } from './nesting.ts';
 import { demoteHeadings, isoDate } from './plain.ts';
 
 type Plain = Omit<Extracted, 'type'>;
 
 /** An RSS or Atom feed: each entry a section with its date, address and text. */
 export async function feedText(xml: string): Promise<Plain | null> {
+  if (isTooDeep(xml, 'xml')) return null;
   const document = await parseXml(xml);
   const root = document.querySelector('channel') ?? document.querySelector('feed');
   if (!root) return null;
@@ -44,6 +46,7 @@ async function plainHtml(content: string): Promise<string> {
 
 /** The texts of a drawing: its title, description and labels. */
 export async function svgText(xml: string): Promise<Plain> {
+  if (isTooDeep(xml, 'xml')) return xmlText(xml);
   const document = await parseXml(xml);
   const texts = [...document.querySelectorAll('title, desc, text')].map((element) =>
     (element.textContent ?? '').replace(/\s+/g, ' ').trim(),

@@ -1,5 +1,6 @@
 import type { Metadata } from '../document.ts';
 import { parseHtml, type DomDocument, type DomElement } from './dom.ts';
+import { isTooDeep } from './nesting.ts';
 import { isoDate } from './plain.ts';
 import type { Extracted } from './extracted.ts';
 
@@ -16,13 +17,8 @@ const asides = 'aside, footer, [role=banner], [role=complementary]';
 /** An article with less of the page's text than this has lost too much of it. */
 const leastShare = 0.2;
 const leastArticle = 200;
-/** Parsers walk deeper pages slowly, or run out of stack. */
-const maxDepth = 2000;
-const unclosed = new Set(
-  'area base br col dd dt embed hr img input li link meta option p path source tbody td tfoot th thead tr track wbr'.split(
-    ' ',
-  ),
-);
+/** Finding the article walks a page many times; one with more elements is taken whole. */
+const maxElements = 30_000;
 
 export interface HtmlOptions {
   url?: string | undefined;
@@ -32,7 +28,7 @@ export interface HtmlOptions {
 
 /** HTML as Markdown; of a page, with its title as the first heading. */
 export async function htmlText(html: string, options: HtmlOptions): Promise<Page> {
-  if (nestingDepth(html) > maxDepth) return tooDeep(html);
+  if (isTooDeep(html, 'html')) return tooDeep(html);
   const document = await parseHtml(html);
   const head = readHead(document, options.url);
   removeAll(document, invisible);
@@ -61,19 +57,6 @@ function tooDeep(html: string): Page {
     title: null,
     degraded: ['The page is nested too deeply; only its bare text was taken.'],
   };
-}
-
-/** How deep elements stand in each other at the most, without those whose end may be left out. */
-function nestingDepth(html: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let index = html.indexOf('<'); index >= 0; index = html.indexOf('<', index + 1)) {
-    const name = /^\/?[a-z][a-z0-9]*/i.exec(html.slice(index + 1, index + 14))?.[0].toLowerCase();
-    if (name === undefined || unclosed.has(name.replace('/', ''))) continue;
-    depth += name.startsWith('/') ? -1 : 1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
 }
 
 function removeAll(document: DomDocument, selector: string): void {
@@ -123,6 +106,10 @@ interface Article {
 async function findArticle(document: DomDocument): Promise<Article | null> {
   const { Readability } = await import('@mozilla/readability');
   removeAll(document, surroundings);
+  if ([...document.querySelectorAll('*')].length > maxElements) {
+    removeAll(document, asides);
+    return null;
+  }
   const copy = document.cloneNode(true);
   removeAll(document, asides);
   const whole = visibleLength(document.querySelector('body') ?? document.documentElement);
@@ -166,11 +153,11 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 /** Text between tags, for pages that no parser's stack can walk. */
 function bareText(html: string): string {
   return html
-    .replace(/<(script|style)\b[^]*?<\/\1\s*>/gi, ' ')
-    .replace(/<[^>]*>/g, '\n')
+    .replace(/<(script|style)\b[^]*?(?:<\/\1\s*>|$)/gi, ' ')
+    .replace(/<[a-z/!?][^>]*(?:>|$)/gi, '\n')
     .replace(/&(?:#(\d{1,6})|(\w{2,6}));/g, (whole, code: string | undefined, name: string | undefined) =>
       code === undefined ? (entities[name!] ?? whole) : String.fromCodePoint(Math.min(Number(code), 0x10ffff)),
     )
-    .replace(/[ \t]*\n\s*/g, '\n')
+    .replace(/(?<![ \t])[ \t]*\n\s*/g, '\n')
     .trim();
 }

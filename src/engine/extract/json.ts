@@ -86,7 +86,8 @@ function joined(lines: string | string[] | undefined): string {
 
 /** A fenced code block whose fence is longer than any in the code. */
 export function fenced(code: string, language: string): string {
-  const longest = Math.max(2, ...[...code.matchAll(/^\s*(`{3,})/gm)].map((match) => match[1]!.length));
+  let longest = 2;
+  for (const [, marks] of code.matchAll(/^[^\S\n]*(`{3,})/gm)) longest = Math.max(longest, marks!.length);
   const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${code.replace(/\n+$/, '')}\n${fence}`;
+  return `${fence}${language}\n${code.replace(/(?<!\n)\n+$/, '')}\n${fence}`;
 }

@@ -1,12 +1,16 @@
 import TurndownService from 'turndown';
 import { markdownTable } from './csv.ts';
-import type { DomElement } from './dom.ts';
+import type { DomElement, DomNode } from './dom.ts';
 import { fenced } from './json.ts';
 
 /** Control characters that no text holds: they separate cells and rows until the table is complete. */
 const cellMark = '\u001f';
 const rowMark = '\u001e';
+/** Stands for white space of which the writer's expressions would try every start, until the text is complete. */
+const spaceMark = '\u001d';
+const lineMark = '\u001c';
 const maxAddress = 200;
+const textNode = 3;
 
 /**
  * Writes Markdown for people and search: links keep their addresses only when they lead to another
@@ -29,7 +33,10 @@ export function createMarkdownWriter(url: string | undefined): (element: DomElem
   addRule(service, 'image', 'img', (_content, node) => (node.getAttribute('alt') ?? '').replace(/\s+/g, ' ').trim());
   addRule(service, 'code block', 'pre', (_content, node) => codeBlock(node));
   addRule(service, 'struck', ['del', 's'], (content) => (content.trim() === '' ? '' : `~~${content}~~`));
-  return (element) => tidy(service.turndown(element));
+  return (element) => {
+    markSpaces(element);
+    return tidy(unmarked(service.turndown(element)));
+  };
 }
 
 type Filter = string | string[] | ((node: DomElement) => boolean);
@@ -134,14 +141,32 @@ function leadsElsewhere(address: string, url: string | undefined): boolean {
 function codeBlock(node: DomElement): string {
   const classes = [node, node.querySelector('code'), node.parentNode].map((each) => each?.className ?? '').join(' ');
   const language = /\b(?:language|lang|highlight-source|highlight-text)-([\w+#-]+)/.exec(classes)?.[1] ?? '';
-  return `\n\n${fenced(node.textContent ?? '', language)}\n\n`;
+  const block = fenced(node.textContent ?? '', language);
+  return `\n\n${block.replaceAll(' ', spaceMark).replaceAll('\n', lineMark)}\n\n`;
+}
+
+/** White space that HTML keeps: all but plain spaces and line ends, of which runs become one. */
+function markSpaces(element: DomElement): void {
+  const open: DomNode[] = [element];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.nodeType === textNode) node.textContent = marked(node.textContent ?? '');
+    for (const child of node.childNodes) open.push(child);
+  }
+}
+
+function marked(text: string): string {
+  return /\S/.test(text) ? text.replace(/[^\S \t\r\n\f]/g, spaceMark) : text.replace(/[^\S \t\r\n\f]/g, ' ');
+}
+
+function unmarked(markdown: string): string {
+  return markdown.replaceAll(spaceMark, ' ').replaceAll(lineMark, '\n');
 }
 
 /** No invisible hyphens and spaces, no white space at line ends, no more than one blank line. */
 function tidy(markdown: string): string {
   return markdown
     .replace(/[\u00ad\u200b]/g, '')
-    .replace(/[ \t]+$/gm, '')
+    .replace(/(?<![ \t])[ \t]+$/gm, '')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 }

@@ -35,7 +35,7 @@ export function pageText(items: readonly TextItem[]): string {
     parts.push(previous ? joint(previous, line, usualGap, right) : '', line.text);
   }
   return joinHyphenated(parts.join(''))
-    .replace(/[ \t]+$/gm, '')
+    .replace(/(?<![ \t])[ \t]+$/gm, '')
     .trim();
 }
 
@@ -83,8 +83,8 @@ function joint(previous: Line, line: Line, usualGap: number, right: number): str
 
 /** "con-" and "firming" are one word, unless the text writes it with its hyphen elsewhere. */
 function joinHyphenated(text: string): string {
-  const written = new Set(text.match(/\p{L}+-\p{Ll}+/gu));
-  return text.replace(/(\p{L}+)[-\u00ad]\n(\p{Ll}+)/gu, (_, first: string, second: string) =>
+  const written = new Set(text.match(/(?<!\p{L})\p{L}+-\p{Ll}+/gu));
+  return text.replace(/(?<!\p{L})(\p{L}+)[-\u00ad]\n(\p{Ll}+)/gu, (_, first: string, second: string) =>
     written.has(`${first}-${second}`) ? `${first}-${second}` : first + second,
   );
 }

@@ -53,12 +53,13 @@ function namedTitle(text: string): string | null {
   const head = text.slice(0, 20_000);
   const named = /^#\+title:[ \t]*(.+)$/im.exec(head)?.[1] ?? /\\title\{([^{}]{1,300})\}/.exec(head)?.[1];
   if (named !== undefined) return named.trim();
-  const underlined = /^\s*(?:[=*#~^-]{3,}\n)?([^\n]{3,200})\n[=*#~^-]{3,}\n/.exec(head);
+  const underlined = /^(?:[=*#~^-]{3,}\n)?([^\n]{3,200})\n[=*#~^-]{3,}\n/.exec(head.trimStart());
   return underlined ? underlined[1]!.trim() : null;
 }
 
 function headingTitle(body: string): string | null {
-  const first = /^\s*#{1,6}[ \t]+([^\n]+)/.exec(body) ?? /^\s*([^\n]{1,200})\n=+[ \t]*(?:\n|$)/.exec(body);
+  const start = body.trimStart();
+  const first = /^#{1,6}[ \t]+([^\n]+)/.exec(start) ?? /^([^\n]{1,200})\n=+[ \t]*(?:\n|$)/.exec(start);
   const heading = first?.[1] ?? firstTopHeading(body);
   return heading === undefined ? null : plainLabel(heading).replace(/ #+$/, '') || null;
 }
@@ -100,7 +101,8 @@ function readFrontMatter(text: string): { fields: Fields; end: number } {
       fields.set(last, readValue(pair[2]!));
     } else if (item && last !== '') {
       const before = fields.get(last);
-      fields.set(last, [...(Array.isArray(before) ? before : []), unquote(item[1]!)]);
+      if (Array.isArray(before)) before.push(unquote(item[1]!));
+      else fields.set(last, [unquote(item[1]!)]);
     }
   }
   return { fields, end: found[0].length };
@@ -127,7 +129,7 @@ function metadataOf(fields: Fields): Metadata {
     if (value !== undefined) metadata[name] = name === 'date' ? (isoDate(value) ?? value) : value;
   }
   const tags = fields.get('tags') ?? fields.get('keywords');
-  if (tags !== undefined) metadata.tags = Array.isArray(tags) ? tags : tags.split(/\s*,\s*/);
+  if (tags !== undefined) metadata.tags = Array.isArray(tags) ? tags : tags.split(',').map((tag) => tag.trim());
   return metadata;
 }
 

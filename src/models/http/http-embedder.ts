@@ -4,9 +4,10 @@ import type { Embedder, EmbedderReport } from '../embedder.ts';
 import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
 import { checkMeaning, checkShape, checkThroughput } from '../self-test.ts';
 import { toUnitLength } from '../vector.ts';
-import { createEmbeddingsClient, type EmbeddingsClient } from './embeddings-client.ts';
+import { readVectors } from './embeddings-answer.ts';
+import { checkBaseUrl, createJsonClient } from './json-client.ts';
 import { createRequestSlots } from './request-slots.ts';
-import { cutToTokens, estimateTokens } from './text-estimate.ts';
+import { cutToTokens } from './text-estimate.ts';
 
 export interface HttpEmbedderOptions {
   /** The address that ends before `/embeddings`, e.g. `https://api.openai.com/v1`, `http://localhost:11434/v1`. */
@@ -64,7 +65,7 @@ export async function createHttpEmbedder(options: HttpEmbedderOptions): Promise<
     maxInputs: options.maxInputs ?? defaultMaxInputs,
     embed: (texts, { kind = 'document', signal } = {}) =>
       embedAll(texts, { kind, signal: signal ? AbortSignal.any([signal, closing.signal]) : closing.signal }),
-    countTokens: estimateTokens,
+    tokens: { kind: 'estimate' },
     runtime: async () => 'http',
     async verify(): Promise<EmbedderReport> {
       const checks = [await checkShape(embedder)];
@@ -85,40 +86,48 @@ export async function createHttpEmbedder(options: HttpEmbedderOptions): Promise<
 const defaultMaxTokens = 512;
 const defaultMaxInputs = 64;
 
-function createAsk(options: HttpEmbedderOptions): EmbeddingsClient {
-  return createEmbeddingsClient({
-    baseUrl: checkBaseUrl(options.baseUrl),
-    model: options.model,
+/** Vectors of the largest request, written as decimal numbers, with room to spare. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
+/** The vectors of a batch. Throws `embed_failed`. */
+type Ask = (inputs: readonly string[], signal: AbortSignal) => Promise<Float32Array[]>;
+
+function createAsk(options: HttpEmbedderOptions): Ask {
+  const { model, dimensions } = options;
+  const body = {
+    encoding_format: 'float',
+    ...(options.requestDimensions && dimensions !== undefined && { dimensions }),
+  };
+  const post = createJsonClient({
+    server: 'embedding server',
+    baseUrl: checkBaseUrl(options.baseUrl, 'embedding server'),
+    path: '/embeddings',
+    model,
     apiKey: options.apiKey,
     apiKeySetting: options.apiKeySetting ?? 'MEMORYD_EMBEDDER_API_KEY',
-    body: {
-      encoding_format: 'float',
-      ...(options.requestDimensions && options.dimensions !== undefined && { dimensions: options.dimensions }),
-    },
+    errorCode: 'embed_failed',
     timeoutMs: options.timeoutMs ?? 60_000,
     attempts: options.attempts ?? 4,
+    retriesTimeouts: true,
     maxPauseMs: options.maxPauseMs ?? 10_000,
+    maxAnswerBytes,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   });
+  return async (inputs, signal) => {
+    const outcome = await post({ model, input: inputs, ...body }, signal);
+    if ('failure' in outcome) throw outcome.failure;
+    return readVectors(outcome.answer, inputs.length);
+  };
 }
 
-function checkBaseUrl(baseUrl: string): string {
-  const url = URL.parse(baseUrl);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '') {
-    const message = 'The address of the embedding server must be http(s)://host[/path] without user name or query.';
-    throw new MemorydError('config_invalid', message);
-  }
-  return url.href.replace(/\/+$/, '');
-}
-
-async function probeDimensions(ask: EmbeddingsClient): Promise<number> {
+async function probeDimensions(ask: Ask): Promise<number> {
   const [vector] = await ask(['dimensions'], new AbortController().signal);
   return vector!.length;
 }
 
 /** Cuts texts and calls into requests, and checks what comes back. */
-function createBatching(options: HttpEmbedderOptions, ask: EmbeddingsClient, dimensions: number): Embedder['embed'] {
+function createBatching(options: HttpEmbedderOptions, ask: Ask, dimensions: number): Embedder['embed'] {
   const slots = createRequestSlots(options.concurrency ?? 4);
   const maxTokens = options.maxTokens ?? defaultMaxTokens;
   const maxInputs = options.maxInputs ?? defaultMaxInputs;

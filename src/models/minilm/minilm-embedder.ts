@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Embedder } from '../embedder.ts';
 import { runCheck, type Check } from '../self-test.ts';
 import { parseTokenizer } from '../tokenizer-file.ts';
@@ -41,6 +42,7 @@ export function createMinilmEmbedder(options: MinilmOptions = {}): Embedder {
     id: 'minilm-l6-v2',
     dimensions: hiddenSize,
     relatedAt,
+    tokens: { kind: 'word-piece', path: join(folder, modelFiles.tokenizer.path) },
     transformer,
     reranker: { score: transformer.compare },
     checkFiles: async () => [await checkHashes(folder), await checkTokenizer(folder)],

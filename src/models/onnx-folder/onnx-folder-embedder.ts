@@ -50,6 +50,7 @@ export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Prom
       id: await identify(folder, { ...description, prefixes }),
       dimensions: (await transformer.facts()).dimensions,
       relatedAt: options.relatedAt ?? (await measureRelatedAt(transformer)),
+      tokens: { kind: 'word-piece', path: description.tokenizerPath },
       transformer,
       checkFiles: async () => [],
     });

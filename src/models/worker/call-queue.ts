@@ -11,7 +11,10 @@ export interface Bundle {
   reject(error: unknown): void;
 }
 
-/** Calls that wait for a worker: queries before documents, each in the order of arrival. */
+/**
+ * Calls that wait for a worker: queries before documents, each in the order of arrival. A call that is longer than a
+ * bundle goes to the end after each: the chunks of a huge document keep nobody waiting.
+ */
 export interface CallQueue {
   /** Rejects with the signal's reason when it aborts; what has not started then never starts. */
   add(texts: readonly string[], kind: CallKind, signal?: AbortSignal): Promise<Float32Array[]>;
@@ -109,6 +112,7 @@ function collect(
     call.next++;
     if (call.next === call.texts.length) lane.shift();
   }
+  if (lane[0] && items.at(-1)!.call === lane[0]) lane.push(lane.shift()!);
   return { items, sequences, query };
 }
 

@@ -1,30 +1,35 @@
 import type { Clock } from '../base/clock.ts';
 
-export interface AddressWork {
+export interface SideWork {
   /** Whether so much waits that no more should be taken. */
   readonly isFull: boolean;
   /** Does this for each, some at a time; ends when all of them have, with the first failure. */
   each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void>;
-  /** Lets this go on by itself. What it throws, `settled` throws. */
-  start(work: Promise<void>): void;
+  /** Lets this go on by itself, which holds so many bytes of content. What it throws, `settled` throws. */
+  start(work: Promise<void>, bytes?: number): void;
+  /** What is under way holds so much content that no more large documents should be taken. */
+  readonly isHeavy: boolean;
   /** Waits until something has ended or a short time is over; false when nothing is under way. */
   pause(): Promise<boolean>;
   /** When nothing is under way any more. */
   settled(): Promise<void>;
 }
 
-/** Addresses that are fetched at a time; each may take as long as `UrlFetcher` allows. */
+/** Addresses that one drain fetches at a time; each may take as long as `UrlFetcher` allows. */
 const atOnce = 16;
 const mostUnderWay = 256;
+const mostGroups = 64;
+const heavyFrom = 64 * 1024 * 1024;
 const pauseMs = 500;
 
 /**
- * Documents that are an address, beside the batches of one drain: a server that is slow, or a hundred of
- * them, keep no other document waiting.
+ * What goes on beside the batches of one drain: documents that are an address, whose servers may be slow, and
+ * those that take long to read. They keep no other document waiting.
  */
-export function createAddressWork(clock: Clock): AddressWork {
+export function createSideWork(clock: Clock): SideWork {
   let working = 0;
   let underWay = 0;
+  let heldBytes = 0;
   let failure: { error: unknown } | null = null;
   const waiting: (() => void)[] = [];
   const groups = new Set<Promise<void>>();
@@ -46,15 +51,23 @@ export function createAddressWork(clock: Clock): AddressWork {
 
   return {
     get isFull() {
-      return underWay >= mostUnderWay;
+      return underWay >= mostUnderWay || groups.size >= mostGroups;
+    },
+    get isHeavy() {
+      return heldBytes >= heavyFrom;
     },
     async each(items, work) {
       const ends = await Promise.allSettled(items.map((item) => inTurn(() => work(item))));
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed) throw failed.reason;
     },
-    start(work) {
-      const group = work.catch((error: unknown) => void (failure ??= { error })).finally(() => groups.delete(group));
+    start(work, bytes = 0) {
+      heldBytes += bytes;
+      const ended = () => {
+        heldBytes -= bytes;
+        groups.delete(group);
+      };
+      const group = work.catch((error: unknown) => void (failure ??= { error })).finally(ended);
       groups.add(group);
     },
     async pause() {

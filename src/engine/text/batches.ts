@@ -1,0 +1,84 @@
+import { createTurns } from './turns.ts';
+
+/** What `Batches` need to know of a piece of work. */
+export interface Sized {
+  readonly container: string;
+  /** Characters or bytes of content. */
+  readonly size: number;
+  /** It showed itself to be large, whatever its size. */
+  readonly isSlow: boolean;
+  /** Not to be put together with others, which would suffer with it. */
+  readonly isAlone: boolean;
+}
+
+/**
+ * Gives waiting work out so that none waits for something larger: small before large, containers in turns,
+ * and never large work on all threads. Small work goes out in batches, since a message between threads
+ * costs as much as the work on a short text.
+ */
+export interface Batches<Job extends Sized> {
+  /** Something small waits. */
+  readonly smallWaits: boolean;
+  isLarge(job: Job): boolean;
+  add(job: Job): void;
+  remove(job: Job): void;
+  /** What is to be worked on next; undefined when nothing waits, or what waits has to wait. Tell `ended` afterwards. */
+  next(): Job[] | undefined;
+  ended(batch: readonly Job[]): void;
+  /** Everything that waits; nothing waits afterwards. */
+  clear(): Job[];
+}
+
+/** Content from which on work on it counts as large, in bytes or characters. */
+export const largeFrom = 256 * 1024;
+const batchSize = 64 * 1024;
+const batchJobs = 16;
+
+export function createBatches<Job extends Sized>({ maxLarge }: { maxLarge: number }): Batches<Job> {
+  const small = createTurns<Job>();
+  const large = createTurns<Job>();
+  const underWay = new Set<Job>();
+  let smallWasLast = false;
+
+  const isLarge = (job: Job) => job.isSlow || job.size >= largeFrom;
+  const turnsOf = (job: Job) => (isLarge(job) ? large : small);
+
+  function nextLarge(): Job[] | undefined {
+    if (underWay.size >= maxLarge) return undefined;
+    const job = large.take();
+    if (!job) return undefined;
+    smallWasLast = false;
+    underWay.add(job);
+    return [job];
+  }
+
+  function nextSmall(): Job[] | undefined {
+    const first = small.take();
+    if (!first) return undefined;
+    smallWasLast = true;
+    const batch = [first];
+    let room = batchSize - first.size;
+    while (!first.isAlone && batch.length < batchJobs) {
+      const job = small.take((one) => one.size <= room && !one.isAlone);
+      if (!job) break;
+      room -= job.size;
+      batch.push(job);
+    }
+    return batch;
+  }
+
+  return {
+    get smallWaits() {
+      return small.size > 0;
+    },
+    isLarge,
+    add: (job) => turnsOf(job).add(job.container, job),
+    remove: (job) => turnsOf(job).remove(job.container, job),
+    // In turns when both wait, so that a stream of small ones does not keep the large waiting for ever.
+    next: () => (smallWasLast ? (nextLarge() ?? nextSmall()) : (nextSmall() ?? nextLarge())),
+    ended(batch) {
+      for (const job of batch) underWay.delete(job);
+    },
+    clear: () => [...small.clear(), ...large.clear()],
+  };
+}

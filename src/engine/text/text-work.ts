@@ -1,0 +1,223 @@
+import { MemorydError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Extractor as MemoryExtractor, Turn } from '../../memory/extractor.ts';
+import { rules } from '../../memory/rules/extract.ts';
+import { failed } from '../extract/detect.ts';
+import type { Extracted, ExtractInput } from '../extract/extracted.ts';
+import { createBatches, type Batches } from './batches.ts';
+import { createJob, type Job } from './job.ts';
+import type { CutDocument, Cutting, TaskName, Tasks } from './tasks.ts';
+import { createTextThread, ThreadEnded, type TextThread } from './text-thread.ts';
+
+export interface TextWorkOptions {
+  /** At least 2, the default: one is kept for what is small. */
+  threads?: number;
+  /** Work on one document that takes longer fails. Default 60,000. */
+  timeoutMs?: number;
+  /** Work on one document that needs more memory fails. Default 512. */
+  maxMemoryMb?: number;
+  /**
+   * Work that seemed small and takes longer makes room for what waits behind it, and is begun again among the
+   * large. Default 2,000.
+   */
+  giveWayMs?: number;
+  log: Logger;
+}
+
+export interface WorkOptions {
+  /** Containers take turns. */
+  container?: string;
+  signal?: AbortSignal;
+}
+
+/** Takes the text out of documents. */
+export interface Extractor {
+  /**
+   * Throws `MemorydError`, none of which another attempt would mend: `unsupported_type`,
+   * `extract_failed` (damaged, encrypted, too slow, too hungry), `too_large`; `unavailable` when the
+   * threads are closed; the signal's reason when it aborts.
+   */
+  extract(input: ExtractInput, options?: WorkOptions): Promise<Extracted>;
+}
+
+/**
+ * All work whose time grows with content, in worker threads: nothing that somebody writes can keep the
+ * daemon from answering, nor keep one document waiting for a larger one that came before.
+ */
+export interface TextWork extends Extractor {
+  /** As `extract`, and cuts the text into chunks with their terms. */
+  prepare(input: ExtractInput, cutting: Cutting, options?: WorkOptions): Promise<CutDocument>;
+  /** The turns of a conversation that is one text. Throws as `extract`. */
+  turns(text: string, options?: WorkOptions): Promise<Turn[]>;
+  /** Finds what is worth remembering by rules. Throws as `extract`. */
+  readonly rules: MemoryExtractor;
+  /** Ends the threads. What waits or is under way fails with `unavailable`. */
+  close(): Promise<void>;
+}
+
+type Limits = Required<Omit<TextWorkOptions, 'threads'>>;
+
+const idleMs = 30_000;
+const watchMs = 100;
+
+export function createTextWork(options: TextWorkOptions): TextWork {
+  const limits: Limits = { timeoutMs: 60_000, maxMemoryMb: 512, giveWayMs: 2_000, ...options };
+  const mostThreads = Math.max(2, options.threads ?? 2);
+  const batches = createBatches<Job>({ maxLarge: mostThreads - 1 });
+  const threads = new Set<TextThread>();
+  const idle = new Map<TextThread, NodeJS.Timeout>();
+  let closed = false;
+
+  function dispatch(): void {
+    while (idle.size > 0 || threads.size < mostThreads) {
+      const batch = batches.next();
+      if (!batch) return;
+      void work(takeIdle() ?? open(), batch);
+    }
+  }
+
+  function open(): TextThread {
+    const thread = createTextThread(limits.maxMemoryMb);
+    threads.add(thread);
+    return thread;
+  }
+
+  function takeIdle(): TextThread | undefined {
+    const [thread] = idle.keys();
+    if (!thread) return undefined;
+    clearTimeout(idle.get(thread));
+    idle.delete(thread);
+    // A thread can end while it has nothing to do.
+    if (thread.alive) return thread;
+    threads.delete(thread);
+    return takeIdle();
+  }
+
+  /** An idle thread is kept for the next document for a while. */
+  function rest(thread: TextThread): void {
+    const leave = () => {
+      idle.delete(thread);
+      threads.delete(thread);
+      void thread.end(closedError());
+    };
+    idle.set(thread, setTimeout(leave, idleMs).unref());
+  }
+
+  async function work(thread: TextThread, batch: readonly Job[]): Promise<void> {
+    let unwatch = () => {};
+    try {
+      await thread.ready;
+      unwatch = watch(thread, batch, batches, limits);
+      const answers = await thread.run(batch.map((job) => job.call()));
+      for (const [index, job] of batch.entries()) job.answer(answers[index]!);
+    } catch (reason) {
+      for (const job of batch) again(job, batch.length, reason);
+    }
+    unwatch();
+    batches.ended(batch);
+    if (!thread.alive) threads.delete(thread);
+    else if (!closed) rest(thread);
+    if (!closed) dispatch();
+  }
+
+  /** After its thread has ended: what did not end it alone is worked on again. */
+  function again(job: Job, companions: number, reason: unknown): void {
+    if (job.isOver) return;
+    if (closed || (companions === 1 && reason !== gaveWay)) return job.reject(toFailure(reason, limits));
+    if (companions === 1) job.isSlow = true;
+    job.isAlone = true;
+    batches.add(job);
+  }
+
+  async function run<Name extends TaskName>(
+    task: Name,
+    input: Parameters<Tasks[Name]>[0],
+    { container, signal }: WorkOptions = {},
+  ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
+    if (closed) throw closedError();
+    signal?.throwIfAborted();
+    const job = createJob(task, input, container);
+    const abort = () => {
+      batches.remove(job);
+      job.reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    batches.add(job);
+    dispatch();
+    try {
+      return (await job.result) as Awaited<ReturnType<Tasks[Name]>>;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  return {
+    extract: (input, work) => run('extract', input, work),
+    prepare: (input, cutting, work) => run('prepare', { input, cutting }, work),
+    turns: (text, work) => run('turns', { text }, work),
+    rules: {
+      id: rules.id,
+      extract: (unit, signal) =>
+        run('statements', unit, { signal, ...(unit.source && { container: unit.source.containerTag }) }),
+    },
+    async close() {
+      closed = true;
+      for (const job of batches.clear()) job.reject(closedError());
+      await Promise.all([...threads].map((thread) => thread.end(closedError())));
+    },
+  };
+}
+
+/** Why a thread was ended. */
+const gaveWay = Symbol('gave way');
+const outOfTime = Symbol('out of time');
+const outOfMemory = Symbol('out of memory');
+const unwanted = Symbol('unwanted');
+
+/** Ends the thread when time or memory runs out, or nobody wants the result any more. Returns what ends the watching. */
+function watch(thread: TextThread, batch: readonly Job[], batches: Batches<Job>, limits: Limits): () => void {
+  const start = performance.now();
+  const isSmall = batch.length > 1 || !batches.isLarge(batch[0]!);
+  const reasonToEnd = (usedMb: number) => {
+    const ms = performance.now() - start;
+    if (batch.every((job) => job.isOver)) return unwanted;
+    if (ms >= limits.timeoutMs) return outOfTime;
+    if (usedMb > limits.maxMemoryMb) return outOfMemory;
+    const others = batch.length > 1 || batches.smallWaits;
+    return isSmall && others && ms >= limits.giveWayMs ? gaveWay : null;
+  };
+  let isOver = false;
+  const check = (usedMb: number) => {
+    // The thread may work for somebody else by the time that it says how much memory it uses.
+    if (isOver) return;
+    const reason = reasonToEnd(usedMb);
+    if (reason !== null) void thread.end(reason);
+  };
+  const timer = setInterval(() => {
+    check(0);
+    // Fails when the thread has just ended, which its own events report.
+    thread.usedMemoryMb().then(check, () => undefined);
+  }, watchMs);
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
+}
+
+function toFailure(reason: unknown, { timeoutMs, maxMemoryMb, log }: Limits): unknown {
+  if (reason === outOfTime) {
+    log.warn({ timeoutMs }, 'work on a document took too long');
+    return failed(`Reading the document took longer than ${Math.ceil(timeoutMs / 1000)} seconds.`);
+  }
+  if (reason === outOfMemory || (reason instanceof ThreadEnded && reason.outOfMemory)) {
+    log.warn({ maxMemoryMb }, 'work on a document took too much memory');
+    return failed(`Reading the document took more than ${maxMemoryMb} MiB of memory.`);
+  }
+  if (reason instanceof ThreadEnded)
+    return failed('The thread that read the document ended unexpectedly.', reason.cause);
+  return reason;
+}
+
+function closedError(): MemorydError {
+  return new MemorydError('unavailable', 'The daemon is shutting down; the document was not read.');
+}

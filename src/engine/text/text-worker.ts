@@ -1,0 +1,39 @@
+import { parentPort } from 'node:worker_threads';
+import { MemorydError, type ErrorCode } from '../../base/errors.ts';
+import { tasks, type TaskName } from './tasks.ts';
+
+/** What a thread is asked; `input` is what the task takes. */
+export interface Question {
+  task: TaskName;
+  input: unknown;
+}
+
+/** What a thread answers to one question. */
+export type Answer = { result: unknown } | { failure: { code: ErrorCode; message: string; cause?: string } };
+
+/** First that everything is loaded, so that loading does not count as work; then answers, in the order of the questions. */
+export type Message = 'ready' | Answer[];
+
+parentPort?.on('message', (questions: readonly Question[]) => {
+  void answerAll(questions).then((answers) => parentPort?.postMessage(answers));
+});
+parentPort?.postMessage('ready' satisfies Message);
+
+/** One after the other: the thread has one processor, and few results are held at a time. */
+async function answerAll(questions: readonly Question[]): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const question of questions) answers.push(await answer(question));
+  return answers;
+}
+
+async function answer({ task, input }: Question): Promise<Answer> {
+  try {
+    return { result: await (tasks[task] as (input: unknown) => unknown)(input) };
+  } catch (error) {
+    const code = MemorydError.is(error) ? error.code : 'extract_failed';
+    const message = MemorydError.is(error) ? error.message : 'The content cannot be read.';
+    // The cause is for the log of the daemon; parsers put no content into their messages.
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : undefined;
+    return { failure: { code, message, ...(cause === undefined ? {} : { cause }) } };
+  }
+}
