@@ -6,7 +6,7 @@ export const standardBucket: Bucket = {
   description: 'Preferences the person stated in the first person.',
 };
 
-/** Words that say what a kind of statement is about, to meet those of a bucket's key and description. */
+/** Words that say what a category of statement is about, to meet those of a bucket's key and description. */
 const topics: Record<string, string> = {
   employer: 'work job employer company career',
   role: 'work job role career',
@@ -28,13 +28,13 @@ const vague = new Set(
 
 /** Keys of the buckets that a statement belongs in: those that share a word with it or with its topic. */
 export function classify(
-  statement: { text: string; kind: string | null; slot: string | null },
+  statement: { text: string; category: string | null; slot: string | null },
   buckets: readonly Bucket[],
   termsOf: (text: string) => readonly string[],
 ): string[] {
   const slot = statement.slot?.split(':')[0] ?? '';
-  const isPreference = statement.kind === 'preference';
-  const about = new Set(termsOf(`${statement.text} ${topics[slot] ?? ''} ${topics[statement.kind ?? ''] ?? ''}`));
+  const isPreference = statement.category === 'preference';
+  const about = new Set(termsOf(`${statement.text} ${topics[slot] ?? ''} ${topics[statement.category ?? ''] ?? ''}`));
   return buckets
     .filter(({ key, description }) => {
       if (key === standardBucket.key) return isPreference;

@@ -3,9 +3,11 @@ import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';
 import { dueForDreaming, postponeDreaming, type MinedDocument } from '../store/dreaming.ts';
-import { holdLease, releaseLease } from '../store/leases.ts';
+import { applySettingChange, hasSettingChanges } from '../store/memory-settings.ts';
+import { countDueDocuments } from '../store/processing.ts';
+import { holdLease, isLeaseLost, releaseLease, whileHeld, type HeldLease } from '../store/leases.ts';
 import { pausesMsOf, standardRedrives } from '../base/redrive-pauses.ts';
-import type { Remembering } from './remember.ts';
+import type { Findings, Remembering } from './remember.ts';
 
 export interface DreamingOptions {
   database: Database;
@@ -33,11 +35,17 @@ export interface Dreaming {
 
 const leaseName = 'dreaming';
 const leaseMs = 60_000;
-const lookEveryMs = 5_000;
+const lookEveryMs = 2_000;
+/** Documents that are worked on, or will be so soon, go before memories. */
+const soonMs = 30_000;
+const changedAtOnce = 500;
 const standardDocuments = 20;
 const lastResortMs = 12 * 60 * 60_000;
 
-/** The phase after `done` (section 7.4 of the API): documents of one container are read together, oldest first. */
+/**
+ * The phase after `done` (section 7.4 of the API): documents of one container are read together, oldest
+ * first. It stands back while anything waits to be made searchable.
+ */
 export function createDreaming(options: DreamingOptions): Dreaming {
   const { database, remembering, clock, log, holder } = options;
   const { documents: enough = standardDocuments, redrivesMs = pausesMsOf(standardRedrives) } = options;
@@ -53,33 +61,74 @@ export function createDreaming(options: DreamingOptions): Dreaming {
     });
   }
 
-  async function readAll(documents: readonly MinedDocument[], signal: AbortSignal): Promise<void> {
+  async function isIdle(): Promise<boolean> {
+    const soon = new Date(clock.now().getTime() + soonMs);
+    return (await countDueDocuments(database, soon, 1)) === 0;
+  }
+
+  function hold(): Promise<HeldLease | null> {
+    const now = clock.now();
+    return holdLease(database, leaseName, { holder, until: new Date(now.getTime() + leaseMs), now });
+  }
+
+  /** Models take their time; the role is kept for as long as they need. */
+  async function findAll(documents: readonly MinedDocument[], signal: AbortSignal): Promise<Findings> {
+    const done = new AbortController();
+    const renewal = (async () => {
+      while (!done.signal.aborted) {
+        await clock.sleep(leaseMs / 3, done.signal);
+        if (!done.signal.aborted) await hold();
+      }
+    })();
+    renewal.catch((error: unknown) => log.warn({ err: error }, 'lease of dreaming could not be renewed'));
     try {
-      const findings = await remembering.find(documents, signal);
-      await database.transaction((tx) => remembering.store(tx, findings));
-    } catch (error) {
-      if (signal.aborted) return;
-      // One bad document must not keep its neighbours from being read.
-      if (documents.length === 1) return postpone(documents[0]!, error);
-      for (const document of documents) await readAll([document], signal);
+      return await remembering.find(documents, signal);
+    } finally {
+      done.abort();
+      await renewal.catch(() => {});
     }
   }
 
-  async function postpone({ id, attempts }: MinedDocument, error: unknown): Promise<void> {
+  /** Answers whether there was anything to do. */
+  async function applySettings(): Promise<boolean> {
+    if (!(await hasSettingChanges(database))) return false;
+    const lease = await hold();
+    if (!lease) return false;
+    await whileHeld(database, lease, (tx) => applySettingChange(tx, changedAtOnce, clock.now()));
+    return true;
+  }
+
+  async function readAll(lease: HeldLease, documents: readonly MinedDocument[], signal: AbortSignal): Promise<void> {
+    try {
+      const findings = await findAll(documents, signal);
+      await whileHeld(database, lease, (tx) => remembering.store(tx, findings));
+    } catch (error) {
+      if (signal.aborted) return;
+      // Another process reads these documents by now.
+      if (isLeaseLost(error)) throw error;
+      // One bad document must not keep its neighbours from being read.
+      if (documents.length === 1) return postpone(lease, documents[0]!, error);
+      for (const document of documents) await readAll(lease, [document], signal);
+    }
+  }
+
+  async function postpone(lease: HeldLease, { id, attempts }: MinedDocument, error: unknown): Promise<void> {
     const pauseMs = redrivesMs[attempts] ?? redrivesMs.at(-1) ?? lastResortMs;
     const code = MemorydError.is(error) ? error.code : 'memory_failed';
     log.warn({ err: error, documentId: id, code }, 'memories of a document not found, tried again later');
-    await postponeDreaming(database, [id], new Date(clock.now().getTime() + pauseMs));
+    const until = new Date(clock.now().getTime() + pauseMs);
+    await whileHeld(database, lease, (tx) => postponeDreaming(tx, [id], until));
   }
 
   async function run(signal: AbortSignal): Promise<number> {
     let read = 0;
-    while (!signal.aborted) {
+    while (!signal.aborted && (await isIdle())) {
+      if (await applySettings()) continue;
       const documents = await due();
       if (documents.length === 0) break;
-      const until = new Date(clock.now().getTime() + leaseMs);
-      if (!(await holdLease(database, leaseName, { holder, until, now: clock.now() }))) return read;
-      await readAll(documents, signal);
+      const lease = await hold();
+      if (!lease) return read;
+      await readAll(lease, documents, signal);
       read += documents.length;
     }
     if (read > 0) await releaseLease(database, leaseName, holder);
@@ -90,7 +139,10 @@ export function createDreaming(options: DreamingOptions): Dreaming {
     run,
     async keepRunning(signal) {
       while (!signal.aborted) {
-        await run(signal).catch((error: unknown) => log.error({ err: error }, 'dreaming failed, tried again'));
+        await run(signal).catch((error: unknown) => {
+          if (isLeaseLost(error)) log.info({}, 'dreaming goes on in another process');
+          else log.error({ err: error }, 'dreaming failed, tried again');
+        });
         await clock.sleep(lookEveryMs, signal);
       }
     },

@@ -5,17 +5,19 @@ import { newId } from '../base/ids.ts';
 import type { Embedder } from '../models/embedder.ts';
 import { writeEntityContext } from '../store/container-tags.ts';
 import type { Database, Transaction } from '../store/database.ts';
+import { allowStatements, rememberForgotten, sameStatements } from '../store/forgotten-statements.ts';
 import { ensureContainers } from '../store/documents.ts';
 import {
   addRelations,
   addSources,
   copySources,
+  forgetMemories,
   insertMemories,
   lockMemoriesOf,
-  setForgotten,
   supersede,
 } from '../store/memories.ts';
 import { insertMemoryDocument } from '../store/memory-documents.ts';
+import { requireQuota } from '../store/quotas.ts';
 import {
   findCurrent,
   listMemories,
@@ -141,7 +143,7 @@ export function createMemories(options: MemoriesOptions): Memories {
         if (!memory) throw notFound();
         if (isForgotten(memory, now))
           throw new MemorydError('conflict', 'Memory already forgotten', { shouldRetry: false });
-        await setForgotten(tx, [memory.id], { forgotten: true, reason, now });
+        await forget(tx, [memory.id], { reason, now });
         return memory.id;
       }),
     async forgetMatching(matching) {
@@ -156,15 +158,26 @@ export function createMemories(options: MemoriesOptions): Memories {
           matched.map(({ id }) => id),
         );
         const left = matched.filter(({ id }) => current.some((one) => one.id === id));
-        await setForgotten(
+        await forget(
           tx,
           left.map(({ id }) => id),
-          { forgotten: true, reason, batchId, now },
+          { reason, batchId, now },
         );
         return { forgetBatchId: batchId, matched: left };
       });
     },
   };
+}
+
+/** With all that say the same, and for good: no source brings it back. */
+async function forget(
+  tx: Transaction,
+  ids: readonly string[],
+  { now, ...why }: { reason: string | null; batchId?: string; now: Date },
+): Promise<void> {
+  const same = await sameStatements(tx, ids);
+  await forgetMemories(tx, same, { by: 'caller', ...why }, now);
+  await rememberForgotten(tx, ids, now);
 }
 
 interface Creating {
@@ -178,6 +191,7 @@ interface Creating {
 async function createIn(tx: Transaction, creating: Creating) {
   const { containerTag, memories, indexed, now } = creating;
   const hashes = indexed.map((one) => one.content_hash);
+  await allowStatements(tx, containerTag, hashes);
   const there = await lockByHashes(tx, containerTag, hashes, now);
   const ids = new Map(there.map((one) => [one.contentHash, one.id]));
   const places = hashes.flatMap((hash, place) => {
@@ -218,6 +232,7 @@ async function insertNew(
       id: ids.get(searched.content_hash)!,
       container_tag: containerTag,
       metadata,
+      said_at: now,
       temporal_context: temporalContext,
       buckets: classify(statementOf(content), buckets, (text) => options.index(text).terms),
       is_static: isStatic,
@@ -234,6 +249,7 @@ async function insertNew(
     contentHash: rows[0]!.content_hash,
   };
   await insertMemoryDocument(tx, document, now);
+  await requireQuota(tx, [containerTag]);
   await insertMemories(tx, rows, now);
   await addSources(
     tx,
@@ -244,7 +260,10 @@ async function insertNew(
 }
 
 const writtenByCaller = {
-  kind: null,
+  kind: 'fact' as const,
+  category: null,
+  author: null,
+  trust: 'told' as const,
   subject: null,
   slot: null,
   slot_value: null,
@@ -259,7 +278,7 @@ const writtenByCaller = {
 const preference = /\b(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|allergic)\b/i;
 
 function statementOf(text: string) {
-  return { text, kind: preference.test(text) ? 'preference' : null, slot: null };
+  return { text, category: preference.test(text) ? 'preference' : null, slot: null };
 }
 
 async function writeVersion(
@@ -278,6 +297,7 @@ async function writeVersion(
     id,
     container_tag: containerTag,
     metadata: after.metadata,
+    said_at: now,
     temporal_context: after.temporalContext,
     buckets: classify(statementOf(input.newContent), buckets, (text) => options.index(text).terms),
     is_static: before.isStatic,
@@ -288,6 +308,7 @@ async function writeVersion(
     forget_after: after.forgetAfter,
     forget_reason: after.forgetReason,
   };
+  await allowStatements(tx, containerTag, [indexed.content_hash]);
   await supersede(tx, [before.id], now);
   await insertMemories(tx, [row], now);
   await copySources(tx, before.id, id);

@@ -1,18 +1,27 @@
 import { hash } from 'node:crypto';
 import type { Embedder } from '../models/embedder.ts';
 import type { MemoryWrite } from '../store/memories.ts';
+import { normalized } from '../base/normalized.ts';
 
 /** How texts are indexed for search by words. */
 export type Indexer = (text: string) => { terms: string[]; counts: number[]; total: number };
 
 /** Equal for texts that differ only in case and white space. */
 export function memoryHash(text: string): string {
-  return hash('sha256', text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim(), 'base64');
+  return hash('sha256', normalized(text, 'NFKC').toLowerCase().replace(/\s+/g, ' ').trim(), 'base64');
+}
+
+/** Equal for texts with the same words, in whatever order and form. */
+export function wordsHashOf(text: string, terms: readonly string[]): string {
+  // Terms leave out what says little; numbers, names and negations are compared as they stand.
+  const words = text.match(/\b(?:\p{Lu}[\p{L}\p{N}]*|[\p{L}]*\d[\p{L}\p{N}.,:-]*|not|no|never|\p{L}+n['’]t)\b/gu) ?? [];
+  const weighty = [...new Set(words.map((word) => word.toLowerCase()))].sort();
+  return hash('sha256', `${[...terms].sort().join(' ')}\n${weighty.join(' ')}`, 'base64');
 }
 
 export type IndexedText = Pick<
   MemoryWrite,
-  'memory' | 'content_hash' | 'terms' | 'term_counts' | 'term_total' | 'embedding' | 'embedding_model'
+  'memory' | 'content_hash' | 'words_hash' | 'terms' | 'term_counts' | 'term_total' | 'embedding' | 'embedding_model'
 >;
 
 /** The texts with all that search needs; one call of the model for all of them. */
@@ -27,6 +36,7 @@ export async function indexTexts(
     return {
       memory,
       content_hash: memoryHash(memory),
+      words_hash: wordsHashOf(memory, terms),
       terms,
       term_counts: counts,
       term_total: total,

@@ -1,14 +1,23 @@
 import type { Clock } from '../base/clock.ts';
 import type { Bucket } from '../store/container-tags.ts';
 import type { Database } from '../store/database.ts';
-import { profileMemories, type ProfileQuery } from '../store/memory-lists.ts';
+import {
+  citedMemories,
+  profileMemories,
+  type CitedMemoryRow,
+  type ProfileLine,
+  type ProfileQuery,
+} from '../store/memory-lists.ts';
 import { containerBuckets } from './container-buckets.ts';
 
 export type Section = 'static' | 'dynamic' | 'buckets';
+export type { CitedMemoryRow as CitedMemory };
 
 export interface ProfileRequest {
   containerTag: string;
   filters?: NonNullable<ProfileQuery['filters']>;
+  /** What memory knew at this time. */
+  asOf?: Date;
   sections: readonly Section[];
   /** Only these; absent: all that are defined. */
   buckets?: readonly string[];
@@ -18,6 +27,8 @@ export interface Profile {
   static?: string[];
   dynamic?: string[];
   buckets?: Record<string, string[]>;
+  /** The memories behind the lines of all sections, with where they come from; newest first. */
+  facts: CitedMemoryRow[];
 }
 
 /** What is known of a container, in short (section 15 of the API). */
@@ -33,7 +44,7 @@ export function createProfiles({ database, clock }: { database: Database; clock:
   const bucketsOf = async (containerTag: string) => (await containerBuckets(database, [containerTag]))(containerTag);
   return {
     buckets: bucketsOf,
-    async read({ containerTag, filters, sections, buckets }) {
+    async read({ containerTag, filters, asOf, sections, buckets }) {
       const wanted = sections.includes('buckets');
       const keys = wanted ? [...new Set(buckets ?? (await bucketsOf(containerTag)).map(({ key }) => key))] : [];
       const found = await profileMemories(database, {
@@ -42,12 +53,21 @@ export function createProfiles({ database, clock }: { database: Database; clock:
         buckets: keys,
         most,
         ...(filters && { filters }),
+        ...(asOf && { asOf }),
       });
+      const lists = (['static', 'dynamic'] as const).filter((name) => sections.includes(name));
+      const lines = [...lists.flatMap((name) => found[name]), ...[...found.buckets.values()].flat()];
       return {
-        ...(sections.includes('static') && { static: found.static }),
-        ...(sections.includes('dynamic') && { dynamic: found.dynamic }),
-        ...(wanted && { buckets: Object.fromEntries(found.buckets) }),
+        ...Object.fromEntries(lists.map((name) => [name, textsOf(found[name])])),
+        ...(wanted && {
+          buckets: Object.fromEntries([...found.buckets].map(([key, of]) => [key, textsOf(of)])),
+        }),
+        facts: await citedMemories(database, [...new Set(lines.map(({ id }) => id))]),
       };
     },
   };
+}
+
+function textsOf(lines: readonly ProfileLine[]): string[] {
+  return lines.map(({ memory }) => memory);
 }

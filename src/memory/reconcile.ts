@@ -1,13 +1,12 @@
-import type { KnownMemory } from '../store/memories.ts';
+import type { KnownMemory } from '../store/known-memories.ts';
+import type { MemorySource } from '../store/memories.ts';
 import { isInContext, type ContextFilter } from './context-filter.ts';
-import type { Candidate } from './extractor.ts';
+import { chainOf, createKnown, type Known } from './known.ts';
+import { takesPlaceOf } from './rules/attribute.ts';
+import { answerOf, type Statement } from './statement.ts';
+import { successionOf, type Succession } from './succession.ts';
 
-/** A statement with what it is compared by. */
-export interface Statement extends Candidate {
-  hash: string;
-  terms: readonly string[];
-}
-
+/** What a document says. */
 export interface Mined {
   documentId: string;
   containerTag: string;
@@ -18,52 +17,79 @@ export interface Mined {
   filter: ContextFilter | null;
 }
 
-/** What is to be written. New memories are `known` entries with the statement they are made of. */
+/** What is to be written. */
 export interface Changes {
-  added: {
-    known: KnownMemory;
-    statement: Statement;
-    documentId: string;
-    replaces: string | null;
-    details: string | null;
-  }[];
-  superseded: string[];
-  sources: { memory_id: string; document_id: string; span: Candidate['span'] }[];
+  added: { known: KnownMemory; statement: Statement; details: string | null }[];
+  sources: MemorySource[];
   lostSources: { memory_id: string; document_id: string }[];
   forgotten: string[];
+  /** What only hidden documents say still: it comes back with them. */
+  hidden: string[];
   revived: string[];
+  /** By id, when they were last said. */
+  restated: Map<string, Date>;
+  /** Facts whose versions have to be put in order. */
+  chains: Set<string>;
 }
 
-export const sourceChanged = 'source changed';
+interface Reconciling {
+  known: Known;
+  changes: Changes;
+  makeId: () => string;
+  now: Date;
+}
 
 /**
  * Compares what documents say (oldest first) with what is known: the same is said again (one more source),
- * another answer to the same question (a new version), more detail, or something new. What a document no
- * longer says is forgotten when nothing else supports it. Deterministic, and writes nothing; `known` is changed.
+ * another answer to the same question (a version of that fact), more detail, or something new. What a
+ * document no longer says is forgotten when nothing else supports it. Deterministic, and writes nothing;
+ * `memories` are changed. The time it takes grows with the statements, not with all that is known.
  */
-export function reconcile(known: KnownMemory[], mined: readonly Mined[], makeId: () => string, now: Date): Changes {
-  const changes: Changes = { added: [], superseded: [], sources: [], lostSources: [], forgotten: [], revived: [] };
+export function reconcile(
+  memories: readonly KnownMemory[],
+  mined: readonly Mined[],
+  { makeId, now }: { makeId: () => string; now: Date },
+): Changes {
+  const changes: Changes = {
+    added: [],
+    sources: [],
+    lostSources: [],
+    forgotten: [],
+    hidden: [],
+    revived: [],
+    restated: new Map(),
+    chains: new Set(),
+  };
+  const reconciling = { known: createKnown(memories), changes, makeId, now };
   for (const document of mined) {
     const kept = new Set<string>();
     for (const statement of document.statements) {
-      const same = sameAs(known, document, statement);
-      if (same) keep(same, statement, document, changes);
-      const memory = same ?? add(known, statement, document, changes, { id: makeId(), now });
-      if (memory) kept.add(memory.id);
+      const same = sameAs(reconciling.known, document, statement);
+      if (same) keep(reconciling, same, { statement, document });
+      kept.add((same ?? add(reconciling, statement, document)).id);
     }
-    dropUnsaid(known, document, kept, changes);
+    dropUnsaid(reconciling, document, kept);
   }
   return changes;
 }
 
-function sameAs(known: readonly KnownMemory[], document: Mined, statement: Statement): KnownMemory | undefined {
-  const there = known.filter((one) => one.containerTag === document.containerTag);
-  const equal = there.filter((one) => one.contentHash === statement.hash);
-  return (
-    equal.find((one) => one.documentIds.includes(document.documentId)) ??
-    equal.find((one) => one.isLatest && !one.isForgotten) ??
-    there.find((one) => isCurrent(one) && isSeen(one, document) && saysTheSame(one, statement))
-  );
+function sameAs(known: Known, document: Mined, statement: Statement): KnownMemory | undefined {
+  const { containerTag, documentId } = document;
+  const alike = (one: KnownMemory) => one.kind === statement.kind && one.trust === statement.trust;
+  const equal = known.withText(containerTag, statement).filter(alike);
+  const before = equal.find((one) => one.documentIds.includes(documentId));
+  if (before) return before;
+  const current = equal.find(isCurrent);
+  if (current || statement.kind === 'episode') return current;
+  const seen = (one: KnownMemory) =>
+    alike(one) && one.containerTag === containerTag && isCurrent(one) && isSeen(one, document);
+  if (statement.slot === null) {
+    return known.withWords(containerTag, statement).find((one) => seen(one) && one.slot === null);
+  }
+  const answer = answerOf(statement);
+  return known
+    .answering(containerTag, statement.subject, statement.slot)
+    .find((one) => seen(one) && answer !== null && one.value === answer);
 }
 
 /** Its own memories a document always sees. */
@@ -75,127 +101,129 @@ function isCurrent(one: KnownMemory): boolean {
   return one.isLatest && !one.isForgotten;
 }
 
-function saysTheSame(one: KnownMemory, statement: Statement): boolean {
-  if (one.subject !== statement.subject) return false;
-  if (one.slot !== null || statement.slot !== null) {
-    return one.slot === statement.slot && one.value === answerOf(statement);
-  }
-  return isNearDuplicate(one, statement);
-}
-
-/** Nearly all words in common, and every number, name and negation. */
-function isNearDuplicate(one: KnownMemory, statement: Statement): boolean {
-  const other = new Set(statement.terms);
-  const common = one.terms.filter((term) => other.has(term)).length;
-  if (common < 0.85 * (one.terms.length + other.size - common)) return false;
-  return weightyWords(one.memory) === weightyWords(statement.text);
-}
-
-function weightyWords(text: string): string {
-  const words = text.match(/\b(?:\p{Lu}[\p{L}\p{N}]*|[\p{L}]*\d[\p{L}\p{N}.,:-]*|not|no|never|\p{L}+n['’]t)\b/gu) ?? [];
-  return [...new Set(words.map((word) => word.toLowerCase()))].sort().join(' ');
-}
-
-/** The stored answer: an end of one has no value of its own. */
-function answerOf({ value, ends }: Statement): string | null {
-  return ends ? `not ${value}` : value;
-}
-
-function keep(same: KnownMemory, { span }: Statement, { documentId }: Mined, changes: Changes): void {
-  if (same.isForgotten && same.forgetReason === sourceChanged) {
+function keep(
+  { known, changes }: Reconciling,
+  same: KnownMemory,
+  { statement: { span, said }, document: { documentId } }: Said,
+): void {
+  if (same.forgottenBy === 'source') {
     same.isForgotten = false;
+    same.forgottenBy = null;
     changes.revived.push(same.id);
+    changes.chains.add(chainOf(same));
+    known.settle(same);
+  }
+  if (said > same.saidAt) {
+    same.saidAt = said;
+    changes.restated.set(same.id, said);
+    changes.chains.add(chainOf(same));
+    known.settle(same);
   }
   if (same.documentIds.includes(documentId)) return;
-  same.documentIds.push(documentId);
+  known.addDocument(same, documentId);
   changes.sources.push({ memory_id: same.id, document_id: documentId, span });
 }
 
-/** Null when something newer is known. */
-function add(
-  known: KnownMemory[],
-  statement: Statement,
-  document: Mined,
-  changes: Changes,
-  { id, now }: { id: string; now: Date },
-): KnownMemory | null {
-  const before = replacedBy(known, statement, document);
-  if (before && dateOf(before) > document.date.getTime() && !before.documentIds.includes(document.documentId))
-    return null;
-  const memory: KnownMemory = {
-    id,
-    containerTag: document.containerTag,
-    memory: statement.text,
-    subject: statement.subject,
-    slot: statement.slot,
-    value: answerOf(statement),
-    contentHash: statement.hash,
-    terms: [...statement.terms],
-    version: before ? before.version + 1 : 1,
-    parentMemoryId: before?.id ?? null,
-    rootMemoryId: before ? (before.rootMemoryId ?? before.id) : null,
-    isLatest: true,
-    isForgotten: false,
-    forgetReason: null,
-    extractor: '',
-    documentDate: document.date.toISOString(),
-    createdAt: now,
-    documentIds: [document.documentId],
-    metadata: [document.metadata],
-  };
-  if (before) {
-    before.isLatest = false;
-    changes.superseded.push(before.id);
+function add({ known, changes, makeId, now }: Reconciling, statement: Statement, document: Mined): KnownMemory {
+  const memory = newMemory(statement, document, { id: makeId(), now });
+  const standing = standingFor(known, memory, { statement, document });
+  const details = standing ? null : detailed(known, memory, { statement, document });
+  if (standing) {
+    memory.rootMemoryId = chainOf(standing);
+    changes.chains.add(chainOf(standing));
   }
-  const details = before ? null : (known.find((one) => isSeen(one, document) && isDetailOf(one, memory))?.id ?? null);
-  known.push(memory);
-  changes.added.push({
-    known: memory,
-    statement,
-    documentId: document.documentId,
-    replaces: before?.id ?? null,
-    details,
-  });
-  changes.sources.push({ memory_id: id, document_id: document.documentId, span: statement.span });
+  known.add(memory);
+  known.settle(memory);
+  changes.added.push({ known: memory, statement, details: details?.id ?? null });
+  changes.sources.push({ memory_id: memory.id, document_id: document.documentId, span: statement.span });
   return memory;
 }
 
-/** The current answer to what the statement answers. A statement that only ends an answer replaces just that one. */
-function replacedBy(known: readonly KnownMemory[], statement: Statement, document: Mined): KnownMemory | undefined {
-  if (statement.slot === null) return undefined;
-  return known.find(
-    (one) =>
-      isCurrent(one) &&
-      one.containerTag === document.containerTag &&
-      isSeen(one, document) &&
-      one.subject === statement.subject &&
-      one.slot === statement.slot &&
-      (!statement.ends || one.value === statement.value),
-  );
+function newMemory(statement: Statement, document: Mined, { id, now }: { id: string; now: Date }): KnownMemory {
+  const { kind, author, trust, subject, slot, hash, wordsHash, terms, said } = statement;
+  return {
+    ...{ id, kind, author, trust, subject, slot, wordsHash, terms },
+    containerTag: document.containerTag,
+    memory: statement.text,
+    value: answerOf(statement),
+    contentHash: hash,
+    version: 1,
+    parentMemoryId: null,
+    rootMemoryId: null,
+    isLatest: true,
+    isForgotten: false,
+    forgottenBy: null,
+    extractor: '',
+    saidAt: said,
+    createdAt: now,
+    documentIds: [document.documentId],
+    hiddenDocumentIds: [],
+    metadata: [document.metadata],
+  };
 }
 
-function dateOf(one: KnownMemory): number {
-  return one.documentDate === null ? one.createdAt.getTime() : Date.parse(one.documentDate);
+interface Said {
+  statement: Statement;
+  document: Mined;
 }
 
-/** All that is known is said again, with more. */
-function isDetailOf(one: KnownMemory, memory: KnownMemory): boolean {
-  if (!isCurrent(one) || one.containerTag !== memory.containerTag || one.subject !== memory.subject) return false;
-  const more = new Set(memory.terms);
-  return one.terms.length >= 3 && one.terms.length < more.size && one.terms.every((term) => more.has(term));
-}
-
-function dropUnsaid(known: KnownMemory[], { documentId }: Mined, kept: ReadonlySet<string>, changes: Changes): void {
-  for (const one of known) {
-    if (!isCurrent(one) || kept.has(one.id) || one.extractor === null || !one.documentIds.includes(documentId))
+/** The fact that this is a version of. One that it replaces goes before one that it precedes. */
+function standingFor(known: Known, memory: KnownMemory, { statement, document }: Said): KnownMemory | undefined {
+  if (memory.kind === 'episode') return undefined;
+  const { containerTag } = document;
+  const { subject, slot, revises, relation } = statement;
+  const named = relation?.kind === 'updates' ? known.byId(relation.id) : undefined;
+  const answering = slot === null ? [] : known.answering(containerTag, subject, slot);
+  // What says that something changed may name it in other words.
+  const beside = revises ? known.aboutSubject(containerTag, subject) : [];
+  const answers = [...answering, ...beside].filter((one) => takesPlaceOf(statement, one));
+  const candidates = [...(named ? [named] : []), ...answers];
+  const found = new Map<Succession, KnownMemory>();
+  for (const one of candidates) {
+    if (one.kind === 'episode' || one.containerTag !== containerTag || !isCurrent(one) || !isSeen(one, document))
       continue;
-    if (one.documentIds.length > 1) {
-      one.documentIds = one.documentIds.filter((id) => id !== documentId);
+    const succession = successionOf(memory, one);
+    if (!found.has(succession)) found.set(succession, one);
+  }
+  return found.get('replaces') ?? found.get('precedes');
+}
+
+/** What is known and said again, with more; of equal trust, since nothing that is read adds to what was told. */
+function detailed(known: Known, memory: KnownMemory, { statement, document }: Said): KnownMemory | undefined {
+  if (memory.kind === 'episode') return undefined;
+  const { relation, subject } = statement;
+  const more = new Set(memory.terms);
+  const fits = (one: KnownMemory) =>
+    one.kind === 'fact' &&
+    one.trust === memory.trust &&
+    one.containerTag === memory.containerTag &&
+    isCurrent(one) &&
+    isSeen(one, document);
+  const named = relation?.kind === 'extends' ? known.byId(relation.id) : undefined;
+  if (named && fits(named)) return named;
+  return known.aboutSubject(document.containerTag, subject).find((one) => fits(one) && saysLess(one.terms, more));
+}
+
+const leastTerms = 3;
+
+function saysLess(terms: readonly string[], more: ReadonlySet<string>): boolean {
+  return terms.length >= leastTerms && terms.length < more.size && terms.every((term) => more.has(term));
+}
+
+function dropUnsaid({ known, changes }: Reconciling, { documentId }: Mined, kept: ReadonlySet<string>): void {
+  for (const one of known.ofDocument(documentId)) {
+    const isSaid = kept.has(one.id) || !one.documentIds.includes(documentId);
+    if (isSaid || one.extractor === null || one.isForgotten) continue;
+    const hasOthers = one.documentIds.length > 1;
+    if (hasOthers) {
+      known.removeDocument(one, documentId);
       changes.lostSources.push({ memory_id: one.id, document_id: documentId });
-    } else {
-      one.isForgotten = true;
-      one.forgetReason = sourceChanged;
-      changes.forgotten.push(one.id);
     }
+    if (hasOthers && one.documentIds.some((id) => !one.hiddenDocumentIds.includes(id))) continue;
+    one.isForgotten = true;
+    one.forgottenBy = 'source';
+    (hasOthers ? changes.hidden : changes.forgotten).push(one.id);
+    changes.chains.add(chainOf(one));
+    known.settle(one);
   }
 }

@@ -4,26 +4,33 @@ import type { Embedder } from '../models/embedder.ts';
 import type { Bucket } from '../store/container-tags.ts';
 import type { Queryable, Transaction } from '../store/database.ts';
 import { finishDreaming, minedDocuments, type MinedDocument } from '../store/dreaming.ts';
+import { allowStatements, forgottenStatements } from '../store/forgotten-statements.ts';
+import { knownMemories } from '../store/known-memories.ts';
+import { settleChains, sourceGone } from '../store/memory-chains.ts';
 import {
   addRelations,
   addSources,
+  forgetMemories,
   insertMemories,
-  knownMemories,
   lockMemoriesOf,
   removeSources,
-  setForgotten,
-  supersede,
+  restateMemories,
+  reviveMemories,
   type MemoryWrite,
 } from '../store/memories.ts';
 import { classify } from './classify.ts';
 import { containerBuckets } from './container-buckets.ts';
-import type { Extractor, Unit } from './extractor.ts';
-import { indexTexts, memoryHash, type IndexedText, type Indexer } from './memory-rows.ts';
-import { reconcile, sourceChanged, type Changes, type Mined, type Statement } from './reconcile.ts';
-import { turnsOfMessages, turnsOfText } from './turns.ts';
+import type { Candidate, Extractor, Trust, Turn } from './extractor.ts';
+import { nameOf } from './authors.ts';
+import { indexTexts, type IndexedText, type Indexer } from './memory-rows.ts';
+import { reconcile, type Changes, type Mined } from './reconcile.ts';
+import { statementOf, type Statement } from './statement.ts';
+import { unitsOf, type AuthoredUnit } from './units.ts';
 
 export interface RememberingOptions {
   extractor: Extractor;
+  /** As `turnsOfText`, not in this thread: texts may be long. */
+  turnsOf(text: string, signal: AbortSignal): Promise<Turn[]>;
   embedder: Embedder;
   index: Indexer;
   clock: Clock;
@@ -37,15 +44,22 @@ export interface Findings {
   indexed: ReadonlyMap<string, IndexedText>;
 }
 
+/** What was read of a document that is not stored yet. */
+export interface ReadText {
+  id: string;
+  revision: number;
+  text: string;
+  isTranscript: boolean;
+  /** What the text says of itself. */
+  author: string | null;
+  writtenAt: Date | null;
+}
+
 /** From documents to memories, in two steps: models work outside of transactions, comparing works inside. */
 export interface Remembering {
   find(documents: readonly MinedDocument[], signal: AbortSignal): Promise<Findings>;
   /** The same for documents whose text is not stored yet. */
-  findIn(
-    database: Queryable,
-    texts: readonly { id: string; revision: number; text: string }[],
-    signal: AbortSignal,
-  ): Promise<Findings>;
+  findIn(database: Queryable, texts: readonly ReadText[], signal: AbortSignal): Promise<Findings>;
   /** Writes the memories of those documents that are done and still have the revision that was read. */
   store(tx: Transaction, findings: Findings): Promise<void>;
 }
@@ -53,7 +67,7 @@ export interface Remembering {
 export function createRemembering(options: RememberingOptions): Remembering {
   async function find(documents: readonly MinedDocument[], signal: AbortSignal): Promise<Findings> {
     const mined: Mined[] = [];
-    for (const document of documents) mined.push(await statementsOf(options, document, signal));
+    for (const document of documents) mined.push(await minedOf(options, document, signal));
     const texts = new Map(mined.flatMap(({ statements }) => statements.map(({ hash, text }) => [hash, text])));
     const indexed = await indexTexts([...texts.values()], { ...options, signal });
     return { documents, mined, indexed: new Map(indexed.map((one) => [one.content_hash, one])) };
@@ -68,7 +82,7 @@ export function createRemembering(options: RememberingOptions): Remembering {
       );
       const given = new Map(texts.map((one) => [one.id, one]));
       return find(
-        found.map((document) => ({ ...document, ...given.get(document.id) })),
+        found.map((document) => withText(document, given.get(document.id)!)),
         signal,
       );
     },
@@ -83,44 +97,105 @@ export function createRemembering(options: RememberingOptions): Remembering {
   };
 }
 
+function withText(
+  document: MinedDocument,
+  { revision, text, isTranscript, author, writtenAt }: ReadText,
+): MinedDocument {
+  return {
+    ...document,
+    revision,
+    isTranscript,
+    author: document.author ?? author,
+    date: writtenAt ?? document.date,
+    // Pieces are found by their place in what was sent.
+    ...(document.turns === null && { text }),
+  };
+}
+
+async function minedOf(options: RememberingOptions, document: MinedDocument, signal: AbortSignal): Promise<Mined> {
+  const { id: documentId, containerTag, date, metadata, filterByMetadata: filter } = document;
+  const statements: Statement[] = [];
+  const units = await unitsOf(document, (text) => options.turnsOf(text, signal));
+  for (const one of units) statements.push(...(await statementsOf(options, one, signal)));
+  return { documentId, containerTag, date, statements, metadata, filter };
+}
+
 async function statementsOf(
   { extractor, index }: RememberingOptions,
-  document: MinedDocument,
+  { unit, author }: AuthoredUnit,
   signal: AbortSignal,
-): Promise<Mined> {
-  const { id: documentId, containerTag, date, entityContext, text, messages, metadata } = document;
-  const turns = messages ? turnsOfMessages(messages) : turnsOfText(text);
-  const unit: Unit = { turns, date, entityContext };
-  const candidates = document.taskType === 'memory' ? await extractor.extract(unit, signal) : [];
-  const statements = candidates.map((one): Statement => ({
-    ...one,
-    hash: memoryHash(one.text),
-    terms: index(one.text).terms,
-  }));
-  return { documentId, containerTag, date, statements, metadata, filter: document.filterByMetadata };
+): Promise<Statement[]> {
+  const candidates = await extractor.extract(unit, signal);
+  const { trust, date } = unit;
+  return candidates
+    .filter((one) => unit.wants.includes(one.kind) && speaksRightly(one, trust))
+    .map((one) => statementOf(one, { trust, date, author: fullAuthor(one, author) }, (text) => index(text).terms));
+}
+
+/** The user is whoever tells memory something: nothing else says what the user does, whatever finds it there. */
+function speaksRightly({ text, subject }: Candidate, trust: Trust): boolean {
+  return trust === 'told' || !/\bthe user\b/i.test(`${text} the ${subject}`);
+}
+
+/** Statements have the author's name; the source's way of writing it tells more. */
+function fullAuthor({ author }: Candidate, full: string | null): string | null {
+  return full !== null && (author === null || author === nameOf(full)) ? full : author;
 }
 
 async function remember(
   tx: Transaction,
-  mined: readonly Mined[],
+  found: readonly Mined[],
   indexed: Findings['indexed'],
   options: RememberingOptions,
 ): Promise<void> {
   const now = options.clock.now();
-  const containerTags = [...new Set(mined.map((one) => one.containerTag))];
-  const statements = mined.flatMap((one) => one.statements);
+  const containerTags = [...new Set(found.map((one) => one.containerTag))];
   await lockMemoriesOf(tx, containerTags);
+  const mined = await withoutForgotten(tx, found, containerTags);
+  const statements = mined.flatMap((one) => one.statements);
   const known = await knownMemories(tx, {
     containerTags,
-    subjects: [...new Set(statements.map(({ subject }) => subject))],
-    hashes: statements.map(({ hash }) => hash),
+    statements,
     documentIds: mined.map(({ documentId }) => documentId),
+    ids: statements.flatMap(({ relation }) => (relation ? [relation.id] : [])),
     withMetadata: mined.some(({ filter }) => filter !== null),
   });
-  const changes = reconcile(known, mined, () => newId(now), now);
+  const changes = reconcile(known, mined, { makeId: () => newId(now), now });
   const buckets = changes.added.length === 0 ? () => [] : await containerBuckets(tx, containerTags);
   const rows = changes.added.map((one) => rowOf(one, indexed, buckets(one.known.containerTag), options));
   await write(tx, changes, rows, now);
+}
+
+/**
+ * What somebody forgot stays forgotten, whichever source says it and in whatever words its answer is given;
+ * unless it is told again afterwards.
+ */
+async function withoutForgotten(
+  tx: Transaction,
+  mined: readonly Mined[],
+  containerTags: readonly string[],
+): Promise<readonly Mined[]> {
+  const hashes = mined.flatMap(({ statements }) => statements.flatMap(hashesOf));
+  const forgottenAt = await forgottenStatements(tx, containerTags, [...new Set(hashes)]);
+  const left: Mined[] = [];
+  for (const document of mined) {
+    const { containerTag, statements } = document;
+    const again: string[] = [];
+    const said = statements.filter((statement) => {
+      const forgotten = hashesOf(statement).filter((hash) => forgottenAt(containerTag, hash) !== undefined);
+      const isMeant =
+        statement.trust === 'told' && forgotten.every((hash) => forgottenAt(containerTag, hash)! < statement.said);
+      if (isMeant) again.push(...forgotten);
+      return forgotten.length === 0 || isMeant;
+    });
+    await allowStatements(tx, containerTag, again);
+    left.push({ ...document, statements: said });
+  }
+  return left;
+}
+
+function hashesOf({ hash, slotHash }: Statement): string[] {
+  return slotHash === null ? [hash] : [hash, slotHash];
 }
 
 function rowOf(
@@ -129,6 +204,7 @@ function rowOf(
   buckets: readonly Bucket[],
   { extractor, index }: RememberingOptions,
 ): MemoryWrite {
+  const { eventDates, forgetAfter, isStatic, isInference } = statement;
   return {
     ...indexed.get(statement.hash)!,
     id: known.id,
@@ -136,35 +212,44 @@ function rowOf(
     memory: statement.text,
     metadata: null,
     temporal_context: {
-      documentDate: known.documentDate,
-      ...(statement.eventDates.length > 0 && { eventDate: statement.eventDates }),
+      documentDate: known.saidAt.toISOString(),
+      ...(eventDates.length > 0 && { eventDate: eventDates }),
     },
     kind: statement.kind,
+    category: statement.category,
+    author: statement.author,
+    trust: statement.trust,
+    said_at: known.saidAt,
     subject: known.subject,
     slot: known.slot,
     slot_value: known.value,
-    buckets: classify(statement, buckets, (text) => index(text).terms),
-    is_static: statement.isStatic,
-    is_inference: statement.isInference,
+    buckets: statement.kind === 'fact' ? classify(statement, buckets, (text) => index(text).terms) : [],
+    is_static: isStatic,
+    is_inference: isInference,
     is_latest: known.isLatest,
     version: known.version,
     parent_memory_id: known.parentMemoryId,
     root_memory_id: known.rootMemoryId,
-    forget_after: statement.forgetAfter,
+    forget_after: forgetAfter,
     forget_reason: null,
-    extractor: extractor.id,
+    extractor: statement.extractor ?? extractor.id,
   };
 }
 
 async function write(tx: Transaction, changes: Changes, rows: readonly MemoryWrite[], now: Date): Promise<void> {
-  await supersede(tx, changes.superseded, now);
   await insertMemories(tx, rows, now);
   await addSources(tx, uniqueSources(changes.sources), now);
   await removeSources(tx, changes.lostSources);
-  await addRelations(tx, relationsOf(changes), now);
-  await setForgotten(tx, changes.revived, { forgotten: false, reason: null, now });
+  await addRelations(tx, detailsOf(changes), now);
+  await reviveMemories(tx, changes.revived, now);
+  await restateMemories(
+    tx,
+    [...changes.restated].map(([id, said_at]) => ({ id, said_at })),
+  );
   // One that the same change both revived and dropped is not said any more.
-  await setForgotten(tx, changes.forgotten, { forgotten: true, reason: sourceChanged, now });
+  await forgetMemories(tx, changes.forgotten, { by: 'source', reason: 'source changed' }, now);
+  await forgetMemories(tx, changes.hidden, { by: 'source', reason: sourceGone }, now);
+  await settleChains(tx, [...changes.chains], now);
 }
 
 /** One statement of a document may stand for several of its sentences. */
@@ -172,9 +257,8 @@ function uniqueSources(sources: Changes['sources']): Changes['sources'] {
   return [...new Map(sources.map((one) => [`${one.memory_id} ${one.document_id}`, one])).values()];
 }
 
-function relationsOf({ added }: Changes) {
-  return added.flatMap(({ known, replaces, details }) => [
-    ...(replaces === null ? [] : [{ from_id: known.id, to_id: replaces, relation: 'updates' as const }]),
-    ...(details === null ? [] : [{ from_id: known.id, to_id: details, relation: 'extends' as const }]),
-  ]);
+function detailsOf({ added }: Changes) {
+  return added.flatMap(({ known, details }) =>
+    details === null ? [] : [{ from_id: known.id, to_id: details, relation: 'extends' as const }],
+  );
 }
