@@ -1,20 +1,22 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { queryTerms } from '../engine/terms.ts';
+import { terms } from '../engine/terms.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
-import type { ResultDocumentRow, ResultRow } from '../store/search/results.ts';
-import type { SearchPlan } from '../store/search/search-plan.ts';
-import { searchStatement } from '../store/search/search-statement.ts';
+import { candidatesStatement, type CandidateRow } from '../store/search/candidates.ts';
+import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
+import type { CandidatePlan, Keyword, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
+import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import { matchingChunks, withChunks } from './chunks-of-memories.ts';
-import { createChunkAccess, type ChunkAccessChooser } from './chunk-access.ts';
 import { keywordsOf } from './keywords.ts';
+import { bestFirst, toLines, type Line } from './lines.ts';
 import { resolveNamedTags } from './named-tags.ts';
+import { rankCandidates, type Found, type Ranked } from './ranking.ts';
 import { withRelated } from './related.ts';
 import { rerank } from './rerank.ts';
-import { exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
-import type { ResultDocument, Search, SearchRequest, SearchResult } from './search.ts';
+import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
+import type { ResultDocument, Search, SearchMode, SearchRequest, SearchResult } from './search.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
 import { wordReranker } from './word-reranker.ts';
 
@@ -23,18 +25,18 @@ export interface SearchOptions {
   embedder: Embedder;
   clock?: Clock;
   log: Logger;
-  /** Scopes with more chunks than this are reached by indexes. Default 5,000. */
+  /** Scopes with more chunks, or more memories, than this are reached by indexes. Default 5,000. */
   exactLimit?: number;
 }
 
 interface Context extends Required<SearchOptions> {
-  access: ChunkAccessChooser;
+  access: AccessChooser;
 }
 
-/** Search over chunks and memories: vectors and BM25, fused in one statement of the database. */
+/** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
 export function createSearch(options: SearchOptions): Search {
   const complete = { clock: systemClock, exactLimit, ...options };
-  const context: Context = { ...complete, access: createChunkAccess(complete) };
+  const context: Context = { ...complete, access: createAccess(complete) };
   return {
     async search(wanted) {
       const request = await resolveNamedTags(wanted, context.database);
@@ -49,71 +51,73 @@ export function createSearch(options: SearchOptions): Search {
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
   const { limit, rerank: isReranked, rewriteQuery: isRewritten, signal } = request;
-  const candidates = isReranked || isRewritten ? Math.max(limit, rerankedCandidates) : limit;
   const wordings = isRewritten ? wordingsOf(request.q) : [request.q];
-  const rankings = await Promise.all(
-    wordings.map(async (q) => run(await planSearch({ ...request, q, limit: candidates }, context), context)),
-  );
-  const found = rankings.map((rows) => rows.filter(({ id }) => id !== null));
-  const rows = found.length > 1 ? mergeRankings(found) : found[0]!;
+  const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
+  const ranked = rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
+  const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);
+  const chosen = choose(lines, request).slice(0, isReranked ? Math.max(limit, rerankedCandidates) : limit);
+  const results = await resultsOf(chosen, request, context);
+  if (!isReranked) return results.map(({ result }) => result);
   const reranker = context.embedder.reranker ?? wordReranker;
-  const ranked = isReranked ? await rerank(request.q, rows, { reranker, signal }) : rows;
-  return ranked.slice(0, limit).map((row) => resultOf(row, row.id!));
+  return (await rerank(request.q, results, { reranker, signal })).slice(0, limit).map(({ result }) => result);
 }
 
 function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
   const simple = { ...request, rerank: false, rewriteQuery: false };
-  return find({ ...simple, mode: 'documents', limit: matchingChunks, includeDocuments: true }, context);
+  return find({ ...simple, mode: 'documents', limit: matchingChunks }, context);
 }
 
-async function planSearch(request: SearchRequest, context: Context): Promise<SearchPlan> {
+const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
+  documents: ['chunks'],
+  hybrid: ['chunks', 'memories'],
+  memories: ['chunks', 'memories'],
+  'memories only': ['memories'],
+};
+
+/** Those that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
+function choose(lines: readonly Line[], { threshold, weak }: SearchRequest): readonly Line[] {
+  const reached = lines.filter(({ similarity }) => similarity >= threshold);
+  return weak && reached.length === 0 ? lines : reached;
+}
+
+// ---- Candidates
+
+interface Query {
+  text: string;
+  terms: readonly QueryTerm[];
+  keywords: readonly Keyword[];
+  vector: Float32Array | null;
+}
+
+async function rank(request: SearchRequest, context: Context): Promise<Ranked[]> {
+  const query = await readQuery(request, context);
+  request.signal?.throwIfAborted();
+  const kinds = kindsOf[request.mode];
+  const found = await Promise.all(kinds.map((kind) => findCandidates(kind, kinds.length > 1, query, request, context)));
+  request.signal?.throwIfAborted();
+  return rankCandidates(found);
+}
+
+async function readQuery(request: SearchRequest, context: Context): Promise<Query> {
   // The database's text holds no U+0000, and no half characters.
-  const query = request.q.replaceAll('\0', ' ').toWellFormed();
-  const terms = searchedTerms(query);
-  const narrowing = narrowingOf(request);
-  const vector = await embedQuery(query, terms, request.signal, context);
-  request.signal?.throwIfAborted();
-  const chunks = request.mode === 'memories' ? null : await context.access.choose(narrowing, terms);
-  request.signal?.throwIfAborted();
-  return {
-    ...narrowing,
-    chunks,
-    memories: request.mode === 'documents' ? null : request.includeForgotten ? 'forgotten too' : 'current',
-    model: { id: context.embedder.id, dimensions: context.embedder.dimensions },
-    vector,
-    terms,
-    keywords: keywordsOf(query, terms),
-    scoring: { ...scoring, relatedAt: context.embedder.relatedAt },
-    threshold: request.threshold,
-    limit: request.limit,
-    now: context.clock.now(),
-    details: {
-      documents: request.includeDocuments === true || request.includeSummaries === true,
-      summaries: request.includeSummaries === true,
-    },
-  };
+  const text = request.q.replaceAll('\0', ' ').toWellFormed();
+  const searched = searchedTerms(text);
+  const words = searched.map((term) => term.text);
+  const vector = await embedQuery(text, words, request.signal, context);
+  return { text, terms: searched, keywords: keywordsOf(text, words), vector };
 }
 
-function narrowingOf(request: SearchRequest) {
-  return {
-    containerTags: request.scope.containerTags,
-    ...(request.filters && { filters: request.filters }),
-    ...(request.filepath !== undefined && { filepath: request.filepath.replaceAll('\0', '') }),
-    ...(request.namedTags && { namedTags: request.namedTags }),
-    ...(request.docId !== undefined && { docId: request.docId.replaceAll('\0', '') }),
-  };
-}
-
-function searchedTerms(query: string): string[] {
-  const terms = queryTerms(query);
-  if (terms.length <= maxQueryTerms) return terms;
-  return terms.toSorted((a, b) => b.length - a.length).slice(0, maxQueryTerms);
+function searchedTerms(query: string): QueryTerm[] {
+  const { terms: texts, counts } = terms(query);
+  const searched = texts.map((text, index) => ({ text, count: counts[index]! }));
+  if (searched.length <= maxQueryTerms) return searched;
+  return searched.toSorted((a, b) => b.text.length - a.text.length).slice(0, maxQueryTerms);
 }
 
 /** Null when the model fails and there are terms to search by; throws its error when there are none. */
 async function embedQuery(
   query: string,
-  terms: readonly string[],
+  words: readonly string[],
   signal: AbortSignal | undefined,
   { embedder, log }: Context,
 ): Promise<Float32Array | null> {
@@ -122,30 +126,78 @@ async function embedQuery(
     if (vector?.length === embedder.dimensions && vector.every(Number.isFinite)) return vector;
     throw new MemorydError('embed_failed', `The model ${embedder.id} gave no usable vector for a query.`);
   } catch (error) {
-    if (signal?.aborted || terms.length === 0) throw error;
+    if (signal?.aborted || words.length === 0) throw error;
     log.warn({ err: error, model: embedder.id }, 'searching by words only, the embedder failed');
     return null;
   }
 }
 
 /** Scans the scope when the index, which looks at a bounded number of vectors, did not find enough in it. */
-async function run(plan: SearchPlan, { database, access }: Context): Promise<ResultRow[]> {
-  const rows = await database.query<ResultRow>(searchStatement(plan));
-  const found = rows[0]!.nearest_found;
-  const short = found !== null && found < plan.scoring.candidates;
-  if (!short || plan.chunks?.kind !== 'candidates' || plan.chunks.dense === 'scanned') return rows;
-  return database.query<ResultRow>(searchStatement({ ...plan, chunks: access.withoutIndex(plan, plan.chunks) }));
+async function findCandidates(
+  kind: SearchedKind,
+  linked: boolean,
+  { terms: searched, keywords, vector }: Query,
+  request: SearchRequest,
+  { database, access: chooser, embedder, clock }: Context,
+): Promise<Found> {
+  const scope = scopeOf(kind, request, clock.now());
+  const access = await chooser.choose(
+    scope,
+    searched.map(({ text }) => text),
+  );
+  const model = { id: embedder.id, dimensions: embedder.dimensions };
+  const fewer = kind === 'memories' && linked ? besidePassages : {};
+  const weights = { ...scoring, ...fewer, relatedAt: embedder.relatedAt };
+  const plan: CandidatePlan = { ...scope, access, linked, model, vector, terms: searched, keywords, scoring: weights };
+  const rows = await database.query<CandidateRow>(candidatesStatement(plan));
+  if (vector === null || access.kind === 'all' || access.dense === 'scanned') return { plan, rows };
+  const nearest = rows.find(({ id }) => id === null)!.numbers[0]!;
+  if (nearest >= weights.candidates) return { plan, rows };
+  const scanned = { ...plan, access: chooser.withoutIndex(scope, access) };
+  return { plan: scanned, rows: await database.query<CandidateRow>(candidatesStatement(scanned)) };
 }
 
-function resultOf(row: ResultRow, id: string): SearchResult {
+function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped {
   return {
-    id,
+    ...{ kind, now, forgottenToo: request.includeForgotten ?? false, containerTags: request.scope.containerTags },
+    ...(request.filters && { filters: request.filters }),
+    ...(request.filepath !== undefined && { filepath: request.filepath.replaceAll('\0', '') }),
+    ...(request.asOf && { asOf: request.asOf }),
+    ...(request.namedTags && { namedTags: request.namedTags }),
+    ...(request.docId !== undefined && { docId: request.docId.replaceAll('\0', '') }),
+  };
+}
+
+// ---- Results
+
+async function resultsOf(lines: readonly Line[], request: SearchRequest, { database }: Context) {
+  const rows = await readResults(database, lines, { summaries: request.includeSummaries === true });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return lines.flatMap((line) => {
+    const row = byId.get(line.id);
+    return row ? [{ text: row.text, score: line.score, result: resultOf(row, line, request.threshold) }] : [];
+  });
+}
+
+function resultOf(row: ResultRow, { similarity }: Line, threshold: number): SearchResult {
+  return {
+    id: row.id,
     kind: row.kind,
     text: row.text,
-    similarity: row.similarity,
+    similarity,
+    isWeak: similarity < threshold,
+    containerTag: row.container_tag,
+    memoryKind: row.memory_kind,
+    category: row.category,
+    author: row.author,
+    extractor: row.extractor,
+    trust: row.trust,
+    saidAt: row.said_at,
     metadata: row.metadata,
+    createdAt: row.created_at,
     updatedAt: row.updated_at,
     version: row.version,
+    isLatest: row.is_latest,
     position: row.position,
     rootMemoryId: row.root_memory_id,
     filepath: row.filepath,
@@ -154,5 +206,10 @@ function resultOf(row: ResultRow, id: string): SearchResult {
 }
 
 function documentOf(row: ResultDocumentRow): ResultDocument {
-  return { ...row, createdAt: new Date(row.createdAt), updatedAt: new Date(row.updatedAt) };
+  return {
+    ...row,
+    documentDate: row.documentDate === null ? null : new Date(row.documentDate),
+    createdAt: new Date(row.createdAt),
+    updatedAt: new Date(row.updatedAt),
+  };
 }

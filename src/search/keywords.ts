@@ -5,7 +5,7 @@ const maxKeywords = 16;
 const maxPhraseLength = 200;
 const minTokenLength = 3;
 
-const quoted = /"([^"]+)"|“([^”]+)”|«([^»]+)»/g;
+const quoted = /"([^"]+)"|“([^“”]+)”|«([^«»]+)»/g;
 const token = /[\p{L}\p{N}_](?:[\p{L}\p{N}\p{M}_.:/#@+'’-]*[\p{L}\p{N}\p{M}_+#])?/gu;
 /** Scripts without spaces between words: a neighbouring letter does not make it another word. */
 const unspaced =
@@ -17,14 +17,15 @@ const unspaced =
  * out to be rare in the scope. `terms` are the query's terms as they are searched.
  */
 export function keywordsOf(query: string, terms: readonly string[]): Keyword[] {
+  const places = new Map(terms.map((term, index) => [term, index]));
   const phrases = [...query.matchAll(quoted)].map((match) => (match[1] ?? match[2] ?? match[3])!.trim());
   const tokens = [...new Set(query.match(token) ?? [])].filter(({ length }) => length >= minTokenLength);
   const identifiers = tokens.filter(isIdentifier);
   const words = tokens.filter((each) => !isIdentifier(each)).sort((a, b) => b.length - a.length);
   return [
     ...phrases.filter(({ length }) => length > 0 && length <= maxPhraseLength).map(phraseKeyword),
-    ...identifiers.map((each) => tokenKeyword(each, terms, false)),
-    ...words.map((each) => tokenKeyword(each, terms, true)).filter((keyword) => keyword.terms.length > 0),
+    ...identifiers.map((each) => tokenKeyword(each, places, false)),
+    ...words.map((each) => tokenKeyword(each, places, true)).filter((keyword) => keyword.terms.length > 0),
   ].slice(0, maxKeywords);
 }
 
@@ -42,11 +43,11 @@ function phraseKeyword(phrase: string): Keyword {
   return { pattern: patternOf(phrase), terms: [], onlyIfRare: false };
 }
 
-function tokenKeyword(text: string, terms: readonly string[], onlyIfRare: boolean): Keyword {
+function tokenKeyword(text: string, places: ReadonlyMap<string, number>, onlyIfRare: boolean): Keyword {
   const own = queryTerms(text);
   // A text may hold the token inside a longer one, where only its parts are terms.
   const parts = own.filter((term) => !/[._-]/.test(term));
-  const guards = (parts.length > 0 ? parts : own).map((term) => terms.indexOf(term)).filter((index) => index >= 0);
+  const guards = (parts.length > 0 ? parts : own).flatMap((term) => places.get(term) ?? []);
   return { pattern: patternOf(text), terms: guards, onlyIfRare };
 }
 

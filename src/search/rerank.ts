@@ -1,28 +1,23 @@
 import type { Reranker } from '../models/reranker.ts';
-import type { ResultRow } from '../store/search/results.ts';
+import { stretch } from './ranking.ts';
 import { rerankWeight } from './scoring.ts';
 
 /**
  * Candidates in a new order: their rank by vectors and words, and how close the reranker finds them, both
  * spread over 0 to 1 among them. What is reported as their similarity stays.
  */
-export async function rerank(
+export async function rerank<Candidate extends { text: string; score: number }>(
   query: string,
-  rows: readonly ResultRow[],
+  candidates: readonly Candidate[],
   { reranker, signal }: { reranker: Reranker; signal: AbortSignal | undefined },
-): Promise<ResultRow[]> {
-  if (rows.length < 2) return [...rows];
-  const texts = rows.map(({ text }) => text);
-  const ranks = spread(rows.map(({ score }) => score));
-  const closeness = spread(await reranker.score(query, texts, signal));
-  const scored = rows.map((row, index) => ({
-    row,
-    score: (1 - rerankWeight) * ranks[index]! + rerankWeight * closeness[index]!,
+): Promise<Candidate[]> {
+  if (candidates.length < 2) return [...candidates];
+  const texts = candidates.map(({ text }) => text);
+  const scores = await reranker.score(query, texts, signal);
+  const [rank, closeness] = [stretch(candidates.map(({ score }) => score)), stretch(scores)];
+  const scored = candidates.map((candidate, index) => ({
+    ...candidate,
+    score: (1 - rerankWeight) * rank(candidate.score) + rerankWeight * closeness(scores[index]!),
   }));
-  return scored.sort((a, b) => b.score - a.score).map(({ row, score }) => ({ ...row, score }));
-}
-
-function spread(values: readonly number[]): number[] {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  return values.map((value) => (most > least ? (value - least) / (most - least) : 0));
+  return scored.sort((a, b) => b.score - a.score);
 }

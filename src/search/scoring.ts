@@ -7,16 +7,34 @@ import type { Scoring } from '../store/search/search-plan.ts';
 export const scoring: Omit<Scoring, 'relatedAt'> = {
   saturation: 1.5,
   lengthCorrection: 0.4,
-  denseWeight: 0.65,
-  lexicalWeight: 0.35,
   candidates: 200,
   related: 0.6,
   rareShare: 0.01,
   rareItems: 20,
-  inferenceWeight: 0.9,
   lexicalCandidates: 1_000,
   indexSearchSize: 100,
 };
+
+/** Of memories that are looked for together with passages, which stand for what is not among these. */
+export const besidePassages = { candidates: 100, lexicalCandidates: 500 };
+
+/** Of words beside vectors. */
+export const lexicalWeight = 0.35;
+
+/** What is said in turns is short, and found by its words. */
+export const lexicalWeightOfTurns = 0.5;
+
+/** Ranks inferred memories below stated ones. */
+export const inferenceWeight = 0.9;
+
+/** What a memory adds to the place of the chunk that it came from, and the chunk to that of the memory. */
+export const linkWeight = 0.3;
+
+/** A memory that scores less than the chunk it came from by more than this does not stand for it. */
+export const memoryMargin = 0.1;
+
+/** Share of the query's weight that stands in a text which is related whatever its vector says. */
+export const relatedCoverage = 0.75;
 
 /** Candidates that are scored again or merged with those of other wordings. */
 export const rerankedCandidates = 60;
@@ -27,7 +45,7 @@ export const rerankWeight = 0.4;
 /** Of what another wording of the query finds, beside 1 of the query's own. */
 export const rewriteWeight = 0.5;
 
-/** Up to so many chunks all are read and compared, which is exact; more are reached by indexes. */
+/** Up to so many chunks all are read and compared, which is exact, and likewise memories; more are reached by indexes. */
 export const exactLimit = 5_000;
 
 /** More terms than this cost time and tell little more; the longest, which tend to be rare, are kept. */

@@ -2,7 +2,11 @@ import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { Metadata } from '../engine/document.ts';
 
-export type SearchMode = 'memories' | 'documents' | 'hybrid';
+/**
+ * `documents`: passages of documents. `hybrid` and `memories`: memories and passages in one list, one line
+ * for each thing that is said. `memories only`: nothing but memories.
+ */
+export type SearchMode = 'memories' | 'documents' | 'hybrid' | 'memories only';
 
 export interface SearchRequest {
   q: string;
@@ -16,12 +20,15 @@ export interface SearchRequest {
   filepath?: string;
   /** Only this document: id or customId. */
   docId?: string;
-  /** Adds the source documents to each result. */
-  includeDocuments?: boolean;
+  /** Adds the summaries of the source documents. */
   includeSummaries?: boolean;
   /** Also memories that are forgotten or expired. */
   includeForgotten?: boolean;
-  /** Adds the best matching chunks of its documents to each memory; needs `includeDocuments`. */
+  /** Only what memory knew at this time: versions that held then, and documents that were there already. */
+  asOf?: Date;
+  /** When nothing passes the threshold, the nearest are answered all the same, marked as weak. */
+  weak?: boolean;
+  /** Adds the best matching chunks of its documents to each memory. */
   includeChunks?: boolean;
   /** Adds the context to each memory. */
   includeRelated?: boolean;
@@ -31,6 +38,8 @@ export interface SearchRequest {
   rewriteQuery?: boolean;
   /** Any of these is the container, or stands in the document's `containerTags`; does not widen the scope. */
   namedTags?: readonly string[];
+  /** Adds statements that sum up several memories, where a language model is configured. */
+  aggregate?: boolean;
   signal?: AbortSignal;
 }
 
@@ -40,15 +49,36 @@ export interface SearchResult {
   text: string;
   /** 0 to 1, comparable between embedders: 0.6 separates related from unrelated. */
   similarity: number;
+  /** Below the threshold. */
+  isWeak: boolean;
+  /** Made of several memories, for this request; stored nowhere. */
+  isAggregated?: true;
+  containerTag: string;
+  /** Null for chunks. */
+  memoryKind: 'fact' | 'episode' | null;
+  /** Null for chunks, and where it is unknown. */
+  category: string | null;
+  /** Whoever said or wrote it, as the source names them; null: nobody is named. */
+  author: string | null;
+  /** What found it: `rules-1`, or `llm:` and a model. Null for chunks and for what was written as a memory. */
+  extractor: string | null;
+  trust: 'told' | 'own' | 'read';
+  /** When it was said, or the date of the chunk's document. */
+  saidAt: Date | null;
   /** The memory's metadata, or that of the chunk's document. */
   metadata: Record<string, unknown> | null;
+  /** Of the memory, or of the chunk's document. */
+  createdAt: Date;
   updatedAt: Date;
   /** Null for chunks. */
   version: number | null;
+  /** Whether a later version has taken the memory's place by now. */
+  isLatest: boolean;
   /** Of a chunk in its document; null for memories. */
   position: number | null;
   rootMemoryId: string | null;
   filepath: string | null;
+  /** The sources: the document of a chunk, and at most 10 of a memory, the first ones. */
   documents: ResultDocument[];
   /** Of a memory, when they were asked for; best first. */
   chunks?: MatchingChunk[];
@@ -87,6 +117,10 @@ export interface ResultDocument {
   title: string | null;
   type: string;
   url: string | null;
+  filepath: string | null;
+  author: string | null;
+  trust: 'told' | 'own' | 'read';
+  documentDate: Date | null;
   metadata: Metadata;
   summary: string | null;
   createdAt: Date;

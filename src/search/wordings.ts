@@ -1,5 +1,5 @@
 import { queryTerms } from '../engine/terms.ts';
-import type { ResultRow } from '../store/search/results.ts';
+import type { Ranked } from './ranking.ts';
 import { rewriteWeight } from './scoring.ts';
 
 /** Each costs a search. */
@@ -17,28 +17,32 @@ export function wordingsOf(query: string): string[] {
   const asked = statementOf(query);
   const parts = asked.split(joint).map(statementOf).filter(isWorthIt);
   const wordings = [query, asked, ...(parts.length > 1 ? parts : [])];
-  const keys = wordings.map((wording) => withoutEnd(wording).toLowerCase());
-  const isNew = (_: string, index: number) =>
-    index === 0 || (keys[index] !== '' && keys.indexOf(keys[index]!) === index);
+  const seen = new Set<string>();
+  const isNew = (wording: string, index: number) => {
+    const key = withoutEnd(wording).toLowerCase();
+    const isKnown = key === '' || seen.has(key);
+    seen.add(key);
+    return index === 0 || !isKnown;
+  };
   return wordings.filter(isNew).slice(0, maxWordings);
 }
 
-const withoutEnd = (text: string) => text.trim().replace(/[?.!\s]+$/, '');
+const withoutEnd = (text: string) => text.trim().replace(/(?<![?.!\s])[?.!\s]+$/, '');
 const statementOf = (text: string) => withoutEnd(text.trim().replace(question, ''));
 
 /**
- * What several wordings found as one list, that of the query first: by the sum of the scores (Fox and Shaw,
- * "Combination of multiple searches", 1994), with the best similarity of each.
+ * What several wordings found as one ranking, that of the query first: by the sum of the scores (Fox and
+ * Shaw, "Combination of multiple searches", 1994), with the best similarity of each.
  */
-export function mergeRankings(rankings: readonly (readonly ResultRow[])[]): ResultRow[] {
-  const merged = new Map<string | null, ResultRow>();
-  for (const [index, rows] of rankings.entries()) {
+export function mergeRankings(rankings: readonly (readonly Ranked[])[]): Ranked[] {
+  const merged = new Map<string, Ranked>();
+  for (const [index, ranked] of rankings.entries()) {
     const weight = index === 0 ? 1 : rewriteWeight;
-    for (const row of rows) {
-      const known = merged.get(row.id);
-      const best = known && known.similarity >= row.similarity ? known : row;
-      merged.set(row.id, { ...best, score: (known?.score ?? 0) + weight * row.score });
+    for (const one of ranked) {
+      const known = merged.get(one.id);
+      const similarity = Math.max(known?.similarity ?? 0, one.similarity);
+      merged.set(one.id, { ...one, similarity, score: (known?.score ?? 0) + weight * one.score });
     }
   }
-  return [...merged.values()].sort((a, b) => b.score - a.score || (a.id! < b.id! ? -1 : 1));
+  return [...merged.values()];
 }

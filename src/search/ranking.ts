@@ -1,0 +1,130 @@
+import { bm25, termWeight } from '../store/search/bm25.ts';
+import type { CandidateRow } from '../store/search/candidates.ts';
+import type { CandidatePlan } from '../store/search/search-plan.ts';
+import { inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
+
+/** What the statement found that searches one kind. */
+export interface Found {
+  plan: CandidatePlan;
+  rows: readonly CandidateRow[];
+}
+
+/** Chunks of a document, from the first to the last position. */
+export interface Place {
+  document: string;
+  first: number;
+  last: number;
+  /** Of a memory, the stretch of the document's text; null when it is not known. */
+  start: number | null;
+  end: number | null;
+}
+
+/** A candidate with its rank among all, and what it is linked with others by. */
+export interface Ranked {
+  id: string;
+  kind: 'chunk' | 'memory';
+  isEpisode: boolean;
+  score: number;
+  similarity: number;
+  /** Of a chunk its own; of a memory the chunks that it came from, where that is known. */
+  places: Place[];
+  /** Of a chunk: whether memories came from its document. */
+  isMined: boolean;
+  /** Equal for memories that say the same; null for chunks. */
+  statement: string | null;
+}
+
+interface Text extends Ranked {
+  row: CandidateRow;
+  bm25: number;
+}
+
+/**
+ * Candidates of all kinds in one ranking. Both scores of each are known, so nothing is missing when
+ * they are fused. Weights of terms are over all that is searched; lengths are compared within a kind.
+ */
+export function rankCandidates(found: readonly Found[]): Ranked[] {
+  const [{ plan }] = found as [Found];
+  const corpora = found.map(corpusOf);
+  const items = corpora.reduce((sum, corpus) => sum + corpus.items, 0);
+  const weights = plan.terms.map(({ count }, index) => {
+    const frequency = corpora.reduce((sum, { frequencies }) => sum + (frequencies[index] ?? 0), 0);
+    return count * termWeight(items, frequency);
+  });
+  const texts = found.flatMap((one, index) => textsOf(one, { weights, averageLength: corpora[index]!.averageLength }));
+  const cosine = stretch(texts.flatMap(({ row }) => (row.cosine === null ? [] : [row.cosine])));
+  const words = stretch(texts.map((text) => text.bm25));
+  return texts.map(({ row, bm25: lexical, ...ranked }) => ({
+    ...ranked,
+    score: (row.isInference ? inferenceWeight : 1) * fuse(row, cosine, words(lexical)),
+    similarity: similarityOf(row, weights, plan.scoring),
+  }));
+}
+
+function corpusOf({ plan: { access }, rows }: Found) {
+  if (access.kind === 'candidates') return access;
+  const [, items = 0, terms = 0, ...frequencies] = rows.find(({ id }) => id === null)?.numbers ?? [];
+  return { items, averageLength: terms / Math.max(items, 1), frequencies };
+}
+
+/** A memory has a row for each of its sources. */
+function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; averageLength: number }): Text[] {
+  const texts = new Map<string, Text>();
+  for (const row of rows) {
+    if (row.id === null) continue;
+    const known = texts.get(row.id);
+    const text = known ?? {
+      ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
+      isEpisode: row.type === 'episode',
+      ...{ row, score: 0, similarity: 0, places: [], isMined: row.isMined, statement: row.statement },
+      bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
+    };
+    if (!known) texts.set(row.id, text);
+    const { document, first, last, start, end } = row;
+    if (document !== null && first !== null && last !== null) text.places.push({ document, first, last, start, end });
+  }
+  return [...texts.values()];
+}
+
+/** What has no vector of the model is judged by its words alone. */
+function fuse({ cosine, type }: CandidateRow, dense: (value: number) => number, lexical: number): number {
+  if (cosine === null) return lexical;
+  const weight = type === 'turn' || type === 'episode' ? lexicalWeightOfTurns : lexicalWeight;
+  return (1 - weight) * dense(cosine) + weight * lexical;
+}
+
+/** Stretches values to 0…1 over all of them, or to 1 when they are equal. */
+export function stretch(values: readonly number[]): (value: number) => number {
+  const low = values.reduce((least, value) => Math.min(least, value), Infinity);
+  const high = values.reduce((most, value) => Math.max(most, value), -Infinity);
+  return (value) => (high > low ? (value - low) / (high - low) : 1);
+}
+
+/**
+ * The cosine, calibrated; a text that holds the words of the query is related whatever its vector says.
+ * It has 6 decimals, as stored vectors have, so that one at the threshold does not fall below it by rounding.
+ */
+function similarityOf(
+  { cosine, numbers, held }: CandidateRow,
+  weights: readonly number[],
+  { related, relatedAt }: CandidatePlan['scoring'],
+): number {
+  const covered = coverage(numbers, weights);
+  const own = Math.round((cosine === null ? covered : calibrate(cosine, related, relatedAt)) * 1e6) / 1e6;
+  return held || covered >= relatedCoverage ? Math.max(own, related) : own;
+}
+
+/** 0 at a cosine of 0 and below, `related` at the model's `relatedAt`, 1 at 1, straight lines between. */
+function calibrate(cosine: number, related: number, relatedAt: number): number {
+  if (cosine < relatedAt) return Math.max(related * (cosine / relatedAt), 0);
+  return Math.min(related + ((1 - related) * (cosine - relatedAt)) / (1 - relatedAt), 1);
+}
+
+/** What part of the query's weight stands in a text, 0 to 1. */
+function coverage(counts: readonly number[], weights: readonly number[]): number {
+  const [all, found] = weights.reduce(
+    ([total, held], weight, index) => [total + weight, held + (counts[index]! > 0 ? weight : 0)],
+    [0, 0],
+  );
+  return all > 0 ? found / all : 0;
+}
