@@ -1,31 +1,45 @@
-import type { HeldSweep } from '../store/partitions.ts';
-import { countDisappeared, type PartitionKey } from '../store/sync-items.ts';
+import type { HeldSweep, RecentRemoval } from '../store/partitions.ts';
+import { readMissing, type PartitionKey } from '../store/sync-items.ts';
 import type { Run, RunSettings } from './run.ts';
 
-type Braking = Pick<Run, 'database' | 'clock' | 'log'> & {
-  settings: Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs'>;
-};
+export type BrakeSettings = Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs' | 'brakeWindowMs'>;
+
+type Braking = Pick<Run, 'database' | 'clock' | 'log'> & { settings: BrakeSettings };
 
 /**
- * Holds a sweep that would remove everything, or more than `brakeItems` and `brakeShare` of the
- * partition, until somebody confirms it or a second listing, some time later, misses the same items.
- * What somebody rejected is kept until a listing misses other items.
+ * What becomes of missing items: nothing is missing; they are few enough to go by themselves; somebody, or a
+ * second look, has said that they are to go; or they are held.
  */
-export async function brake(
-  run: Braking,
-  key: PartitionKey,
-  held: HeldSweep | null,
-  epoch: number,
-): Promise<HeldSweep | null> {
-  const { gone, total, digest } = await countDisappeared(run.database, key, epoch);
+export type Verdict = { kind: 'none' | 'few' | 'meant'; wasHeld: boolean } | { kind: 'held'; held: HeldSweep };
+
+/**
+ * Judges what is missing from a partition, that is, gone without the source saying that it was deleted,
+ * whatever found it so. It is held when it is everything, or, with what went like this within
+ * `brakeWindowMs`, more than `brakeItems` and `brakeShare` of the partition: until somebody confirms it, or
+ * a complete listing (`isListed`) misses the same items at least `brakeReleaseMs` later. What somebody
+ * rejected is kept until other items are missing.
+ */
+export async function brake(run: Braking, key: PartitionKey, isListed: boolean): Promise<Verdict> {
+  const { missing, total, digest, heldSweep: held, recentRemovals } = await readMissing(run.database, key);
+  const wasHeld = held !== null;
+  if (missing === 0) return { kind: 'none', wasHeld };
   // A confirmation is for what was held, not for more of it.
-  if (gone === 0 || (held?.confirmed && gone <= held.count)) return null;
-  const { brakeItems, brakeShare, brakeReleaseMs } = run.settings;
-  if (gone < total && gone <= Math.max(brakeItems, total * brakeShare)) return null;
+  if (held?.confirmed && missing <= held.count) return { kind: 'meant', wasHeld };
+  const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = run.settings;
   const now = run.clock.now();
-  const same = held !== null && held.digest === digest;
-  if (same && !held.rejected && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs) return null;
-  if (same) return held;
-  run.log.warn({ connectionId: key.connectionId, gone, total }, 'sweep held: too much would be removed');
-  return { count: gone, of: total, digest, heldAt: now.toISOString() };
+  const recent = countSince(recentRemovals, now.getTime() - brakeWindowMs);
+  const isOff = brakeItems === Infinity;
+  if (isOff || (missing < total && missing + recent <= Math.max(brakeItems, (total + recent) * brakeShare))) {
+    return { kind: 'few', wasHeld };
+  }
+  const isSame = held !== null && held.digest === digest;
+  const isDue = isSame && isListed && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs;
+  if (isDue && !held.rejected) return { kind: 'meant', wasHeld };
+  if (isSame) return { kind: 'held', held };
+  run.log.warn({ connectionId: key.connectionId, missing, total, recent }, 'sweep held: too much would be removed');
+  return { kind: 'held', held: { count: missing, of: total, digest, heldAt: now.toISOString() } };
+}
+
+function countSince(removals: readonly RecentRemoval[], sinceMs: number): number {
+  return removals.reduce((sum, { hourMs, count }) => (hourMs > sinceMs ? sum + count : sum), 0);
 }

@@ -60,7 +60,9 @@ export async function lookUpHints(
       remark(run, partition.id, page.remarks);
       complete &&= page.incomplete === undefined;
       await keepContents(run, key, page.refs);
-      await recordChanges(run, key, page, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
+      // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
+      const found = { ...page, gone: [], missing: [...page.gone, ...page.missing] };
+      await recordChanges(run, key, found, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
     });
   }
   await inTurn(run, () => settleChanges(run, key));

@@ -2,9 +2,10 @@ import { MemorydError } from '../base/errors.ts';
 import type { IngestResult } from '../engine/document.ts';
 import { ingest } from '../engine/ingest.ts';
 import { isStatementError, isTransactionConflict } from '../store/database-errors.ts';
+import type { Transaction } from '../store/database.ts';
 import { finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
 import { dropItemDocuments } from '../store/sync-item-documents.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
+import { markGone, type PartitionKey } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
 import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './item-removal.ts';
@@ -85,15 +86,14 @@ async function store(
   { leaseToken, tally }: CommitOptions,
 ): Promise<void> {
   const lease = run.handOver?.reserve() ?? null;
-  const results = await run.database.transaction(async (tx) => {
+  const results = await run.hold.write(async (tx) => {
     const ids = outcomes.map(({ item }) => item.ext_id);
     const held = await lockLeased(tx, key, ids, leaseToken);
     const mine = outcomes.filter(({ item }) => held.has(item.ext_id));
     const documents = mine.filter((one) => one.kind === 'document');
     const inputs = documents.map((one) => documentInput(run, one));
     const ingested = await ingest(tx, inputs, run.clock, lease);
-    const gone = mine.filter((one) => one.kind === 'gone').map(({ item }) => item.ext_id);
-    const deleted = await removeItems(tx, run, key, gone);
+    await settleGone(tx, run, key, mine);
     const finished = [...documents.map((one, index) => doneItem(one, ingested[index]!)), ...leftovers(run, mine)];
     if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: run.clock.now() });
     await dropKept(tx, key, mine);
@@ -102,7 +102,7 @@ async function store(
     // What is no longer mirrored must not stay in memory either.
     const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.document_id));
     const dropped = await dropDocuments(tx, run, stale);
-    const counters = count(ingested, deleted + dropped, mine);
+    const counters = count(ingested, dropped, mine);
     await addToRun(tx, run.id, { counters, failures: failuresOf(run, mine) }, run.clock.now());
     return { ingested, documents };
   });
@@ -113,16 +113,22 @@ async function store(
   if (queued > 0) await run.wake(queued);
 }
 
+/** What was never mirrored is forgotten; of what was, the source has not said that it was deleted. */
+async function settleGone(tx: Transaction, run: Run, key: PartitionKey, outcomes: readonly Outcome[]): Promise<void> {
+  const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
+  const ids = (isMirrored: boolean) =>
+    gone.filter((item) => (item.document_id !== null) === isMirrored).map((item) => item.ext_id);
+  const [unknown, missing] = [ids(false), ids(true)];
+  if (unknown.length > 0) await removeItems(tx, run, key, unknown);
+  if (missing.length > 0) await markGone(tx, key, missing, { as: 'missing', now: run.clock.now() });
+}
+
 function leftDocument(id: string | null): { id: string; rev: null }[] {
   return id === null ? [] : [{ id, rev: null }];
 }
 
 /** Content that came with the listing is needed no more, unless the item is to be tried again. */
-async function dropKept(
-  tx: Parameters<typeof dropItemDocuments>[0],
-  key: PartitionKey,
-  outcomes: readonly Outcome[],
-): Promise<void> {
+async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly Outcome[]): Promise<void> {
   const ids = outcomes.filter((one) => one.kind !== 'failed' && one.item.ref['inline'] === true);
   if (ids.length === 0) return;
   await dropItemDocuments(
@@ -192,6 +198,7 @@ function tellApart(
   tally: Tally,
   { ingested, documents }: { ingested: readonly IngestResult[]; documents: readonly Outcome[] },
 ): void {
+  if (run.connector.spec.revs === 'loose') return;
   for (const [index, { item }] of documents.entries()) {
     if (item.document_id === null) continue;
     tally.read += 1;

@@ -3,12 +3,14 @@ import type { Clock } from '../base/clock.ts';
 import { changeDocumentField, updateConnection, type ConnectionFields } from '../store/connection-changes.ts';
 import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
+import { noteSettingChange } from '../store/memory-settings.ts';
 import { checkedHours, checkedSchedule } from './checked-schedule.ts';
 import { nextSyncOf } from './connection-schedule.ts';
-import type { ConnectionChange } from './connections.ts';
+import type { ConnectionChange, MemorySettings } from './connections.ts';
 import type { JsonObject } from './contract.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import { parseFilters } from './filters.ts';
+import { checkLocalPaths } from './local-paths.ts';
 import type { Registry } from './registry.ts';
 import { requireConnection } from './require-connection.ts';
 import { splitConfig, splitFields } from './vault.ts';
@@ -20,6 +22,8 @@ export interface ChangeOptions {
   clock: Clock;
   /** What connections follow that have no schedule of their own. */
   standardSchedule: string;
+  /** Folders of this machine that may be chosen by callers without `readsAnyPath`. */
+  folderRoots: readonly string[];
   /** Wakes a worker for the connection. */
   wake(connectionId: string): Promise<void>;
   /** Called when connections pause or resume. */
@@ -44,6 +48,7 @@ export function createChange(options: ChangeOptions): (id: string, wanted: Conne
     await database.transaction(async (tx) => {
       await updateConnection(tx, id, fields, now);
       await changeDocuments(tx, row, fields.metadata, now);
+      if (changesMemories(row, fields)) await noteSettingChange(tx, { scope: 'connection', id });
       if (Object.keys(secrets).length > 0) await options.credentials.change(tx, id, secrets);
       if (sync) await requestSync(tx, id, { mode: sync, trigger: 'manual' }, now);
     });
@@ -63,7 +68,7 @@ function neededSync(row: ConnectionRow, fields: ConnectionFields, secrets: JsonO
 
 async function check(options: ChangeOptions, row: ConnectionRow, wanted: ConnectionChange): Promise<CheckedChange> {
   const { config, metadata, secrets } = wanted.metadata
-    ? await mergeFields(options, row, wanted.metadata)
+    ? await mergeFields(options, row, { changes: wanted.metadata, readsAnyPath: wanted.readsAnyPath ?? false })
     : { config: row.config, metadata: row.metadata, secrets: {} };
   const mends = !isDeepStrictEqual(config, row.config) || Object.keys(secrets).length > 0;
   const status = nextStatus(row, wanted.paused, mends);
@@ -81,8 +86,23 @@ async function check(options: ChangeOptions, row: ConnectionRow, wanted: Connect
     documentLimit: wanted.documentLimit === undefined ? row.documentLimit : wanted.documentLimit,
     onSourceDelete: wanted.onSourceDelete ?? row.onSourceDelete,
     nextSyncAt: nextTime(options, row, timing),
+    ...memorySettings(row, wanted),
   };
   return { fields, secrets };
+}
+
+function memorySettings(row: ConnectionRow, wanted: ConnectionChange): MemorySettings {
+  return {
+    memories: wanted.memories === undefined ? row.memories : wanted.memories,
+    trust: wanted.trust ?? row.trust,
+    author: wanted.author === undefined ? row.author : wanted.author,
+    inProfile: wanted.inProfile ?? row.inProfile,
+  };
+}
+
+/** What decides which documents make memories, and in whose name. */
+function changesMemories(row: MemorySettings, fields: MemorySettings): boolean {
+  return (['memories', 'trust', 'author'] as const).some((name) => row[name] !== fields[name]);
 }
 
 /** Credentials and settings that are mended let a connection go on that waited for them; a paused one stays paused. */
@@ -91,12 +111,18 @@ function nextStatus({ status }: ConnectionRow, paused: boolean | undefined, mend
   return mends && (status === 'needs_reauth' || status === 'needs_configuration') ? 'active' : status;
 }
 
-async function mergeFields({ registry, credentials }: ChangeOptions, row: ConnectionRow, changes: JsonObject) {
+async function mergeFields(
+  { registry, credentials, folderRoots }: ChangeOptions,
+  row: ConnectionRow,
+  { changes, readsAnyPath }: { changes: JsonObject; readsAnyPath: boolean },
+) {
   const { spec } = await registry.load(row.provider);
   const given = splitFields(spec, changes);
   const { secrets: kept } = await credentials.open(row, spec, new AbortController().signal);
   const whole = merged({ ...(row.config as JsonObject), ...kept }, given.config);
   const config = splitConfig(spec, await registry.validateConfig(row.provider, whole)).open;
+  const moved = Object.fromEntries(Object.entries(config).filter(([name]) => config[name] !== row.config[name]));
+  if (!readsAnyPath) await checkLocalPaths(spec, moved, folderRoots);
   const secrets = { ...given.unknownSecrets, ...given.authorization, ...splitConfig(spec, given.config).secret };
   return { config, metadata: merged(row.metadata as JsonObject, given.metadata), secrets };
 }

@@ -15,6 +15,7 @@ import type { Credentials } from './credentials/credentials.ts';
 import type { Outbound } from './http/outbound.ts';
 import type { Consents } from './oauth/consents.ts';
 import { parseFilters } from './filters.ts';
+import { checkLocalPaths } from './local-paths.ts';
 import { checkRedirect } from './oauth/redirects.ts';
 import { createReactivation } from './reactivation.ts';
 import type { Registry } from './registry.ts';
@@ -28,6 +29,8 @@ export interface CreationOptions {
   credentials: Credentials;
   consents: Consents;
   redirectAllowlist: readonly string[];
+  /** Folders of this machine that may be connected by callers without `readsAnyPath`. */
+  folderRoots: readonly string[];
   outbound?: Outbound | undefined;
   clock: Clock;
   log: Logger;
@@ -57,6 +60,7 @@ async function createNew(
   const { credentials, database, clock } = options;
   const given = splitFields(spec, input.metadata);
   const config = splitConfig(spec, await options.registry.validateConfig(input.provider, given.config));
+  if (!input.readsAnyPath) await checkLocalPaths(spec, config.open, options.folderRoots);
   const choice = chooseAuth(spec, given.authorization);
   const secrets = { ...given.unknownSecrets, ...config.secret };
   const fields = choice.by === 'fields' ? { ...secrets, ...choice.fields } : secrets;
@@ -104,6 +108,10 @@ function planOf(
     filters: { ...parseFilters(input.filters ?? {}) },
     schedule: checkedSchedule(input.provider === pushProvider ? null : input.schedule),
     allowedHours: checkedHours(input.allowedHours ?? null),
+    memories: input.memories ?? null,
+    trust: input.trust ?? 'read',
+    author: input.author ?? null,
+    inProfile: input.inProfile ?? false,
     syncEveryMs: typeof pollEveryMs === 'number' ? pollEveryMs : (spec.schedule?.everyMs ?? null),
   };
 }

@@ -5,11 +5,12 @@ import { insertConnection, requestSync } from '../store/connections.ts';
 import { startRun } from '../store/sync-runs.ts';
 import { newId } from '../base/ids.ts';
 import { quietUntil } from './connection-schedule.ts';
+import type { MemorySettings } from './connections.ts';
 import type { JsonObject } from './contract.ts';
 import { pushProvider } from './push/push-service.ts';
 
 /** A checked connection that is not made yet: JSON, because it may have to wait for the user's consent. */
-export interface ConnectionPlan {
+export interface ConnectionPlan extends Partial<MemorySettings> {
   containerTag: string;
   /** Without secrets. */
   config: JsonObject;

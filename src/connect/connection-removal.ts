@@ -2,7 +2,13 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { removeDocuments } from '../engine/remove.ts';
 import { markDeleting, stalledRemovals } from '../store/connection-changes.ts';
-import { deleteConnection, documentsOnlyOf, releaseDocuments, type ConnectionRow } from '../store/connections.ts';
+import {
+  deleteConnection,
+  documentsOnlyOf,
+  lockConnection,
+  releaseDocuments,
+  type ConnectionRow,
+} from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { HookSubscriptions } from './hooks/subscriptions.ts';
@@ -48,13 +54,14 @@ export function createRemoval(options: RemovalOptions): Removal {
   /** Deletes some documents; false when there are none left. */
   async function deleteSome(id: string): Promise<boolean> {
     const ids = await documentsOnlyOf(database, id, deleteBatch);
-    if (ids.length > 0) await database.transaction((tx) => removeDocuments(tx, ids));
+    if (ids.length > 0) await database.transaction((tx) => removeDocuments(tx, ids, clock.now()));
     await markDeleting(database, id, clock.now());
     return ids.length === deleteBatch;
   }
 
   async function end(id: string): Promise<void> {
     await database.transaction(async (tx) => {
+      await lockConnection(tx, id);
       await releaseDocuments(tx, id);
       await deleteConnection(tx, id);
     });

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { countDocumentsOf, findConnection, listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
+import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
@@ -15,6 +16,7 @@ import type { HookSubscriptions } from './hooks/subscriptions.ts';
 import { createSyncItems } from './item-service.ts';
 import type { Consents } from './oauth/consents.ts';
 import type { Registry } from './registry.ts';
+import { issuesOf } from './partition-issues.ts';
 import type { Push } from './push/push-service.ts';
 import { requireConnection } from './require-connection.ts';
 import { createSyncRuns, toRun } from './run-service.ts';
@@ -30,6 +32,7 @@ export interface ConnectionServiceOptions {
   consents: Consents;
   /** Where browsers may be sent after a consent. Default: anywhere. */
   redirectAllowlist?: readonly string[];
+  folderRoots?: readonly string[];
   /** What connections follow that have no schedule of their own. Default `standardSchedule`. */
   standardSchedule?: string;
   /** Absent: no source is asked to report changes. */
@@ -45,7 +48,7 @@ export interface ConnectionServiceOptions {
 }
 
 export function createConnections(given: ConnectionServiceOptions): Connections {
-  const options = { standardSchedule, redirectAllowlist: [], ...given };
+  const options = { standardSchedule, redirectAllowlist: [], folderRoots: [], ...given };
   const { database, registry } = options;
 
   async function shown(id: string): Promise<Connection> {
@@ -56,6 +59,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     const ids = rows.map((row) => row.id);
     const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, run]));
     const counts = new Map((await countDocumentsOf(database, ids)).map((one) => [one.connectionId, one]));
+    const troubled = Map.groupBy(await troubledPartitions(database, ids), (one) => one.connectionId);
     return rows.map((row) => {
       const count = counts.get(row.id);
       const run = runs.get(row.id);
@@ -63,6 +67,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
         ...toConnection(row, options.standardSchedule),
         lastRun: run ? toRun(run) : null,
         documentCount: count ? count.waiting + count.done + count.failed : 0,
+        problems: issuesOf(row, troubled.get(row.id) ?? []),
       };
     });
   }
@@ -114,7 +119,10 @@ function toInstalled(connector: Connector<any, any>, configured: boolean): Insta
   };
 }
 
-function toConnection(row: ConnectionRow, standard: string): Omit<Connection, 'lastRun' | 'documentCount'> {
+function toConnection(
+  row: ConnectionRow,
+  standard: string,
+): Omit<Connection, 'lastRun' | 'documentCount' | 'problems'> {
   return {
     id: row.id,
     provider: row.provider,
@@ -130,6 +138,10 @@ function toConnection(row: ConnectionRow, standard: string): Omit<Connection, 'l
     selection: row.selection,
     schedule: shownSchedule(row, standard),
     allowedHours: row.allowedHours,
+    memories: row.memories,
+    trust: row.trust,
+    author: row.author,
+    inProfile: row.inProfile,
     nextSyncAt: row.nextSyncAt,
     lastSyncedAt: row.lastSyncedAt,
     expiresAt: row.expiresAt,

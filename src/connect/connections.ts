@@ -1,4 +1,5 @@
 import type { Scope } from '../base/scope.ts';
+import type { ConnectionRow } from '../store/connections.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { CheckResult, ConnectorSpec, JsonObject } from './contract.ts';
 import type { SyncItems } from './items.ts';
@@ -8,7 +9,10 @@ export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_con
 export type SyncMode = 'full' | 'incremental';
 export type SyncTrigger = 'event' | 'cron' | 'manual';
 
-export interface Connection {
+/** What becomes of a connection's items in memory. */
+export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
+
+export interface Connection extends MemorySettings {
   id: string;
   provider: string;
   containerTag: string;
@@ -32,6 +36,8 @@ export interface Connection {
   expiresAt: Date | null;
   documentCount: number;
   lastRun: SyncRun | null;
+  /** What keeps it from mirroring all of its source. */
+  problems: PartitionIssue[];
   createdAt: Date;
   updatedAt: Date;
 }
@@ -44,7 +50,7 @@ export interface SyncRun extends Omit<SyncRunRow, 'status' | 'mode' | 'triggerTy
   etaMs: number | null;
 }
 
-export interface NewConnection {
+export interface NewConnection extends Partial<MemorySettings> {
   provider: string;
   containerTag: string;
   /** The caller's fields: those that the connector's schema names are its configuration, the rest is metadata for each document. */
@@ -58,6 +64,8 @@ export interface NewConnection {
   onSourceDelete?: 'delete' | 'keep';
   /** Where the browser ends after the user's consent. */
   redirectUrl?: string;
+  /** May read any path that the daemon's user can; else only those below `folderRoots`. */
+  readsAnyPath?: boolean;
   /** Authorizes this connection again, instead of making one; only credentials count then. */
   connectionId?: string;
 }
@@ -73,7 +81,7 @@ export interface StartedConnection {
 }
 
 /** What is to be changed of a connection; what is absent stays. */
-export interface ConnectionChange {
+export interface ConnectionChange extends Partial<MemorySettings> {
   paused?: boolean;
   documentLimit?: number | null;
   /** Null: only on request. */
@@ -81,6 +89,8 @@ export interface ConnectionChange {
   /** Null: at any time. */
   allowedHours?: string | null;
   onSourceDelete?: 'delete' | 'keep';
+  /** See `NewConnection`. */
+  readsAnyPath?: boolean;
   /** Merged into what is there; null takes a field away. */
   metadata?: JsonObject;
   /** The complete new filters. */
@@ -101,7 +111,8 @@ export interface ConnectionProgress {
 }
 
 export interface PartitionIssue {
-  partition: string;
+  /** Null: it is about the whole connection. */
+  partition: string | null;
   title: string | null;
   /** `paused`: somebody has to do something at the source. `parked`: it only takes time. */
   state: 'parked' | 'paused';

@@ -49,6 +49,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     selection: options.selection,
     http: source?.http ?? noHttp(name),
     addresses: source?.addresses ?? noAddresses(name),
+    ownFolders: source?.ownFolders ?? [],
     log: {
       debug: (fields, message) => log.debug({ provider: name, ...fields }, message),
       info: (fields, message) => log.info({ provider: name, ...fields }, message),

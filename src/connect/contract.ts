@@ -14,7 +14,7 @@ export const contractVersion = 1;
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
-/** A JSON Schema (draft 2020-12). Hints for people and forms: `title`, `description`, `x-secret`, `x-order`. */
+/** A JSON Schema (draft 2020-12). Hints for people and forms: `title`, `description`, `x-secret`, `x-order`, `x-local-path`. */
 export type JsonSchema = { [key: string]: unknown };
 /** A metadata value as the API stores it. */
 export type MetadataValue = string | number | boolean | string[];
@@ -32,7 +32,7 @@ export interface ConnectorSpec {
   kind: 'files' | 'drive' | 'notes' | 'mail' | 'code' | 'other';
   /** One sentence: what is mirrored. */
   description: string;
-  /** Schema of the connection's configuration. Properties with `"x-secret": true` are stored encrypted and never shown. */
+  /** Schema of the connection's configuration. Properties with `"x-secret": true` are stored encrypted and never shown; those with `"x-local-path": true` name a path of the daemon's machine, which callers of the API may only choose below the setting `folderRoots`. */
   config: JsonSchema;
   /** Ways to authorize, the first is the default. Empty: nothing to authorize. */
   auth: AuthSpec[];
@@ -58,6 +58,11 @@ export interface ConnectorSpec {
   scope?: 'tree';
   /** Items larger than this are skipped with a reason. Default 25 MiB. */
   maxItemBytes?: number;
+  /**
+   * `loose`: revs also change with what is not content, such as permissions, because the source tells no better.
+   * Default: an item whose rev changed and whose content did not is taken for a fault of the connector.
+   */
+  revs?: 'loose';
   /** The `type` of its documents (`text`, `pdf`, `notion_doc`, …) unless the item says otherwise. */
   documentType?: string;
 }
@@ -258,14 +263,28 @@ export interface Group {
 /** One page of `list`, `changes` or `lookup`. */
 export interface Page<Cursor extends Json = Json> {
   refs: Ref[];
-  /** Ids that the source says are gone (only from `changes` and `lookup`, or a listing that shows tombstones). */
+  /**
+   * Ids of items that the source itself says were deleted, or moved out of what is mirrored (only from `changes`).
+   * They are removed. In a page of `lookup`: ids that are not found, which counts as `missing`.
+   */
   gone?: string[];
+  /**
+   * Ids that are not found any more although the source does not say that they were deleted, e.g. because a
+   * comparison misses them (only from `changes` and `lookup`). They are removed like what a listing no longer
+   * shows: too many of them at once, or within a day, wait for a confirmation or a second look.
+   */
+  missing?: string[];
   /** Where to go on. After the last page of `changes`: where the next sync starts. */
   next?: Cursor;
   /** True on the last page. */
   done?: boolean;
   /** The listing is not complete, and why; nothing is swept then. */
   incomplete?: string;
+  /**
+   * Parts that this listing cannot show although it goes on, e.g. folders without permission. What lies in them
+   * is kept, and the rest is swept as after a complete listing. Only for refs with a `path`.
+   */
+  unread?: UnreadPart[];
   /** Items in all, when the source tells. */
   total?: number;
   /**
@@ -275,6 +294,13 @@ export interface Page<Cursor extends Json = Json> {
    * them as they are: what no longer holds is for the connector to remove.
    */
   records?: Record<string, Json | null>;
+}
+
+export interface UnreadPart {
+  /** The `path` of a folder or of one item, as refs have it. */
+  path: string;
+  /** Why, for people. */
+  reason: string;
 }
 
 /** An item's content. Exactly one of `text`, `markdown`, `html`, `file`, `parts` carries it. */
@@ -292,6 +318,13 @@ export interface FetchedDocument {
   updatedAt?: string;
   url?: string;
   path?: string;
+  /** Who wrote it, as `Name`, `Name <address>` or an address: whom `I` stands for in its text. */
+  author?: string;
+  /**
+   * The owner of the account wrote it, and the source vouches for that: it lies in the folder of sent mail.
+   * What a text says of itself, such as the sender of a mail, is no proof.
+   */
+  own?: boolean;
   /** The document's `type`, e.g. `google_doc`. */
   type?: string;
   /** The revision of what was really read, when it may differ from the ref's. */
@@ -373,6 +406,11 @@ export interface Hint {
   partition?: string;
   /** Ids to look up. Absent: list or read the changes of the partition. */
   ids?: string[];
+  /**
+   * In hints of `watch`: the source cannot be watched for now, so that changes are found late; why, and what can be
+   * done about it. Shown with the connection until a hint comes without it.
+   */
+  late?: string;
 }
 
 /** An incoming request of a source, with the body as it arrived. */
@@ -403,6 +441,8 @@ export type HookResult =
 export interface Hooks<Config> {
   /** Milliseconds in which hints are gathered into one sync, at most 600,000. Default 3,000. */
   gatherMs?: number;
+  /** Bytes of the largest hook, at most 4 MiB. Default 256 KiB. What a larger one would say is found by listing. */
+  maxBodyBytes?: number;
   /** Asks the source to send its hooks to `url`, signed with `secret`. Called again when the selection changes. */
   subscribe?(ctx: Context<Config>, url: string, secret: string): Promise<HookSubscription[]>;
   renew?(ctx: Context<Config>, subscription: HookSubscription, url: string, secret: string): Promise<HookSubscription>;
@@ -440,6 +480,11 @@ export interface Context<Config = JsonObject> {
   secret(name: string): Promise<string>;
   /** A live thing kept between calls of one run (an IMAP session, an open walk). Made again after a crash. */
   session<Value>(key: string, make: () => Promise<Value>, dispose?: (value: Value) => Promise<void>): Promise<Value>;
+  /**
+   * Real paths of the folders in which the daemon keeps its own data and keys. A connector that reads the
+   * machine's files must leave out whatever lies in them, however it is reached.
+   */
+  readonly ownFolders: readonly string[];
   /** An empty folder that is removed after the run. */
   temporaryFolder(): Promise<string>;
   /**

@@ -29,6 +29,8 @@ interface Shown {
   /** Each folder with the one that it is in. */
   folders: Map<string, string | undefined>;
   incomplete: string | null;
+  /** Paths of parts that it could not show. */
+  unread: string[];
 }
 
 /**
@@ -55,7 +57,7 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
 }
 
 async function listShown(run: Run, partition: Partition): Promise<Shown> {
-  const shown: Shown = { partition, items: new Map(), folders: new Map(), incomplete: null };
+  const shown: Shown = { partition, items: new Map(), folders: new Map(), incomplete: null, unread: [] };
   const guard = createPageGuard('list');
   let cursor: Json | undefined;
   let done = false;
@@ -64,6 +66,7 @@ async function listShown(run: Run, partition: Partition): Promise<Shown> {
     const page = checkPage(answer, 'list');
     guard.pass(cursor, page);
     remark(run, partition.id, page.remarks);
+    shown.unread.push(...page.unread.map(({ path }) => path));
     shown.incomplete ??= page.incomplete ?? null;
     cursor = page.next;
     done = page.done || cursor === undefined;
@@ -120,7 +123,7 @@ function compareNumbers(left: number, right: number): number {
 
 async function comparePartition(
   run: Run,
-  { partition, items, incomplete }: Shown,
+  { partition, items, incomplete, unread }: Shown,
   report: DryRunReport,
 ): Promise<void> {
   const key = keyOf(run, partition);
@@ -134,7 +137,7 @@ async function comparePartition(
       else count(report[prospect], id);
     }
   }
-  if (incomplete === null) await findDeleted(run, key, items, report);
+  if (incomplete === null) await findDeleted(run, key, { items, unread }, report);
   else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
 }
 
@@ -148,14 +151,14 @@ function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: D
 async function findDeleted(
   run: Run,
   key: PartitionKey,
-  shown: ReadonlyMap<string, unknown>,
+  { items, unread: except }: Pick<Shown, 'items' | 'unread'>,
   report: DryRunReport,
 ): Promise<void> {
   let after = '';
   for (let answered = mirroredAtOnce; answered === mirroredAtOnce;) {
     run.signal.throwIfAborted();
-    const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce });
-    for (const id of ids) if (!shown.has(id)) count(report.deleted, id);
+    const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce, except });
+    for (const id of ids) if (!items.has(id)) count(report.deleted, id);
     answered = ids.length;
     after = ids.at(-1) ?? after;
   }

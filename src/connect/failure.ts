@@ -88,15 +88,18 @@ export function failItem(item: ClaimedItem, error: unknown, now: Date): Finished
     state: 'failed',
     rev: null,
     document_id: item.document_id,
-    next_try: nextTry(item.attempts, now),
+    next_try: nextTry(item.attempts + 1, now),
     error_class: ConnectorError.is(error) ? error.kind : MemorydError.is(error) ? error.code : 'transient',
     error: shownError(error),
   };
 }
 
+/** After so many workers, of which all but the first few had nothing else in hand. */
+const mostLostWorkers = 10;
+
 /** An item that ends workers is not given to another one for ever. */
 export function wearsOut(item: ClaimedItem): boolean {
-  return item.attempts > lastAttempt + 1;
+  return item.lost_workers >= mostLostWorkers;
 }
 
 function nextTry(attempts: number, now: Date): Date | null {

@@ -132,7 +132,7 @@ async function outcomeOf(run: Run, item: ClaimedItem, fetched: Fetched): Promise
   if (bytes > maxBytes) return tooLarge(item, bytes, maxBytes);
   const content = await contentBody(fetched, run.extractor, run.signal);
   if ('refusal' in content) return { item, kind: 'skipped', reason: 'unsupported_type', detail: content.refusal };
-  return { item, kind: 'document', document: fetched, body: content.body };
+  return { item, kind: 'document', document: fetched, content };
 }
 
 function failureOf(item: ClaimedItem, error: unknown): Outcome {

@@ -1,6 +1,7 @@
 import type { DocumentBody } from '../engine/document.ts';
-import type { Extractor } from '../engine/extract/extractor.ts';
+import type { Extractor } from '../engine/text/text-work.ts';
 import { refusalOf } from '../engine/refusal.ts';
+import type { WrittenTurn } from '../store/documents.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Fetched, FetchedDocument, SkipReason } from './contract.ts';
 import { connectorFault } from './failure.ts';
@@ -63,7 +64,7 @@ function checkFile(file: Record<string, unknown>): NonNullable<FetchedDocument['
 
 function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
   const fields: Partial<FetchedDocument> = {};
-  for (const name of ['title', 'url', 'path', 'type'] as const) {
+  for (const name of ['title', 'url', 'path', 'type', 'author'] as const) {
     const text = answer[name];
     if (typeof text === 'string') fields[name] = storable(text.slice(0, 10_000));
   }
@@ -71,6 +72,7 @@ function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
     const time = answer[name];
     if (typeof time === 'string' && timeOf(time)) fields[name] = time;
   }
+  if (answer['own'] === true) fields.own = true;
   const { rev } = answer;
   if (typeof rev === 'string' && rev !== '') fields.rev = revKey(rev);
   const metadata = answer['metadata'] === undefined ? undefined : checkMetadata(answer['metadata']);
@@ -78,13 +80,25 @@ function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
   return fields;
 }
 
+/** Content in the form that the engine takes. */
+export interface TakenContent {
+  body: DocumentBody;
+  /** Its pieces by the people who wrote them; absent when no part says who wrote it. */
+  turns?: WrittenTurn[];
+}
+
 /** The content in the form that the engine takes, or why there is nothing to take. */
 export async function contentBody(
   document: FetchedDocument,
   extractor: Extractor,
   signal: AbortSignal,
-): Promise<{ body: DocumentBody } | { refusal: string }> {
-  if (document.parts) return joinParts(document.parts, extractor, signal);
+): Promise<TakenContent | { refusal: string }> {
+  if (document.parts) {
+    const joined = await joinParts(document.parts, extractor, signal);
+    if ('refusal' in joined) return joined;
+    const { text, turns } = joined;
+    return { body: { kind: 'markdown', text }, ...(turns.length > 0 && { turns }) };
+  }
   const body = bodyOf(document);
   const refusal = refusalOf(body);
   return refusal === null ? { body } : { refusal };
@@ -97,42 +111,58 @@ function bodyOf(document: FetchedDocument): DocumentBody {
   return { kind: 'text', text: document.text ?? '' };
 }
 
+interface Joined {
+  text: string;
+  turns: WrittenTurn[];
+}
+
 /** Parts become one Markdown text, each under its title. A part that cannot be read is named with the reason. */
 async function joinParts(
   parts: readonly FetchedDocument[],
   extractor: Extractor,
   signal: AbortSignal,
-): Promise<{ body: DocumentBody } | { refusal: string }> {
-  const texts: string[] = [];
+): Promise<Joined | { refusal: string }> {
+  const whole: Joined = { text: '', turns: [] };
   const refusals: string[] = [];
   for (const part of parts) {
     const read = await readPart(part, extractor, signal);
     if ('refusal' in read) refusals.push(read.refusal);
-    texts.push(titled(part, 'text' in read ? read.text : `*${read.refusal}*`));
+    addPart(whole, part, 'text' in read ? read : { text: `*${read.refusal}*`, turns: [] });
   }
   if (refusals.length > 0 && refusals.length === parts.length) return { refusal: refusals[0]! };
-  return { body: { kind: 'markdown', text: texts.join('\n\n') } };
+  return whole;
+}
+
+function addPart(whole: Joined, part: FetchedDocument, { text, turns }: Joined): void {
+  if (whole.text !== '') whole.text += '\n\n';
+  const titledText = titled(part, text);
+  const start = whole.text.length + titledText.length - text.length;
+  whole.text += titledText;
+  for (const turn of turns) whole.turns.push({ ...turn, start: start + turn.start, end: start + turn.end });
 }
 
 async function readPart(
   part: FetchedDocument,
   extractor: Extractor,
   signal: AbortSignal,
-): Promise<{ text: string } | { refusal: string }> {
-  if (part.parts) {
-    const joined = await joinParts(part.parts, extractor, signal);
-    return 'body' in joined && 'text' in joined.body ? { text: joined.body.text } : (joined as { refusal: string });
-  }
+): Promise<Joined | { refusal: string }> {
+  if (part.parts) return joinParts(part.parts, extractor, signal);
   const body = bodyOf(part);
-  if (body.kind === 'markdown' || body.kind === 'text') return { text: body.text };
+  if (body.kind === 'markdown' || body.kind === 'text') return written(part, body.text);
   if (body.kind === 'url') return { refusal: 'Addresses are not followed.' };
   try {
-    return { text: (await extractor.extract(body, { signal })).text };
+    return written(part, (await extractor.extract(body, { signal })).text);
   } catch (error) {
     // What cannot be read now cannot be read later either; the rest of the document is worth having.
     if (!MemorydError.is(error) || error.code === 'unavailable') throw error;
     return { refusal: error.message };
   }
+}
+
+function written({ author, own, createdAt, updatedAt }: FetchedDocument, text: string): Joined {
+  if (author === undefined && own !== true) return { text, turns: [] };
+  const date = createdAt ?? updatedAt ?? null;
+  return { text, turns: [{ start: 0, end: text.length, author: author ?? null, own: own === true, date }] };
 }
 
 function titled(part: FetchedDocument, text: string): string {

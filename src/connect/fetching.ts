@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { MemorydError } from '../base/errors.ts';
+import { roomIn } from '../store/quotas.ts';
 import { claimItems, countLeased, releaseItems, renewItems, type ClaimedItem } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/sync-item-documents.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
@@ -33,12 +35,25 @@ export async function fetchItems(run: Run, partition: Partition, options: FetchO
   let size = settings.claimSize;
   let claimed = 0;
   let backlog = 0;
+  let isFull = false;
   for (;;) {
     run.signal.throwIfAborted();
     const ended = options.supply.ended();
+    const room = isFull ? 0 : ((await roomIn(run.database, run.connection.containerTag)) ?? size);
+    if (room === 0) {
+      // What the source no longer has is found and removed all the same.
+      if (ended) return fullContainer(run);
+      await options.supply.changed();
+      continue;
+    }
     const newest = options.backfill && claimed < settings.firstSlice;
-    const limit = newest ? Math.min(size, settings.firstSlice - claimed) : size;
-    const batch = await inTurn(run, () => fetchBatch(run, work, { limit, newest }), newest ? 'first' : run.lane);
+    const limit = Math.min(room, newest ? Math.min(size, settings.firstSlice - claimed) : size);
+    const fetch = () => fetchBatch(run, work, { limit, newest });
+    const batch = await inTurn(run, fetch, newest ? 'first' : run.lane).catch(quotaExceeded);
+    if (batch === null) {
+      isFull = true;
+      continue;
+    }
     const trip = work.breaker.trip();
     if (trip) return trip;
     claimed += batch.items;
@@ -54,6 +69,21 @@ export async function fetchItems(run: Run, partition: Partition, options: FetchO
     // Items that turned out not to be mirrored have left places under the document limit.
     else if ((await settleLimit(run)) === 0) return null;
   }
+}
+
+/** Null: the batch would be more than the container may hold, and was given back. */
+function quotaExceeded(error: unknown): null {
+  if (MemorydError.is(error) && error.code === 'quota_exceeded') return null;
+  throw error;
+}
+
+/** Items wait as they are until there is room. */
+function fullContainer(run: Run): Trip {
+  const { containerTag } = run.connection;
+  return {
+    reason: `The quota of container ${containerTag} is used up; items wait until there is room.`,
+    outage: false,
+  };
 }
 
 /** A slow source gets smaller batches, so that other connections do not wait long for their turn. */
@@ -83,14 +113,16 @@ async function fetchBatch(
   const token = randomUUID();
   const now = run.clock.now();
   const leaseUntil = leaseEnd(run);
-  const items = await claimItems(run.database, key, { ...claim, leaseToken: token, now, leaseUntil });
+  const wanted = { ...claim, leaseToken: token, now, leaseUntil };
+  const items = await run.hold.write((tx) => claimItems(tx, key, wanted));
   if (items.length === 0) return { items: 0, elapsedMs: 0 };
   const done = new AbortController();
   const renewal = keepLease(run, key, token, done.signal);
   try {
     await fetchClaimed(run, work, items, token);
   } catch (error) {
-    await releaseItems(run.database, key, token, run.clock.now());
+    // Whoever takes a connection over takes its items as well, so there would be nothing to give back.
+    if (!run.hold.lost.aborted) await run.hold.write((tx) => releaseItems(tx, key, token, run.clock.now()));
     throw error;
   } finally {
     done.abort();
@@ -122,9 +154,11 @@ async function keepLease(run: Run, key: PartitionKey, token: string, done: Abort
   for (;;) {
     await run.clock.sleep(run.settings.itemLeaseMs / 3, done);
     if (done.aborted) return;
-    await renewItems(run.database, key, { token, until: leaseEnd(run) }).catch((error: unknown) =>
-      run.log.warn({ err: error, connectionId: key.connectionId }, 'lease of items could not be renewed'),
-    );
+    await run.hold
+      .write((tx) => renewItems(tx, key, { token, until: leaseEnd(run) }))
+      .catch((error: unknown) =>
+        run.log.warn({ err: error, connectionId: key.connectionId }, 'lease of items could not be renewed'),
+      );
   }
 }
 

@@ -21,7 +21,7 @@ export async function dropSkipped(run: Run, key: PartitionKey): Promise<void> {
 export async function inBatches(run: Run, batch: (tx: Transaction) => Promise<number>): Promise<void> {
   for (let count = batchSize; count === batchSize;) {
     run.signal.throwIfAborted();
-    count = await unlessInConflict(() => run.database.transaction(batch));
+    count = await unlessInConflict(() => run.hold.write(batch));
   }
 }
 

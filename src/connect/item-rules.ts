@@ -1,4 +1,4 @@
-import type { Queryable } from '../store/database.ts';
+import type { Reader } from '../store/database.ts';
 import { contentSettingsKey, readSetting } from '../store/settings.ts';
 import type { FilteredRef } from './filters.ts';
 import type { Ref } from './contract.ts';
@@ -22,7 +22,7 @@ interface StoredRules {
 }
 
 /** The rules as they are now; null when there are none, or filtering is switched off. */
-export async function readItemRules(database: Queryable): Promise<ItemRules | null> {
+export async function readItemRules(database: Reader): Promise<ItemRules | null> {
   const stored = await readSetting<StoredRules>(database, contentSettingsKey);
   if (!stored?.shouldLLMFilter) return null;
   return createItemRules(stored.includeItems, stored.excludeItems);

@@ -42,7 +42,7 @@ export function createSyncItems({ database, clock, requestSync, push }: ItemServ
     },
     async retryItems(id, selection) {
       const { status } = await requireConnection(database, id);
-      const count = await redriveSelected(database, id, selection, clock.now());
+      const count = await database.transaction((tx) => redriveSelected(tx, id, selection, clock.now()));
       if (count > 0) await syncIfActive(id, status, { onlyDue: true });
       return count;
     },
@@ -50,7 +50,7 @@ export function createSyncItems({ database, clock, requestSync, push }: ItemServ
       const { status } = await requireConnection(database, id);
       const [item] = await findItems(database, id, itemId);
       if (!item) return null;
-      if (!(await redriveItem(database, id, item, clock.now()))) {
+      if (!(await database.transaction((tx) => redriveItem(tx, id, item, clock.now())))) {
         throw notNow(item);
       }
       if (item.state === 'suppressed') await forgetJudgements(database, id);

@@ -1,12 +1,13 @@
 import { findConnection } from '../store/connections.ts';
 import { listPartitions, parkPartition, type PartitionRow } from '../store/partitions.ts';
 import { partitionsWithWork } from '../store/sync-claims.ts';
-import { waitingRun } from '../store/sync-runs.ts';
+import { runState, waitingRun } from '../store/sync-runs.ts';
 import type { Partition } from './contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { fetchItems } from './fetching.ts';
 import type { Lane } from './lanes.ts';
 import { watchRun } from './run-life.ts';
+import { holdRun } from './run-hold.ts';
 import { createRunReport } from './run-report.ts';
 import { keyOf, type Company, type Run } from './run.ts';
 import { withRun, type RunnerOptions } from './runner.ts';
@@ -23,12 +24,17 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   const row = await waitingRun(database, connectionId);
   const connection = await findConnection(database, connectionId);
   if (!row || row.dryRun || connection?.status !== 'active') return;
-  const report = createRunReport({ database, clock, runId: row.id, leads: false });
-  const life = watchRun({ database, clock, log, report, runId: row.id, connectionId, lease: null });
+  const token = (await runState(database, row.id))?.leaseToken ?? null;
+  if (token === null) return;
+  const hold = holdRun(database, { connectionId, token });
+  const report = createRunReport({ hold, clock, runId: row.id, leads: false });
+  const life = watchRun({ database, clock, log, report, runId: row.id, hold, leadsForMs: null });
   const signal = AbortSignal.any([stop, life.signal]);
   try {
     const lane: Lane = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
-    await withRun(options, { runId: row.id, connection, signal, report }, alone, (run) => fetchAll({ ...run, lane }));
+    await withRun(options, { runId: row.id, connection, signal, report, hold }, alone, (run) =>
+      fetchAll({ ...run, lane }),
+    );
   } catch (error) {
     // The holder meets the same and judges it; an end of the run is none of this worker's failures.
     if (!signal.aborted) log.warn({ connectionId, error: nameOf(error) }, 'joining a run ended early');
@@ -51,7 +57,7 @@ async function fetchAll(run: Run): Promise<void> {
     const rows = await listPartitions(database, connection.id);
     for (const row of rows.filter((one) => ids.includes(one.id))) {
       const failure = await fetchPartition(run, row);
-      if (failure) await parkPartition(database, keyOf(run, row), failure, clock.now());
+      if (failure) await run.hold.write((tx) => parkPartition(tx, keyOf(run, row), failure, clock.now()));
       // Whatever is still there is in other hands, or waits for the source.
       left.add(row.id);
     }

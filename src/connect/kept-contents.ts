@@ -26,10 +26,10 @@ export async function keepContents(run: Run, key: PartitionKey, refs: readonly L
     ref.inline = true;
     writes.set(ref.id, { ext_id: ref.id, rev: ref.rev, document });
   }
-  if (writes.size > 0) await writeItemDocuments(run.database, key, [...writes.values()]);
+  if (writes.size > 0) await run.hold.write((tx) => writeItemDocuments(tx, key, [...writes.values()]));
 }
 
 /** Removes content that no item waits for, e.g. of a page that was never recorded. */
 export async function dropStrayContents(run: Run, key: PartitionKey): Promise<void> {
-  await dropStrayDocuments(run.database, key);
+  await run.hold.write((tx) => dropStrayDocuments(tx, key));
 }

@@ -1,6 +1,7 @@
-import type { Queryable } from '../store/database.ts';
+import type { Transaction } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 import { writeRecords } from '../store/partition-records.ts';
+import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
 import type { Sql } from '../store/sql.ts';
 import {
   lockDisappeared,
@@ -13,6 +14,7 @@ import {
   type PageCounts,
   type PartitionKey,
 } from '../store/sync-items.ts';
+import { brake } from './brake.ts';
 import type { Page, Ref } from './contract.ts';
 import { customIdOf } from './custom-id.ts';
 import { batchSize, dropSkipped, inBatches, removeItems } from './item-removal.ts';
@@ -49,7 +51,7 @@ function itemWrite(provider: string, scope: RunScope, ref: Ref, now: Date): Item
   };
 }
 
-/** One page of a listing with its checkpoint, in one statement when nothing changed. */
+/** One page of a listing with its checkpoint, in one transaction. */
 export async function recordListed(
   run: Run,
   key: PartitionKey,
@@ -58,15 +60,11 @@ export async function recordListed(
 ): Promise<PageCounts> {
   await expectMoves(run, key);
   const listed = listedPage(run, page.refs);
-  const record = (database: Queryable) => recordPage(database, key, listed, { ...options, now: run.clock.now() });
   const { records = {} } = page;
-  const counts =
-    Object.keys(records).length === 0
-      ? await record(run.database)
-      : await run.database.transaction(async (tx) => {
-          await writeRecords(tx, key, records);
-          return record(tx);
-        });
+  const counts = await run.hold.write(async (tx) => {
+    await writeRecords(tx, key, records);
+    return recordPage(tx, key, listed, { ...options, now: run.clock.now() });
+  });
   if (counts.added + counts.changed > 0) await settlePage(run, key);
   run.counters.itemsSeen += listed.items.length;
   run.counters.itemsSkipped += counts.unchanged;
@@ -81,7 +79,7 @@ async function settlePage(run: Run, key: PartitionKey): Promise<void> {
   await dropSkipped(run, key);
 }
 
-/** One page of changes: what is there now, what is gone, and the position, in one transaction. */
+/** One page of changes or of a look-up: what is there now, what is not, and the position, in one transaction. */
 export async function recordChanges(
   run: Run,
   key: PartitionKey,
@@ -91,33 +89,65 @@ export async function recordChanges(
   const now = run.clock.now();
   const listed = listedPage(run, page.refs);
   const present = new Set(listed.items.map((item) => item.ext_id));
-  const gone = [...new Set(page.gone ?? [])].filter((id) => !present.has(id));
-  if (listed.items.length + gone.length > 0) {
+  const absent = (ids: readonly string[] = []) => [...new Set(ids)].filter((id) => !present.has(id));
+  const [gone, missing] = [absent(page.gone), absent(page.missing)];
+  if (listed.items.length + gone.length + missing.length > 0) {
     await expectMoves(run, key);
     run.scope.ranked = false;
   }
-  await run.database.transaction(async (tx) => {
+  await run.hold.write(async (tx) => {
     await recordPage(tx, key, listed, { ...options, now });
-    if (gone.length > 0) await markGone(tx, key, gone, now);
+    if (missing.length > 0) await markGone(tx, key, missing, { as: 'missing', now });
+    if (gone.length > 0) await markGone(tx, key, gone, { as: 'stated', now });
     await writeRecords(tx, key, page.records ?? {});
   });
   run.counters.itemsSeen += listed.items.length;
 }
 
-/** After the last page of changes: renames keep their documents, what is still gone is removed. */
+/** After the last page: renames keep their documents, what is still gone is removed. */
 export async function settleChanges(run: Run, key: PartitionKey): Promise<void> {
-  await run.database.transaction((tx) => matchRenames(tx, key, 'gone', run.clock.now()));
-  await sweep(run, key, 'gone');
+  await run.hold.write((tx) => matchRenames(tx, key, 'reported', run.clock.now()));
+  await sweep(run, key, 'stated');
+  await settleMissing(run, key, { isListed: false });
   await settleScope(run, key);
 }
 
-/** Removes disappeared items batch by batch. */
+/** Removes what is missing, unless the brake holds it. `isListed`: a complete listing has just looked for it. */
+export async function settleMissing(
+  run: Run,
+  key: PartitionKey,
+  { isListed }: { isListed: boolean },
+): Promise<HeldSweep | null> {
+  const verdict = await brake(run, key, isListed);
+  if (verdict.kind === 'held') {
+    await run.hold.write((tx) => setHeldSweep(tx, key, verdict.held, run.clock.now()));
+    if (!verdict.held.rejected) run.report.warn(key.partitionId, 'sweep_held', heldMessage(verdict.held));
+    return verdict.held;
+  }
+  if (verdict.kind !== 'none') await sweep(run, key, 'missing');
+  if (verdict.kind === 'meant') await run.hold.write((tx) => forgetRemovals(tx, key));
+  if (verdict.wasHeld) await run.hold.write((tx) => setHeldSweep(tx, key, null, run.clock.now()));
+  return null;
+}
+
+function heldMessage({ count, of }: HeldSweep): string {
+  return `${count} of ${of} items are no longer there. They are kept until that is confirmed, or a later sync misses them again.`;
+}
+
+/** Removes disappeared items batch by batch. The brake remembers how many were only missing. */
 export async function sweep(run: Run, key: PartitionKey, which: Disappeared): Promise<void> {
-  await inBatches(run, async (tx) => {
-    const ids = await lockDisappeared(tx, key, which, batchSize);
-    run.counters.itemsDeleted += await removeItems(tx, run, key, ids);
-    return ids.length;
-  });
+  await inBatches(run, (tx) => removeSome(tx, run, key, which));
+}
+
+async function removeSome(tx: Transaction, run: Run, key: PartitionKey, which: Disappeared): Promise<number> {
+  const ids = await lockDisappeared(tx, key, which, batchSize);
+  const removed = await removeItems(tx, run, key, ids);
+  run.counters.itemsDeleted += removed;
+  if (which === 'missing' && removed > 0) {
+    const { brakeWindowMs: windowMs } = run.settings;
+    await noteRemovals(tx, key, { count: removed, windowMs, now: run.clock.now() });
+  }
+  return ids.length;
 }
 
 /**
@@ -133,7 +163,7 @@ export async function restoreClaimed(
   if (ids.length === 0) return new Set();
   const { containerTag } = run.connection;
   const options = { leaseToken, containerTag, now: run.clock.now() };
-  const restored = await restoreItems(run.database, key, ids, options);
+  const restored = await run.hold.write((tx) => restoreItems(tx, key, ids, options));
   run.counters.itemsAdded += restored.length;
   const waiting = restored.filter((one) => !['done', 'failed'].includes(one.status)).length;
   if (waiting > 0) await run.wake(waiting);

@@ -14,7 +14,7 @@ export async function settleLimit(run: Run): Promise<number> {
   const now = run.clock.now();
   scope.ranked = true;
   scope.full = false;
-  return run.database.transaction((tx) => enforceLimit(tx, connection.id, { limit, detail: limitDetail, now }));
+  return run.hold.writeAlone((tx) => enforceLimit(tx, connection.id, { limit, detail: limitDetail, now }));
 }
 
 /**
@@ -26,6 +26,6 @@ export async function fillLimit(run: Run): Promise<void> {
   const { limit } = scope;
   if (limit === null || scope.roots !== null || scope.full) return;
   const now = run.clock.now();
-  const { admitted, free } = await run.database.transaction((tx) => fillPlaces(tx, connection.id, { limit, now }));
+  const { admitted, free } = await run.hold.writeAlone((tx) => fillPlaces(tx, connection.id, { limit, now }));
   scope.full = admitted >= free;
 }

@@ -1,4 +1,4 @@
-import { matchRenames, type PartitionKey } from '../store/sync-items.ts';
+import { markUnseen, matchRenames, type PartitionKey, type Unseen } from '../store/sync-items.ts';
 import {
   countListed,
   finishListing,
@@ -9,13 +9,13 @@ import {
   type HeldSweep,
   type PartitionRow,
 } from '../store/partitions.ts';
-import { brake } from './brake.ts';
 import { checkCursor, checkPage, createPageGuard, type CheckedPage, type PageGuard } from './page.ts';
-import { ConnectorError, type Json, type Partition } from './contract.ts';
+import { ConnectorError, type Json, type Partition, type UnreadPart } from './contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
-import { recordListed, sweep } from './ledger.ts';
+import { recordListed, settleMissing, sweep } from './ledger.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
+import { unreadMessage } from './unread.ts';
 import { settleScope } from './scope.ts';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
@@ -27,6 +27,8 @@ interface Listing {
   epoch: number;
   cursor: Json | undefined;
   incomplete: string | null;
+  /** By path. */
+  unread: Map<string, UnreadPart>;
   guard: PageGuard;
   /** Items of this run, to tell how many there are in all. */
   seen: number;
@@ -59,6 +61,7 @@ export async function listPartition(
     epoch: resuming ? row.epoch : await inTurn(run, () => begin(run, partition, row, follows)),
     cursor: (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined,
     incomplete: resuming ? row.listingIncomplete : null,
+    unread: new Map((resuming ? row.listingUnread : []).map((part) => [part.path, part])),
     guard: createPageGuard('list'),
     seen: 0,
     pages: 0,
@@ -67,7 +70,7 @@ export async function listPartition(
   // A run that was stopped at the very end has nothing more to read.
   if (!resuming || !row.listingShown) await readPages(run, listing, onPage);
   if (!resuming) run.report.total(partition.id, listing.seen);
-  await inTurn(run, () => end(run, row, listing, resuming));
+  await inTurn(run, () => end(run, listing, resuming));
   onPage();
 }
 
@@ -115,7 +118,7 @@ async function restart(run: Run, listing: Listing, error: unknown): Promise<void
   listing.seen = 0;
   listing.cursor = undefined;
   listing.guard = createPageGuard('list');
-  await restartListing(run.database, listing.key, run.clock.now());
+  await run.hold.write((tx) => restartListing(tx, listing.key, run.clock.now()));
 }
 
 /** Answers whether anything is new or changed. */
@@ -130,8 +133,11 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
       `Nothing is removed, because the listing is not complete: ${page.incomplete}`,
     );
   }
+  noteUnread(run, listing, page.unread);
   const now = run.clock.now();
-  const place = { cursor: listing.cursor ?? null, incomplete: listing.incomplete, shown: isLast, now };
+  const { incomplete } = listing;
+  const unread = [...listing.unread.values()];
+  const place = { cursor: listing.cursor ?? null, incomplete, unread, shown: isLast, now };
   const checkpoint = listingCheckpoint(key, place);
   await keepContents(run, key, page.refs);
   const rows = run.settings.pageRows;
@@ -153,10 +159,22 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
   return news > 0;
 }
 
+/** Parts that are told apart; a source in which more cannot be read was not seen. */
+const maxUnread = 200;
+
+function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): void {
+  if (parts.length === 0) return;
+  for (const part of parts) if (listing.unread.size < maxUnread) listing.unread.set(part.path, part);
+  const isTold = parts.every(({ path }) => listing.unread.has(path));
+  if (!isTold) listing.incomplete ??= `More than ${maxUnread} parts could not be read.`;
+  run.report.warn(listing.key.partitionId, 'incomplete_listing', unreadMessage([...listing.unread.values()]));
+}
+
 async function begin(run: Run, partition: Partition, row: PartitionRow, follows: boolean): Promise<number> {
   const head = follows ? row.position : await readHead(run, partition);
   const now = run.clock.now();
-  return startListing(run.database, keyOf(run, partition), { head, relist: row.lastListedAt !== null, now });
+  const options = { head, relist: row.lastListedAt !== null, now };
+  return run.hold.write((tx) => startListing(tx, keyOf(run, partition), options));
 }
 
 async function readHead({ connector, context, verbs }: Run, partition: Partition): Promise<Json> {
@@ -164,22 +182,29 @@ async function readHead({ connector, context, verbs }: Run, partition: Partition
   return checkCursor(position, 'head') ?? null;
 }
 
-async function end(run: Run, row: PartitionRow, listing: Listing, resumed: boolean): Promise<void> {
+async function end(run: Run, listing: Listing, resumed: boolean): Promise<void> {
   const { key, epoch, incomplete } = listing;
   const listed = await countListed(run.database, key, { epoch, runId: run.id });
+  const except = [...listing.unread.keys()];
+  const missing = { notSeenIn: incomplete === null ? epoch : 0, except };
+  await run.hold.write((tx) => matchRenames(tx, key, missing, run.clock.now()));
+  // Only now is it certain that no other run has moved the items that were counted.
   if (!resumed && listing.restarts === 0) findRepeated(run, listing, listed);
-  const missing = { notSeenIn: incomplete === null ? epoch : 0 };
-  await run.database.transaction((tx) => matchRenames(tx, key, missing, run.clock.now()));
-  let held: HeldSweep | null = row.heldSweep;
-  if (incomplete === null && listed.missing === 0) held = null;
-  else if (incomplete === null) {
-    held = await brake(run, key, row.heldSweep, epoch);
-    if (held === null) await sweep(run, key, { notSeenIn: epoch });
-    else if (!held.rejected) run.report.warn(key.partitionId, 'sweep_held', heldMessage(held));
-  }
+  const swept = incomplete === null && {
+    heldSweep: listed.missing === 0 ? null : await removeUnseen(run, key, missing),
+  };
   await settleScope(run, key);
   await dropStrayContents(run, key);
-  await finishListing(run.database, key, { heldSweep: held, runId: run.id, now: run.clock.now() });
+  const ending = { ...swept, runId: run.id, now: run.clock.now() };
+  await run.hold.write((tx) => finishListing(tx, key, ending));
+}
+
+/** Removes what a complete listing has not shown, unless that is too much; answers what is held then. */
+async function removeUnseen(run: Run, key: PartitionKey, which: Unseen): Promise<HeldSweep | null> {
+  await run.hold.write((tx) => markUnseen(tx, key, which, run.clock.now()));
+  const held = await settleMissing(run, key, { isListed: true });
+  if (held === null) await sweep(run, key, which);
+  return held;
 }
 
 /** Items that came again on a later page left no row of their own. */
@@ -188,8 +213,4 @@ function findRepeated(run: Run, { key, seen }: Listing, { rows, removed }: { row
   if (repeated <= 0) return;
   const message = `The listing showed ${seen} items, and ${repeated} of them more than once. Each is mirrored once; which rev is right is left to chance. This is to be mended in the connector.`;
   run.report.warn(key.partitionId, 'repeated_items', message);
-}
-
-function heldMessage({ count, of }: HeldSweep): string {
-  return `${count} of ${of} items are no longer there. They are kept until that is confirmed, or a later sync misses them again.`;
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Json, Page, Partition, Ref } from './contract.ts';
+import type { Json, Page, Partition, UnreadPart } from './contract.ts';
 import { connectorFault } from './failure.ts';
 import { checkRecords } from './records.ts';
 import { checkRef, itemKey, type ListedRef } from './ref.ts';
@@ -9,6 +9,8 @@ import { isObject, isPlainJson, isStorable, storable } from './values.ts';
 export interface CheckedPage extends Page {
   refs: ListedRef[];
   gone: string[];
+  missing: string[];
+  unread: UnreadPart[];
   done: boolean;
   records: Record<string, Json | null>;
   /** What is odd about it, once per kind. */
@@ -33,7 +35,9 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   if (!isObject(answer)) throw connectorFault(`${verb} answered ${kindOf(answer)} instead of a page.`);
   if (!Array.isArray(answer['refs'])) throw connectorFault(`A page of ${verb} has no list of refs.`);
   const { refs, problems } = checkRefs(answer['refs']);
-  const gone = checkGone(answer['gone'], problems);
+  const gone = checkIds(answer['gone'], 'gone', problems);
+  const missing = checkIds(answer['missing'], 'missing', problems);
+  const unread = checkUnread(answer['unread'], problems);
   const next = checkCursor(answer['next'], verb);
   const records = checkRecords(answer['records'], verb);
   const remarks = remarksOf(verb, answer['refs'].length, problems);
@@ -43,6 +47,8 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   return {
     refs,
     gone,
+    missing,
+    unread,
     records,
     remarks,
     done: answer['done'] === true,
@@ -63,15 +69,27 @@ function checkRefs(answer: readonly unknown[]): { refs: ListedRef[]; problems: s
   return { refs, problems };
 }
 
-function checkGone(answer: unknown, problems: string[]): string[] {
+function checkIds(answer: unknown, name: 'gone' | 'missing', problems: string[]): string[] {
   if (answer === undefined || answer === null) return [];
   if (!Array.isArray(answer)) {
-    problems.push('`gone` is no list of ids');
+    problems.push(`\`${name}\` is no list of ids`);
     return [];
   }
   const ids = answer.filter((id): id is string => typeof id === 'string' && id !== '' && isStorable(id));
-  if (ids.length < answer.length) problems.push('`gone` holds something that is no id');
+  if (ids.length < answer.length) problems.push(`\`${name}\` holds something that is no id`);
   return ids.map(itemKey);
+}
+
+function checkUnread(answer: unknown, problems: string[]): UnreadPart[] {
+  if (answer === undefined || answer === null) return [];
+  const parts = Array.isArray(answer) ? (answer as unknown[]) : [answer];
+  return parts.flatMap((part) => {
+    const { path, reason } = isObject(part) ? part : {};
+    const [place, words] = [textOf(path), textOf(reason)];
+    if (place !== undefined && place === path) return [{ path: place, reason: words ?? 'It could not be read.' }];
+    problems.push('`unread` holds something that names no part');
+    return [];
+  });
 }
 
 function remarksOf(verb: string, size: number, problems: readonly string[]): PageRemark[] {
@@ -159,7 +177,7 @@ export function createPageGuard(verb: string): PageGuard {
         throw connectorFault(`${verb} leads back to a position where it has been, so it would never end.`);
       }
       if (cursors.size > rememberedCursors) cursors.clear();
-      const items = page.refs.length + page.gone.length === 0 ? '' : digest(idsOf(page));
+      const items = page.refs.length + page.gone.length + page.missing.length === 0 ? '' : digest(idsOf(page));
       idle = items === '' || pages.has(items) ? idle + 1 : 0;
       if (pages.size > rememberedCursors) pages.clear();
       pages.add(items);
@@ -169,8 +187,8 @@ export function createPageGuard(verb: string): PageGuard {
   };
 }
 
-function idsOf({ refs, gone }: { refs: readonly Ref[]; gone: readonly string[] }): string {
-  return [...refs.map((ref) => ref.id), '', ...gone].join('\n');
+function idsOf({ refs, gone, missing }: CheckedPage): string {
+  return [...refs.map((ref) => ref.id), '', ...gone, '', ...missing].join('\n');
 }
 
 function digest(text: string): string {

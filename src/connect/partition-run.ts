@@ -7,7 +7,8 @@ import { ConnectorError, type Partition } from './contract.ts';
 import { fetchItems } from './fetching.ts';
 import type { Lane } from './lanes.ts';
 import { listPartition } from './listing.ts';
-import { keyOf, type Run } from './run.ts';
+import { settleMissing } from './ledger.ts';
+import { inTurn, keyOf, type Run } from './run.ts';
 import { applyScope } from './scope.ts';
 import { createSupply } from './supply.ts';
 
@@ -27,9 +28,9 @@ export async function syncPartition(
   const backfill = row.lastListedAt === null;
   const part: Run = { ...run, signal, lane: laneOf(run, row, request) };
   await applyScope(part, keyOf(part, partition), row.scopeKey);
-  if (request.mode === 'full' && row.listingStartedAt === null) {
-    await redriveItems(part.database, keyOf(part, partition), ['failed', 'skipped'], part.clock.now());
-  }
+  const again = triedAgain(row, request);
+  if (again.length > 0)
+    await part.hold.write((tx) => redriveItems(tx, keyOf(part, partition), again, part.clock.now()));
   const supply = createSupply();
   const added = (isNew = true) => {
     onPage();
@@ -62,7 +63,15 @@ export async function syncPartition(
   const failures = [discovered, fetched].flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
   if (stop.signal.aborted && failures.includes(stop.signal.reason)) throw stop.signal.reason;
   if (failures.length > 0) throw failures[0];
+  // What was listed and then not found when it was to be read.
+  await inTurn(part, () => settleMissing(part, keyOf(part, partition), { isListed: false }));
   return null;
+}
+
+/** What somebody who asks for a sync wants to be tried again, whatever the source shows of it. */
+function triedAgain(row: PartitionRow, request: RequestedSync): string[] {
+  if (request.mode === 'full' && row.listingStartedAt === null) return ['failed', 'skipped'];
+  return request.trigger === 'manual' && !request.hints ? ['failed'] : [];
 }
 
 /** What is said about the whole source when it is listed holds for fetching as well. */

@@ -3,10 +3,11 @@ import type { Logger } from '../base/log.ts';
 import { renewConnection } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { runState } from '../store/sync-runs.ts';
+import type { RunHold } from './run-hold.ts';
 import type { RunReport } from './run-report.ts';
 
 /** Why a worker had to let go of a run. */
-export type LetGo = 'cancelled' | 'paused' | 'taken';
+export type LetGo = 'cancelled' | 'paused' | 'superseded';
 
 export interface RunLife {
   /** Set before the signal aborts. */
@@ -23,9 +24,9 @@ export interface RunLifeOptions {
   log: Logger;
   report: RunReport;
   runId: string;
-  connectionId: string;
-  /** The lease of the run's holder; null for one who only joined in. */
-  lease: { token: string; ms: number } | null;
+  hold: RunHold;
+  /** For how long the holder of the run leases its connection each time; null for one who only joined in. */
+  leadsForMs: number | null;
 }
 
 const tickMs = 500;
@@ -36,11 +37,12 @@ const ticksPerLook = 2;
  * it was cancelled, paused, or lost to another worker.
  */
 export function watchRun(options: RunLifeOptions): RunLife {
-  const { database, clock, log, report, lease } = options;
+  const { database, clock, log, report, hold, leadsForMs } = options;
+  const { connectionId, token } = hold.lease;
   const closed = new AbortController();
   const lost = new AbortController();
   let reason: LetGo | null = null;
-  let renewAt = clock.now().getTime() + (lease ? lease.ms / 3 : Infinity);
+  let renewAt = clock.now().getTime() + (leadsForMs ?? Infinity) / 3;
 
   function letGo(why: LetGo): void {
     reason ??= why;
@@ -49,20 +51,17 @@ export function watchRun(options: RunLifeOptions): RunLife {
 
   async function look(now: Date): Promise<void> {
     const state = await runState(database, options.runId);
-    if (!state) return letGo('taken');
+    if (!state) return letGo('superseded');
     if (state.cancelled) return letGo('cancelled');
     if (state.connectionStatus !== 'active') return letGo('paused');
-    const isHeld = lease
-      ? state.leaseToken === lease.token
-      : state.runStatus === 'running' && state.leaseUntil !== null && state.leaseUntil > now;
-    if (!isHeld) letGo('taken');
+    const isLed = leadsForMs !== null || (state.leaseUntil !== null && state.leaseUntil > now);
+    if (state.leaseToken !== token || !isLed) letGo('superseded');
   }
 
   async function renew(now: Date): Promise<void> {
-    if (!lease || now.getTime() < renewAt) return;
-    renewAt = now.getTime() + lease.ms / 3;
-    const until = new Date(now.getTime() + lease.ms);
-    await renewConnection(database, options.connectionId, { token: lease.token, until, now });
+    if (leadsForMs === null || now.getTime() < renewAt) return;
+    renewAt = now.getTime() + leadsForMs / 3;
+    await renewConnection(database, connectionId, { token, until: new Date(now.getTime() + leadsForMs), now });
   }
 
   async function watch(): Promise<void> {
@@ -74,11 +73,13 @@ export function watchRun(options: RunLifeOptions): RunLife {
         await renew(clock.now());
         if (tick % ticksPerLook === 0) await look(clock.now());
       } catch (error) {
-        log.warn({ err: error, connectionId: options.connectionId }, 'progress could not be written');
+        if (!hold.lost.aborted) log.warn({ err: error, connectionId }, 'progress could not be written');
       }
     }
   }
 
+  const supersede = () => letGo('superseded');
+  hold.lost.addEventListener('abort', supersede, { once: true });
   const watching = watch();
   return {
     get reason() {
@@ -88,7 +89,8 @@ export function watchRun(options: RunLifeOptions): RunLife {
     async close() {
       closed.abort();
       await watching;
-      await report.flush();
+      hold.lost.removeEventListener('abort', supersede);
+      if (!hold.lost.aborted) await report.flush();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { Queryable } from '../store/database.ts';
 import { addToRun, type RunCounters, type RunWarning } from '../store/sync-runs.ts';
+import type { RunHold } from './run-hold.ts';
 
 export type WarningCode =
   | 'incomplete_listing'
@@ -28,13 +28,8 @@ const windowMs = 60_000;
 const measureEveryMs = 5_000;
 
 /** `leads`: this process holds the run, and measures its speed; others only add to it. */
-export function createRunReport(options: {
-  database: Queryable;
-  clock: Clock;
-  runId: string;
-  leads: boolean;
-}): RunReport {
-  const { database, clock, runId } = options;
+export function createRunReport(options: { hold: RunHold; clock: Clock; runId: string; leads: boolean }): RunReport {
+  const { hold, clock, runId } = options;
   const counters = emptyCounters();
   const totals = new Map<string, number>();
   const told = new Set<string>();
@@ -54,7 +49,7 @@ export function createRunReport(options: {
     Object.assign(counters, emptyCounters());
     warnings = [];
     try {
-      const processed = await addToRun(database, runId, taken, now);
+      const processed = await hold.write((tx) => addToRun(tx, runId, taken, now));
       writtenTotal = taken.itemsTotal;
       speed?.add(now, processed);
     } catch (error) {

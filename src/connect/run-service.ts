@@ -4,7 +4,7 @@ import { newId } from '../base/ids.ts';
 import { countDocumentsOf, requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { forgetJudgements } from '../store/partition-scope.ts';
-import { isPending, listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { isPending, listPartitions } from '../store/partitions.ts';
 import { countItems } from '../store/sync-items.ts';
 import {
   cancelRun,
@@ -17,7 +17,8 @@ import {
   type SyncRunRow,
 } from '../store/sync-runs.ts';
 import { redriveSelected } from '../store/sync-items-list.ts';
-import type { PartitionIssue, SyncRequest, SyncRun, SyncRuns } from './connections.ts';
+import type { SyncRequest, SyncRun, SyncRuns } from './connections.ts';
+import { issuesOf } from './partition-issues.ts';
 import { requireConnection } from './require-connection.ts';
 
 export interface RunServiceOptions {
@@ -48,26 +49,29 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
     const { mode, trigger, dryRun, onlyDue, restoreDeleted } = request;
     const now = clock.now();
     await database.transaction(async (tx) => {
+      // It locks the connection, as every run does before it touches the items.
+      await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
       if (restoreDeleted) {
         await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
         await forgetJudgements(tx, id);
       }
-      await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
     });
     await wake(id);
   }
 
   return {
     async requestSync(id, request) {
-      requireActive(await requireConnection(database, id));
+      const connection = await requireConnection(database, id);
+      requireActive(connection);
       const now = clock.now();
       await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - lostAfterMs), now });
       const running = await waitingRun(database, id);
       if (running && request.dryRun) throw conflict('A sync is running; try again when it is over.');
       const run = running ? null : await announce(id, request);
-      await store(id, request);
-      if (!run) throw conflict('A sync is running; another one follows it.');
-      return run;
+      if (!running || !joins(connection, running) || request.restoreDeleted) await store(id, request);
+      if (run) return run;
+      if (joins(connection, running!)) return toRun(running!);
+      throw conflict('A sync is running; another one follows it.');
     },
     async runs(id, page) {
       await requireConnection(database, id);
@@ -84,7 +88,7 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
       return toRun(cancelled ?? run);
     },
     async progress(id) {
-      await requireConnection(database, id);
+      const connection = await requireConnection(database, id);
       const [run] = await latestRuns(database, [id]);
       const [documents] = await countDocumentsOf(database, [id]);
       const partitions = await listPartitions(database, id);
@@ -93,10 +97,18 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
         items: await countItems(database, id),
         documents: { waiting: documents?.waiting ?? 0, done: documents?.done ?? 0, failed: documents?.failed ?? 0 },
         heldDeletes: partitions.reduce((sum, { heldSweep: held }) => sum + (isPending(held) ? held.count : 0), 0),
-        problems: partitions.flatMap(issueOf),
+        problems: issuesOf(connection, partitions),
       };
     },
   };
+}
+
+/**
+ * Whether who asks for a sync gets the run that there is: the first one of a connection, which nobody asked
+ * for and which looks at everything anyway.
+ */
+function joins({ lastSyncedAt }: ConnectionRow, { triggerType }: SyncRunRow): boolean {
+  return lastSyncedAt === null && triggerType !== 'manual';
 }
 
 function requireActive({ status, statusReason }: ConnectionRow): void {
@@ -109,17 +121,6 @@ function requireActive({ status, statusReason }: ConnectionRow): void {
 
 function conflict(message: string): MemorydError {
   return new MemorydError('conflict', message, { shouldRetry: false });
-}
-
-function issueOf(row: PartitionRow): PartitionIssue[] {
-  const { id, title, state, problem, stateReason, parkedUntil, missingSince, removeAt } = row;
-  if (missingSince !== null) {
-    const reason = stateReason ?? 'The source no longer shows it.';
-    return [{ partition: id, title, state: 'paused', code: 'missing', reason, until: removeAt }];
-  }
-  if (problem === null) return [];
-  const left = state === 'paused' ? 'paused' : 'parked';
-  return [{ partition: id, title, state: left, code: problem, reason: stateReason ?? problem, until: parkedUntil }];
 }
 
 export function toRun(row: SyncRunRow): SyncRun {

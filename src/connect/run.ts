@@ -1,14 +1,15 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ConnectionRow } from '../store/connections.ts';
-import type { Extractor } from '../engine/extract/extractor.ts';
+import type { Extractor } from '../engine/text/text-work.ts';
 import type { HandOver } from '../engine/hand-over.ts';
-import type { Database } from '../store/database.ts';
+import type { Reader } from '../store/database.ts';
 import type { RunCounters } from '../store/sync-runs.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
 import type { Connector, Context } from './contract.ts';
 import { standardSchedule } from './schedule-text.ts';
 import type { Lane, Lanes } from './lanes.ts';
+import type { RunHold } from './run-hold.ts';
 import type { RunReport } from './run-report.ts';
 import type { RunScope } from './scope.ts';
 import type { Verbs } from './verbs.ts';
@@ -19,7 +20,9 @@ export interface Run {
   connection: ConnectionRow;
   connector: Connector<any, any>;
   context: Context<any>;
-  database: Database;
+  /** For looking; what is written goes through `hold`. */
+  database: Reader;
+  hold: RunHold;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
@@ -70,9 +73,13 @@ export interface RunSettings {
   verbTimeoutMs: number;
   /** Items that wait before other workers are asked to join in. */
   joinBacklog: number;
-  /** A sweep of more items than this, and than this share, waits for a confirmation… */
+  /**
+   * Removals of more missing items than this, and than this share, within the window wait for a confirmation…
+   * Infinity: none does, so that tests see what would be removed without the brake.
+   */
   brakeItems: number;
   brakeShare: number;
+  brakeWindowMs: number;
   /** …or for a second identical listing at least this much later. */
   brakeReleaseMs: number;
   /** What connections follow that have no schedule of their own. */
@@ -88,11 +95,13 @@ export const defaultRunSettings: RunSettings = {
   groupBytes: 32 * 1024 * 1024,
   pageRows: 2_000,
   itemLeaseMs: 60_000,
-  connectionLeaseMs: 30_000,
+  // A killed worker's connection waits so long for another; one that was only slow is refused what it writes.
+  connectionLeaseMs: 10_000,
   verbTimeoutMs: 10 * 60_000,
   joinBacklog: 1_000,
   brakeItems: 20,
   brakeShare: 0.25,
+  brakeWindowMs: 24 * 60 * 60_000,
   brakeReleaseMs: 10 * 60_000,
   standardSchedule,
 };

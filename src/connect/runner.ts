@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { createExtractor, type Extractor } from '../engine/extract/extractor.ts';
+import { createTextWork, type Extractor } from '../engine/text/text-work.ts';
 import type { HandOver } from '../engine/hand-over.ts';
 import {
+  findConnection,
   leaseConnection,
   mergeRequests,
   postponeConnection,
@@ -12,7 +13,9 @@ import {
   type ConnectionRow,
   type RequestedSync,
 } from '../store/connections.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import { isLeaseLost } from '../store/leases.ts';
+import { releaseItemsOf } from '../store/sync-items.ts';
 import { startRun, takeRun, waitingRun, type DryRunReport } from '../store/sync-runs.ts';
 import { openConnectionContext } from './connection-context.ts';
 import { nextSyncOf, quietUntil } from './connection-schedule.ts';
@@ -26,6 +29,7 @@ import { createLanes, type Lanes } from './lanes.ts';
 import { checkPartitions } from './page.ts';
 import { endRun } from './run-end.ts';
 import { watchRun, type LetGo } from './run-life.ts';
+import { holdRun, type RunHold } from './run-hold.ts';
 import { createRunReport, type RunReport } from './run-report.ts';
 import type { Company, Run, RunSettings } from './run.ts';
 import { readScope } from './scope.ts';
@@ -56,7 +60,8 @@ export interface RunnerOptions {
 
 /**
  * One sync run of one connection: takes its lease, lists or follows each partition, fetches what
- * the ledger says, and writes how it went. Does nothing when another run has the connection.
+ * the ledger says, and writes how it went. Does nothing when another run has the connection. One that
+ * loses it to another run ends there, and leaves everything to that one.
  */
 export async function runSync(options: RunnerOptions, connectionId: string, stop: AbortSignal): Promise<void> {
   const { database, clock, log, settings } = options;
@@ -67,33 +72,30 @@ export async function runSync(options: RunnerOptions, connectionId: string, stop
   if (!connection) return;
   const quiet = quietUntil(connection, now);
   if (quiet) return postponeConnection(database, connectionId, { token, until: quiet });
-  const request = requestOf(connection, settings.standardSchedule, now);
-  if (request.cancelled) {
-    await takeRequest(database, connectionId, request, token);
-    return endRun(options, {
-      connection,
-      request,
-      token,
-      runId: null,
-      report: null,
-      performed: null,
-      letGo: 'cancelled',
-    });
+  const hold = holdRun(database, { connectionId, token });
+  try {
+    await runHeld(options, hold, stop);
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+    log.info({ connectionId, provider: connection.provider }, 'sync run superseded by another');
   }
-  const runId = await beginRun(options, connection, request);
-  await takeRequest(database, connectionId, { ...request, runId }, token);
-  const report = createRunReport({ database, clock, runId, leads: true });
-  const lease = { token, ms: settings.connectionLeaseMs };
-  const life = watchRun({ database, clock, log, report, runId, connectionId, lease });
+}
+
+async function runHeld(options: RunnerOptions, hold: RunHold, stop: AbortSignal): Promise<void> {
+  const { database, clock, log, settings } = options;
+  const begun = await hold.writeAlone((tx) => beginRun(tx, options, hold));
+  const { connection, request, runId } = begun;
+  if (runId === null) return endRun(options, { ...begun, hold, performed: null, letGo: 'cancelled' });
+  const report = createRunReport({ hold, clock, runId, leads: true });
+  const life = watchRun({ database, clock, log, report, runId, hold, leadsForMs: settings.connectionLeaseMs });
   const signal = AbortSignal.any([stop, life.signal]);
   let performed: Performed;
   try {
-    performed = await perform(options, { runId, connection, request, signal, report });
+    performed = await perform(options, { runId, connection, request, signal, report, hold });
   } finally {
     await life.close();
   }
-  const letGo = life.reason ?? (stop.aborted ? 'stopped' : null);
-  await endRun(options, { connection, request, token, runId, report, performed, letGo });
+  await endRun(options, { ...begun, hold, performed, letGo: life.reason ?? (stop.aborted ? 'stopped' : null) });
 }
 
 /** What a run is to do: what somebody asked for, what was interrupted, or what its time has come for. */
@@ -109,17 +111,36 @@ function requestOf(connection: ConnectionRow, standardSchedule: string, now: Dat
   return at !== null && at <= now ? scheduled : { ...scheduled, hints: {} };
 }
 
-async function beginRun(options: RunnerOptions, connection: ConnectionRow, request: RequestedSync): Promise<string> {
-  const { database, clock } = options;
+interface Begun {
+  connection: ConnectionRow;
+  request: RequestedSync;
+  /** Null when the request was cancelled before a worker took it. */
+  runId: string | null;
+}
+
+/**
+ * Takes the request that waits, with what was asked until this moment, and makes the run visible. Items that
+ * the workers of a lost run held are free again: whatever these still bring is refused.
+ */
+async function beginRun(tx: Transaction, { clock, settings }: RunnerOptions, { lease }: RunHold): Promise<Begun> {
   const now = clock.now();
+  const connection = (await findConnection(tx, lease.connectionId))!;
+  const request = requestOf(connection, settings.standardSchedule, now);
+  await releaseItemsOf(tx, connection.id, now);
+  const runId = request.cancelled ? null : await showRun(tx, connection.id, request, now);
+  await takeRequest(tx, connection.id, runId === null ? request : { ...request, runId });
+  return { connection, request, runId };
+}
+
+async function showRun(tx: Transaction, connectionId: string, request: RequestedSync, now: Date): Promise<string> {
   const shape = { mode: request.mode, triggerType: request.trigger, dryRun: request.dryRun ?? false, now };
-  const waiting = await waitingRun(database, connection.id);
+  const waiting = await waitingRun(tx, connectionId);
   if (waiting) {
-    await takeRun(database, waiting.id, shape);
+    await takeRun(tx, waiting.id, shape);
     return waiting.id;
   }
   const id = newId(now);
-  await startRun(database, { id, connectionId: connection.id, ...shape });
+  await startRun(tx, { id, connectionId, ...shape });
   return id;
 }
 
@@ -140,6 +161,7 @@ interface Performance {
   request: RequestedSync;
   signal: AbortSignal;
   report: RunReport;
+  hold: RunHold;
 }
 
 async function perform(options: RunnerOptions, performance: Performance): Promise<Performed> {
@@ -151,6 +173,7 @@ async function perform(options: RunnerOptions, performance: Performance): Promis
       else performed.partitions = await syncPartitions(run, shown, performance.request);
     });
   } catch (error) {
+    if (isLeaseLost(error)) throw error;
     performed.failure = runFailure(error);
     if (performed.failure.errorCode === 'internal' && !performance.signal.aborted) {
       options.log.error({ err: error, connectionId: performance.connection.id }, 'sync run failed');
@@ -167,9 +190,10 @@ export async function withRun<T>(
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   const { database, clock, log, settings, wake, handOver = null } = options;
-  const { connection, signal, report, runId } = performance;
+  const { connection, signal, report, runId, hold } = performance;
   const lanes = options.lanes ?? createLanes({ slots: settings.partitionConcurrency, clock });
-  const extractor = options.extractor ?? createExtractor({ log });
+  const own = options.extractor ? undefined : createTextWork({ log });
+  const extractor = options.extractor ?? own!;
   const loaded = await options.connector(connection.provider);
   const provider = connection.provider;
   const opened = await openConnectionContext(options, { connection, connector: loaded, signal });
@@ -178,7 +202,7 @@ export async function withRun<T>(
   try {
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
-    const parts = { database, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
+    const parts = { database, hold, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
     const { counters } = report;
     return await work({ id: runId, connection, connector, context, signal, report, counters, lane: 'delta', ...parts });
   } finally {
@@ -187,7 +211,7 @@ export async function withRun<T>(
       const name = error instanceof Error ? error.name : typeof error;
       log.warn({ provider, error: name }, 'a connector could not be closed');
     });
-    if (!options.extractor) await extractor.close();
+    await own?.close();
   }
 }
 

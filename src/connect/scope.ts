@@ -96,7 +96,7 @@ function detailOf(reason: ScopeReason | null): string | null {
 export async function applyScope(run: Run, key: PartitionKey, scopeKey: string): Promise<void> {
   const { scope } = run;
   if (scopeKey !== scope.key) {
-    await setScopeKey(run.database, key, 'dirty', run.clock.now());
+    await run.hold.write((tx) => setScopeKey(tx, key, 'dirty', run.clock.now()));
     await judgeAll(run, key);
     scope.unplaced.add(key.partitionId);
   } else if (scope.key === '') return;
@@ -107,7 +107,8 @@ export async function applyScope(run: Run, key: PartitionKey, scopeKey: string):
 }
 
 async function dropOlder(run: Run, key: PartitionKey, before: Date, now: Date): Promise<void> {
-  const left = await leaveOlder(run.database, key, { before, detail: filteredDetail('updatedWithinDays'), now });
+  const options = { before, detail: filteredDetail('updatedWithinDays'), now };
+  const left = await run.hold.write((tx) => leaveOlder(tx, key, options));
   if (left > 0) run.scope.ranked = false;
 }
 
@@ -116,7 +117,7 @@ export async function settleScope(run: Run, key: PartitionKey): Promise<void> {
   const { scope } = run;
   if (scope.unplaced.has(key.partitionId)) {
     if (scope.roots) await place(run, key, scope.roots);
-    await setScopeKey(run.database, key, scope.key, run.clock.now());
+    await run.hold.write((tx) => setScopeKey(tx, key, scope.key, run.clock.now()));
     scope.unplaced.delete(key.partitionId);
   }
   await settleLimit(run);
@@ -124,13 +125,9 @@ export async function settleScope(run: Run, key: PartitionKey): Promise<void> {
 }
 
 async function place(run: Run, key: PartitionKey, roots: readonly string[]): Promise<void> {
-  await placeItems(run.database, key, {
-    roots,
-    unseated: run.scope.limit !== null,
-    detail: placeDetail,
-    limitDetail,
-    now: run.clock.now(),
-  });
+  const unseated = run.scope.limit !== null;
+  const options = { roots, unseated, detail: placeDetail, limitDetail, now: run.clock.now() };
+  await run.hold.write((tx) => placeItems(tx, key, options));
   run.scope.ranked = false;
 }
 
@@ -138,7 +135,7 @@ async function place(run: Run, key: PartitionKey, roots: readonly string[]): Pro
 export async function expectMoves(run: Run, key: PartitionKey): Promise<void> {
   const { scope } = run;
   if (scope.roots === null || scope.unplaced.has(key.partitionId)) return;
-  await setScopeKey(run.database, key, 'dirty', run.clock.now());
+  await run.hold.write((tx) => setScopeKey(tx, key, 'dirty', run.clock.now()));
   scope.unplaced.add(key.partitionId);
 }
 
@@ -159,14 +156,14 @@ async function judgeSome(run: Run, key: PartitionKey, items: readonly JudgedItem
   const now = run.clock.now();
   const judgements = items.flatMap((item) => judge(run.scope, item, now));
   if (judgements.length > 0) {
-    await moveItems(run.database, key, judgements, now);
+    await run.hold.write((tx) => moveItems(tx, key, judgements, now));
     run.scope.ranked = false;
   }
   const times = items.flatMap(({ ext_id, ref, source_updated_at }) => {
     const time = source_updated_at === null ? updateTime(ref.updatedAt) : null;
     return time === null ? [] : [{ ext_id, source_updated_at: time }];
   });
-  if (times.length > 0) await timeItems(run.database, key, times);
+  if (times.length > 0) await run.hold.write((tx) => timeItems(tx, key, times));
 }
 
 /** What changes for an item; nothing for most. Places and the limit are judged for all items together. */

@@ -25,7 +25,8 @@ export async function reconcilePartitions(
   const now = clock.now();
   const returned = rows.filter((row) => ids.has(row.id) && row.missingSince !== null).map((row) => row.id);
   if (returned.length > 0) {
-    await returnPartitions(database, connection.id, returned, { selection: connection.selection, now });
+    const options = { selection: connection.selection, now };
+    await run.hold.write((tx) => returnPartitions(tx, connection.id, returned, options));
   }
   const missing = rows.filter((row) => !ids.has(row.id));
   for (const row of missing) await missPartition(run, row);
@@ -42,7 +43,7 @@ async function missPartition(run: Run, row: PartitionRow): Promise<void> {
   if (row.missingSince !== null) return;
   const removeAt = new Date(now.getTime() + missingGraceMs);
   const reason = `The source no longer shows it. Its documents are removed on ${removeAt.toISOString().slice(0, 10)} unless it is back by then.`;
-  await missPartitions(run.database, run.connection.id, [row.id], { reason, removeAt, now });
+  await run.hold.write((tx) => missPartitions(tx, run.connection.id, [row.id], { reason, removeAt, now }));
   run.log.warn({ connectionId: run.connection.id, partitionId: row.id }, 'the source no longer shows a partition');
 }
 
@@ -53,11 +54,11 @@ export function isUnselected(selection: readonly Record<string, unknown>[], { re
 
 /** Removes a partition with its items and documents, batch by batch; interrupted, the next run goes on. */
 async function removePartition(run: Run, key: PartitionKey): Promise<void> {
-  await startRemoval(run.database, key, run.clock.now());
+  await run.hold.write((tx) => startRemoval(tx, key, run.clock.now()));
   await inBatches(run, async (tx) => {
     const ids = await lockSomeItems(tx, key, batchSize);
     run.counters.itemsDeleted += await removeItems(tx, run, key, ids);
     return ids.length;
   });
-  await deletePartition(run.database, key);
+  await run.hold.write((tx) => deletePartition(tx, key));
 }

@@ -29,13 +29,9 @@ export async function syncPartitions(
   shown: readonly Partition[],
   request: RequestedSync,
 ): Promise<PartitionsOutcome> {
-  const { database, connection, clock, settings } = run;
-  const rows = await upsertPartitions(
-    database,
-    connection.id,
-    shown.map(({ id, title, resource }) => ({ id, title: title ?? null, resource: resource ?? null })),
-    clock.now(),
-  );
+  const { connection, clock, settings } = run;
+  const places = shown.map(({ id, title, resource }) => ({ id, title: title ?? null, resource: resource ?? null }));
+  const rows = await run.hold.write((tx) => upsertPartitions(tx, connection.id, places, clock.now()));
   const known = new Map((await reconcilePartitions(run, shown, rows)).map((row) => [row.id, row]));
   const ids = shown.map((partition) => partition.id);
   const progress: Progress = { ids, healthy: 0, problems: [], answered: new Set() };
@@ -72,10 +68,10 @@ async function attempt(
   const now = run.clock.now();
   if (failure === null) {
     progress.healthy += 1;
-    if (row.problem !== null) await unparkPartition(run.database, keyOf(run, partition), now);
+    if (row.problem !== null) await run.hold.write((tx) => unparkPartition(tx, keyOf(run, partition), now));
     return;
   }
-  await parkPartition(run.database, keyOf(run, partition), failure, now);
+  await run.hold.write((tx) => parkPartition(tx, keyOf(run, partition), failure, now));
   run.log.warn(
     { connectionId: run.connection.id, partitionId: partition.id, problem: failure.problem, until: failure.until },
     'a partition waits',

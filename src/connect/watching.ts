@@ -1,8 +1,16 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { findConnection, listConnections, requestSync, type RequestedSync } from '../store/connections.ts';
+import {
+  findConnection,
+  listConnections,
+  requestSync,
+  setUnwatched,
+  type ConnectionRow,
+  type RequestedSync,
+} from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { openConnectionContext } from './connection-context.ts';
+import { runFailure } from './failure.ts';
 import type { Connector, Hint } from './contract.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { Outbound } from './http/outbound.ts';
@@ -23,10 +31,32 @@ export interface WatchingOptions {
 }
 
 export interface Watching {
-  /** Starts and stops watchers so that just the active connections are watched. */
+  /**
+   * Starts and stops watchers so that just the active connections are watched, as they are configured now.
+   * Resolves when new ones have begun to watch, so that a sync that begins later sees what they did not.
+   */
   refresh(): Promise<void>;
+  /** Resolves when this connection is watched, if it is one that can be: another process may have made it just now. */
+  begin(connectionId: string): Promise<void>;
+  /** `refresh` again and again until the signal aborts: other processes make and change connections too. */
+  keepRunning(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
+
+interface Watcher {
+  /** The configuration that it watches by. */
+  config: string;
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+const lookEveryMs = 5_000;
+/** How long a sync waits for the watch of its source to begin. */
+const patienceMs = 2_000;
+/** A watch that failed is tried again so much later. */
+const pauseMs = 60_000;
+
+const failedMessage = 'Changes are found by the schedule, because watching the source failed.';
 
 /** More hinted ids than this are not worth looking up one by one. */
 const maxHintedIds = 5_000;
@@ -34,36 +64,58 @@ const maxHintedIds = 5_000;
 /** Keeps the `watch` verb of active connections running, and turns its hints into sync requests. */
 export function createWatching(options: WatchingOptions): Watching {
   const { database, log } = options;
-  const watchers = new Map<string, { stop: AbortController; done: Promise<void> }>();
+  const watchers = new Map<string, Watcher>();
+  const restingUntilMs = new Map<string, number>();
   let closed = false;
 
   async function refresh(): Promise<void> {
     const active = (await listConnections(database, null)).filter((one) => one.status === 'active');
-    const wanted = new Set(active.map((one) => one.id));
-    for (const [id, watcher] of watchers) if (!wanted.has(id)) watcher.stop.abort();
-    for (const { id, provider } of active) {
-      if (closed || watchers.has(id)) continue;
-      const connector = await options.connector(provider).catch(() => null);
-      if (connector?.watch && !watchers.has(id)) start(id, connector);
-    }
+    const wanted = new Map(active.map((one) => [one.id, JSON.stringify(one.config)]));
+    const stale = [...watchers].filter(([id, { config }]) => wanted.get(id) !== config);
+    for (const [, watcher] of stale) watcher.stop.abort();
+    await Promise.all(stale.map(([, watcher]) => watcher.done));
+    await Promise.all(active.map(startIfNew));
   }
 
-  function start(id: string, connector: Connector<any, any>): void {
+  async function startIfNew({ id, provider, config }: ConnectionRow): Promise<void> {
+    if ((restingUntilMs.get(id) ?? 0) > options.clock.now().getTime()) return;
+    const connector = await options.connector(provider).catch(() => null);
+    if (!closed && connector?.watch && !watchers.has(id)) await start(id, connector, JSON.stringify(config));
+  }
+
+  async function begin(id: string): Promise<void> {
+    if (closed || watchers.has(id)) return;
+    const connection = await findConnection(database, id);
+    if (connection?.status === 'active') await startIfNew(connection);
+  }
+
+  function start(id: string, connector: Connector<any, any>, config: string): Promise<void> {
     const stop = new AbortController();
-    const done = watch(id, connector, stop.signal)
-      .catch((error: unknown) => {
-        if (!stop.signal.aborted)
-          log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
+    const first = Promise.withResolvers<void>();
+    const done = watch(id, connector, stop.signal, first.resolve)
+      .catch(async (error: unknown) => {
+        if (stop.signal.aborted) return;
+        log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
+        restingUntilMs.set(id, options.clock.now().getTime() + pauseMs);
+        await setUnwatched(database, id, `${failedMessage} ${runFailure(error).message}`);
       })
+      .catch((error: unknown) => log.warn({ err: error, connectionId: id }, 'a failed watch could not be noted'))
       .finally(() => watchers.delete(id));
-    watchers.set(id, { stop, done });
+    const begun = Promise.race([first.promise, done, options.clock.sleep(patienceMs, stop.signal)]);
+    watchers.set(id, { config, stop, done });
+    return begun;
   }
 
-  async function watch(id: string, connector: Connector<any, any>, signal: AbortSignal): Promise<void> {
+  async function watch(
+    id: string,
+    connector: Connector<any, any>,
+    signal: AbortSignal,
+    begun: () => void,
+  ): Promise<void> {
     const connection = await findConnection(database, id);
     if (!connection) return;
     const opened = await openConnectionContext(options, { connection, connector, signal });
-    const gather = createGatherer(options, id, connector.lookup !== undefined, signal);
+    const gather = createGatherer(options, id, { canLookUp: connector.lookup !== undefined, signal, flushed: begun });
     try {
       await opened.connector.watch!(opened.context, gather);
     } finally {
@@ -73,6 +125,13 @@ export function createWatching(options: WatchingOptions): Watching {
 
   return {
     refresh,
+    begin,
+    async keepRunning(signal) {
+      while (!signal.aborted) {
+        await refresh().catch((error: unknown) => log.warn({ err: error }, 'watching could not be brought up to date'));
+        await options.clock.sleep(lookEveryMs, signal);
+      }
+    },
     async close() {
       closed = true;
       const running = [...watchers.values()];
@@ -83,19 +142,29 @@ export function createWatching(options: WatchingOptions): Watching {
 }
 
 /** Gathers hints for a moment and then asks for one run that serves them all. */
-function createGatherer(options: WatchingOptions, id: string, canLookUp: boolean, signal: AbortSignal) {
+function createGatherer(
+  options: WatchingOptions,
+  id: string,
+  { canLookUp, signal, flushed }: { canLookUp: boolean; signal: AbortSignal; flushed: () => void },
+) {
   let gathered: Map<string, Set<string>> | 'everything' | null = null;
+  let late: string | null = null;
 
   async function flush(): Promise<void> {
     await options.clock.sleep(options.debounceMs ?? 250, signal);
     const request = toRequest(gathered);
     gathered = null;
     if (signal.aborted) return;
-    await options.database.transaction((tx) => requestSync(tx, id, request, options.clock.now()));
+    await options.database.transaction(async (tx) => {
+      await setUnwatched(tx, id, late);
+      await requestSync(tx, id, request, options.clock.now());
+    });
+    flushed();
     await options.wake(id);
   }
 
   return (hint: Hint): void => {
+    late = hint.late ?? null;
     if (gathered === null) {
       gathered = new Map();
       flush().catch((error: unknown) =>

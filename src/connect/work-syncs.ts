@@ -2,20 +2,25 @@ import type { TaskQueue } from '../queue/task-queue.ts';
 import { joinRun } from './join-run.ts';
 import { createLanes } from './lanes.ts';
 import { runSync, type RunnerOptions } from './runner.ts';
+import type { Watching } from './watching.ts';
 
 /** Runs that are open at once in one process. They are cheap: nearly always they wait for the source or for their turn. */
 const openRuns = 256;
 
-/** Lets this process run syncs, and help with the runs of others. `slots`: units of work at once. */
+/** Lets this process run syncs, and help with the runs of others. `slots`: units of work at once. `watching` of the same process. */
 export async function workOnSyncs(
   queue: TaskQueue,
-  options: Omit<RunnerOptions, 'lanes'>,
+  options: Omit<RunnerOptions, 'lanes'> & { watching?: Pick<Watching, 'begin'> },
   slots: number,
 ): Promise<void> {
-  const runner: RunnerOptions = { ...options, lanes: createLanes({ slots, clock: options.clock }) };
-  await queue.work('sync-connection', ({ connectionId }, signal) => runSync(runner, connectionId, signal), {
-    concurrency: openRuns,
-  });
+  const { watching, ...rest } = options;
+  const runner: RunnerOptions = { ...rest, lanes: createLanes({ slots, clock: options.clock }) };
+  const sync = async ({ connectionId }: { connectionId: string }, signal: AbortSignal) => {
+    // Before the run: what the source reports when it begins to be watched is served by this run then.
+    await watching?.begin(connectionId);
+    await runSync(runner, connectionId, signal);
+  };
+  await queue.work('sync-connection', sync, { concurrency: openRuns });
   await queue.work('fetch-items', ({ connectionId }, signal) => joinRun(runner, connectionId, signal), {
     concurrency: openRuns,
   });

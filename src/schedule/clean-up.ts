@@ -1,8 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { purgeDeleted } from '../engine/remove.ts';
+import { deleteOldAuditEvents } from '../store/audit.ts';
 import { deleteOldDeliveries, deleteOldRuns, deleteOldSnapshots } from '../store/clean-up.ts';
 import type { Database } from '../store/database.ts';
+import { deleteOldErasures } from '../store/erasures.ts';
+import { deleteUnusedAnswers } from '../store/language-model.ts';
+import { deleteExpiredAnswers } from '../store/kept-answers.ts';
 import { deletePendingAuthorizations } from '../store/pending-authorizations.ts';
 
 export interface CleanUpOptions {
@@ -19,16 +23,20 @@ const mostRuns = 10_000;
 /** Longer than any source and any script repeats a request. */
 const keptDeliveriesMs = 7 * dayMs;
 const keptSnapshotsMs = 7 * dayMs;
+const keptAuditMs = 90 * dayMs;
 /** How long a removal at the source can be undone. */
 const keptHiddenMs = 7 * dayMs;
 const purgedAtOnce = 200;
+/** Documents that change are read again soon; those that do not need no answer. */
+const keptAnswersMs = 90 * dayMs;
+const mostAnswers = 100_000;
 
 /** Deletes what is past its time. Each part is on its own: one that fails is tried again the next time. */
 export function createCleanUp({ database, clock, log }: CleanUpOptions): (signal: AbortSignal) => Promise<void> {
   const before = (ms: number) => new Date(clock.now().getTime() - ms);
 
   async function purge(signal: AbortSignal): Promise<void> {
-    const options = { before: before(keptHiddenMs), batch: purgedAtOnce };
+    const options = { before: before(keptHiddenMs), batch: purgedAtOnce, now: clock.now() };
     while (!signal.aborted && (await purgeDeleted(database, options)) === purgedAtOnce);
   }
 
@@ -37,7 +45,11 @@ export function createCleanUp({ database, clock, log }: CleanUpOptions): (signal
     'sync runs': () =>
       deleteOldRuns(database, { startedAfter: before(keptRunsMs), atLeast: keptRuns, atMost: mostRuns }),
     deliveries: () => deleteOldDeliveries(database, before(keptDeliveriesMs)),
+    'kept answers': () => deleteExpiredAnswers(database, clock.now()),
     snapshots: () => deleteOldSnapshots(database, before(keptSnapshotsMs)),
+    'answers of the language model': () => deleteUnusedAnswers(database, before(keptAnswersMs), mostAnswers),
+    erasures: () => deleteOldErasures(database, before(keptAuditMs)),
+    'security log': () => deleteOldAuditEvents(database, before(keptAuditMs)),
     'pending authorizations': () => deletePendingAuthorizations(database, clock.now()),
   };
   return async (signal) => {

@@ -3,7 +3,7 @@ import type { Logger } from '../base/log.ts';
 import type { Waking } from '../engine/waking.ts';
 import { dueConnections } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { holdLease, releaseLease } from '../store/leases.ts';
+import { holdLease, isLeaseLost, releaseLease, whileHeld, type HeldLease } from '../store/leases.ts';
 import { countDueDocuments, redriveDocuments } from '../store/processing.ts';
 import { failLostRuns } from '../store/sync-runs.ts';
 
@@ -17,7 +17,7 @@ export interface SchedulerOptions {
   /** With an in-process queue every process must wake its own workers. */
   alone: boolean;
   /** Builds and removes the vector index as the number of vectors asks for; cheap when nothing is to be done. */
-  vectorIndex: { ensure(signal: AbortSignal): Promise<unknown> };
+  vectorIndexes: readonly { ensure(signal: AbortSignal): Promise<unknown> }[];
   /** What the leader does from time to time. */
   chores?: readonly Chore[];
   /** Default 5,000. */
@@ -28,7 +28,8 @@ export interface SchedulerOptions {
 export interface Chore {
   name: string;
   everyMs: number;
-  run(signal: AbortSignal): Promise<unknown>;
+  /** `lease`: what makes this process the leader, to be proved by what must not be written by a former one. */
+  run(signal: AbortSignal, lease: HeldLease): Promise<unknown>;
 }
 
 export interface Scheduler {
@@ -58,13 +59,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function tick(): Promise<void> {
     const now = clock.now();
     const until = new Date(now.getTime() + everyMs * 3);
-    const leads = await holdLease(database, 'scheduler', { holder: options.holder, until, now });
-    if (leads) {
-      chores.start(now);
-      await redriveDocuments(database, now);
-      await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - lostRunMs), now });
+    const lease = await holdLease(database, 'scheduler', { holder: options.holder, until, now });
+    if (lease) {
+      chores.start(now, lease);
+      await whileHeld(database, lease, async (tx) => {
+        await redriveDocuments(tx, now);
+        await failLostRuns(tx, { heartbeatBefore: new Date(now.getTime() - lostRunMs), now });
+      });
     }
-    if (!leads && !options.alone) return;
+    if (!lease && !options.alone) return;
     const due = await countDueDocuments(database, now, documentsPerTick);
     if (due > 0) await waking.documents(due);
     for (const id of await dueConnections(database, now, connectionsPerTick)) await waking.connection(id);
@@ -73,7 +76,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function repeat(everyThisMs: number, what: string, run: () => Promise<unknown>): Promise<void> {
     while (!stop.signal.aborted) {
       await run().catch((error: unknown) => {
-        if (!stop.signal.aborted) log.error({ err: error, what }, 'scheduled work failed, the next time tries again');
+        if (isLeaseLost(error)) log.info({ what }, 'another process has taken the scheduled work over');
+        else if (!stop.signal.aborted)
+          log.error({ err: error, what }, 'scheduled work failed, the next time tries again');
       });
       await clock.sleep(everyThisMs, stop.signal);
     }
@@ -82,7 +87,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   // An index build can take minutes, and the sweep must not wait for it.
   const loops = [
     repeat(everyMs, 'sweep', tick),
-    repeat(vectorsEveryMs, 'vector index', () => options.vectorIndex.ensure(stop.signal)),
+    repeat(vectorsEveryMs, 'vector index', async () => {
+      for (const index of options.vectorIndexes) await index.ensure(stop.signal);
+    }),
   ];
 
   return {
@@ -105,23 +112,24 @@ function createChores({ chores = [], log }: SchedulerOptions, signal: AbortSigna
   const running = new Map<Chore, Promise<void>>();
   const dueAtMs = new Map<Chore, number>();
 
-  function begin(chore: Chore): Promise<void> {
+  function begin(chore: Chore, lease: HeldLease): Promise<void> {
     return Promise.resolve()
-      .then(() => chore.run(signal))
+      .then(() => chore.run(signal, lease))
       .then(() => {})
       .catch((error: unknown) => {
-        if (!signal.aborted)
+        if (isLeaseLost(error)) log.info({ what: chore.name }, 'another process has taken the scheduled work over');
+        else if (!signal.aborted)
           log.error({ err: error, what: chore.name }, 'scheduled work failed, the next time tries again');
       })
       .finally(() => running.delete(chore));
   }
 
   return {
-    start(now: Date): void {
+    start(now: Date, lease: HeldLease): void {
       for (const chore of chores) {
         if (signal.aborted || running.has(chore) || (dueAtMs.get(chore) ?? 0) > now.getTime()) continue;
         dueAtMs.set(chore, now.getTime() + chore.everyMs);
-        running.set(chore, begin(chore));
+        running.set(chore, begin(chore, lease));
       }
     },
     async idle(): Promise<void> {

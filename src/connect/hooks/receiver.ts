@@ -22,11 +22,26 @@ export interface HookReceiverOptions {
   wake(connectionId: string): Promise<void>;
 }
 
-export interface IncomingHook {
+export interface HookAddress {
   provider: string;
   /** Null: the hook of the provider, which names the connections by their account, or else by their partitions. */
   connectionId: string | null;
+}
+
+interface IncomingHook extends HookAddress {
   raw: RawHook;
+}
+
+/** An address that hooks may be sent to. */
+export interface OpenHook {
+  /** No hook is larger. */
+  maxBodyBytes: number;
+  /**
+   * Takes what a source sent: checks the signature, forgets repetitions, and asks for a sync that
+   * serves the hints of a moment together. Throws `unauthorized` for a wrong signature,
+   * `invalid_request` for what the connector cannot read, `unavailable` when that takes too long.
+   */
+  receive(raw: RawHook): Promise<HookAnswer>;
 }
 
 export interface HookAnswer {
@@ -37,20 +52,21 @@ export interface HookAnswer {
 
 export interface HookReceiver {
   /**
-   * Takes what a source sent: checks the signature, forgets repetitions, and asks for a sync that
-   * serves the hints of a moment together. Throws `not_found` for a provider or connection that is
-   * not there or has no hooks, `unauthorized` for a wrong signature, `invalid_request` for what the
-   * connector cannot read, `unavailable` when that takes too long; all of it within a second.
+   * Looks an address up, before anything that was sent there is read. Throws `not_found` for a provider or
+   * connection that is not there or has no hooks, `unavailable` when that takes too long. With `receive` it
+   * takes a second at the most.
    */
-  receive(hook: IncomingHook): Promise<HookAnswer>;
+  open(address: HookAddress): Promise<OpenHook>;
   close(): Promise<void>;
 }
 
 /** How long checking a request may take, and how long the answer waits for its hints to be stored. */
-const patienceMs = 450;
+const patienceMs = 300;
 const defaultGatherMs = 3_000;
 const longestGatherMs = 10 * 60_000;
 const maxAnswerLength = 64 * 1024;
+const defaultBodyBytes = 256 * 1024;
+const mostBodyBytes = 4 * 1024 * 1024;
 
 export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   const { database, registry, clock, log } = options;
@@ -64,7 +80,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   }
 
   /** The connector, the secret that the request must be signed with, and whose hook it is. */
-  async function addressee({ provider, connectionId }: IncomingHook) {
+  async function addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
     const connector = await connectorOf(provider);
     const secret = connector?.hooks && (await secretFor(provider, connectionId));
     // Nobody learns from outside which connections there are: every address without a hook looks alike.
@@ -80,10 +96,9 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     return options.secretOf(connectionId);
   }
 
-  async function check(hook: IncomingHook): Promise<{ connector: Connector<any, any>; result: HookResult }> {
-    const { connector, secret } = await addressee(hook);
+  async function check({ connector, secret }: Addressee, raw: RawHook): Promise<HookResult> {
     try {
-      return { connector, result: await connector.hooks!.receive(hook.raw, secret) };
+      return await connector.hooks!.receive(raw, secret);
     } catch (error) {
       throw refusal(error);
     }
@@ -144,24 +159,43 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     }
   }
 
+  /** What the work answers. Throws `unavailable` when it takes longer than a source likes to wait. */
+  async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+    work.catch(() => {});
+    const done = await soon(
+      work.then((value) => ({ value })),
+      null,
+    );
+    if (!done) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
+    return done.value;
+  }
+
+  async function receive(found: Addressee, hook: IncomingHook): Promise<HookAnswer> {
+    const result = await inTime(check(found, hook.raw));
+    if ('respond' in result) return handshakeAnswer(result.respond);
+    const storing = store(hook, found.connector, result);
+    keep(storing);
+    await soon(storing, undefined);
+    return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
+  }
+
   return {
-    async receive(hook) {
-      const checking = check(hook);
-      checking.catch(() => {});
-      const checked = await soon(checking, null);
-      if (!checked) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
-      const { connector, result } = checked;
-      if ('respond' in result) return handshakeAnswer(result.respond);
-      const storing = store(hook, connector, result);
-      keep(storing);
-      await soon(storing, undefined);
-      return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
+    async open(address) {
+      const found = await inTime(addressee(address));
+      const maxBodyBytes = Math.min(found.connector.hooks!.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
+      return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
     },
     async close() {
       stop.abort();
       await Promise.all(background);
     },
   };
+}
+
+/** Whom a hook is for, and what it must be signed with. */
+interface Addressee {
+  connector: Connector<any, any>;
+  secret: string;
 }
 
 type Hints = Extract<HookResult, { hints: unknown }>;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { unlessAborted } from '../../base/unless-aborted.ts';
 import { findConnection, type ConnectionRow } from '../../store/connections.ts';
-import type { Database } from '../../store/database.ts';
+import type { Database, Transaction } from '../../store/database.ts';
 import {
   connectionsWithHooksDue,
   deleteSubscriptions,
@@ -16,6 +16,7 @@ import {
   type HookRegistrationRow,
   type HookSubscriptionRow,
 } from '../../store/hooks.ts';
+import { isLeaseLost, whileHeld, type HeldLease } from '../../store/leases.ts';
 import { ConnectorError, type Connector, type Context, type HookSubscription, type Hooks } from '../contract.ts';
 import type { Registry } from '../registry.ts';
 import type { Vault } from '../vault.ts';
@@ -41,13 +42,19 @@ export type OpenContext = (
 export interface HookSubscriptions {
   /** The secret that the source signs the hooks of a connection with; null when it has none. */
   secretOf(connectionId: string): Promise<string | null>;
-  /** Subscribes, renews and replaces what is due. One connection's failure does not keep the others. */
-  reconcile(signal: AbortSignal): Promise<void>;
+  /**
+   * Subscribes, renews and replaces what is due. One connection's failure does not keep the others. Throws
+   * `lease_lost` when another process does that by now; nothing is stored then.
+   */
+  reconcile(signal: AbortSignal, lease: HeldLease): Promise<void>;
   /** The selection of the connection changed. */
   changed(connectionId: string): Promise<void>;
   /** Tells the source to stop, before the connection goes. Failures are logged: subscriptions end by themselves. */
   cancel(connection: ConnectionRow): Promise<void>;
 }
+
+/** Runs a transaction, with proof of a lease where others may have taken the work over. */
+type Write = (work: (tx: Transaction) => Promise<void>) => Promise<void>;
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -79,7 +86,7 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     }
   }
 
-  async function reconcileOne(id: string, signal: AbortSignal): Promise<void> {
+  async function reconcileOne(id: string, write: Write, signal: AbortSignal): Promise<void> {
     const connection = await findConnection(database, id);
     if (connection?.status !== 'active') return;
     const now = clock.now();
@@ -87,14 +94,20 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     const sealed = vault.seal('hook secret', id, secret);
     const registration = await ensureRegistration(database, { connectionId: id, secret: sealed, now });
     try {
-      await mend(connection, registration, signal);
+      await mend(connection, registration, write, signal);
     } catch (error) {
       if (signal.aborted) return;
-      await postpone(connection, registration, error);
+      if (isLeaseLost(error)) throw error;
+      await postpone(connection, registration, write, error);
     }
   }
 
-  async function mend(connection: ConnectionRow, registration: HookRegistrationRow, signal: AbortSignal) {
+  async function mend(
+    connection: ConnectionRow,
+    registration: HookRegistrationRow,
+    write: Write,
+    signal: AbortSignal,
+  ): Promise<void> {
     const now = clock.now();
     const url = addressOf(connection);
     const target = targetOf(connection, url);
@@ -103,13 +116,15 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     const alive = present.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
     const fits = registration.target === target && alive.length === present.length && present.length > 0;
     await withContext(connection, signal, async (hooks, context) => {
-      if (fits) await renewDue(connection.id, { hooks, context, url, secret }, alive);
-      else await replaceAll(connection.id, { hooks, context, url, secret }, present);
+      const talk = { hooks, context, url, secret, write };
+      if (fits) await renewDue(connection.id, talk, alive);
+      else await replaceAll(connection.id, talk, present);
     });
     const renewals = (await listSubscriptions(database, connection.id)).flatMap((one) => renewAt(one) ?? []);
     const next = Math.min(now.getTime() + recheckMs, ...renewals.map((date) => date.getTime()));
     const nextTry = new Date(Math.max(next, now.getTime() + minuteMs));
-    await updateRegistration(database, connection.id, { target, failures: 0, problem: null, nextTry, now });
+    const change = { target, failures: 0, problem: null, nextTry, now };
+    await write((tx) => updateRegistration(tx, connection.id, change));
   }
 
   interface Talk {
@@ -117,12 +132,13 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     context: Context<any>;
     url: string;
     secret: string;
+    write: Write;
   }
 
   /** New subscriptions are there before the old ones go, so that nothing is missed between them. */
   async function replaceAll(id: string, talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
     const made = await talk.hooks.subscribe!(talk.context, talk.url, talk.secret);
-    await store(id, made);
+    await store(id, talk, made);
     const stale = old.filter((one) => !made.some(({ id: madeId }) => madeId === one.id));
     await drop(id, talk, stale);
   }
@@ -134,32 +150,50 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     if (!talk.hooks.renew) return replaceAll(id, talk, present);
     for (const one of due) {
       const renewed = await talk.hooks.renew(talk.context, toSubscription(one), talk.url, talk.secret);
-      await store(id, [renewed]);
+      await store(id, talk, [renewed]);
       if (renewed.id !== one.id) await drop(id, talk, [one]);
     }
   }
 
-  async function store(id: string, made: readonly HookSubscription[]): Promise<void> {
+  async function store(id: string, talk: Talk, made: readonly HookSubscription[]): Promise<void> {
     const rows = made.map((one) => ({ id: one.id, expiresAt: dateOf(one.expiresAt), state: one.state ?? null }));
-    await database.transaction((tx) => putSubscriptions(tx, id, rows, clock.now()));
+    try {
+      await talk.write((tx) => putSubscriptions(tx, id, rows, clock.now()));
+    } catch (error) {
+      if (isLeaseLost(error)) await forsake(id, talk, made);
+      throw error;
+    }
+  }
+
+  /** What was made for nothing is ended at the source, unless whoever came after has the same. */
+  async function forsake(id: string, talk: Talk, made: readonly HookSubscription[]): Promise<void> {
+    const kept = await listSubscriptions(database, id);
+    const idle = made.filter((one) => !kept.some((row) => row.id === one.id));
+    await cancelAtSource(id, talk, idle);
+  }
+
+  async function drop(id: string, talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
+    await cancelAtSource(id, talk, old.map(toSubscription));
+    const ids = old.map((one) => one.id);
+    await talk.write((tx) => deleteSubscriptions(tx, id, ids));
   }
 
   /** Best effort: what the source keeps sends hooks until it expires, which do no harm. */
-  async function drop(id: string, talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
+  async function cancelAtSource(id: string, talk: Talk, old: readonly HookSubscription[]): Promise<void> {
     for (const one of old) {
-      await talk.hooks.cancel?.(talk.context, toSubscription(one)).catch((error: unknown) => {
+      await talk.hooks.cancel?.(talk.context, one).catch((error: unknown) => {
         talk.context.signal.throwIfAborted();
         log.warn({ err: error, connectionId: id }, 'a hook could not be cancelled at the source');
       });
     }
-    await deleteSubscriptions(
-      database,
-      id,
-      old.map((one) => one.id),
-    );
   }
 
-  async function postpone(connection: ConnectionRow, registration: HookRegistrationRow, error: unknown): Promise<void> {
+  async function postpone(
+    connection: ConnectionRow,
+    registration: HookRegistrationRow,
+    write: Write,
+    error: unknown,
+  ): Promise<void> {
     const now = clock.now();
     const failures = registration.failures + 1;
     const pauseMs = Math.min(5 * minuteMs * 2 ** Math.min(failures - 1, 10), 6 * 60 * minuteMs);
@@ -167,7 +201,8 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     const { provider, id } = connection;
     log.warn({ err: error, connectionId: id, provider }, 'hooks could not be set up, changes arrive by schedule');
     const nextTry = new Date(now.getTime() + pauseMs);
-    await updateRegistration(database, id, { target: registration.target, failures, problem, nextTry, now });
+    const change = { target: registration.target, failures, problem, nextTry, now };
+    await write((tx) => updateRegistration(tx, id, change));
   }
 
   function openSecret({ connectionId, secret }: HookRegistrationRow): string {
@@ -183,14 +218,14 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
       const registration = await findRegistration(database, connectionId);
       return registration && openSecret(registration);
     },
-    async reconcile(signal) {
+    async reconcile(signal, lease) {
       if (publicUrl === null) return;
       const providers = await providersWithHooks();
       if (providers.length === 0) return;
       const due = await connectionsWithHooksDue(database, providers, { now: clock.now(), limit: perRound });
       for (const id of due) {
         if (signal.aborted) return;
-        await reconcileOne(id, signal);
+        await reconcileOne(id, (work) => whileHeld(database, lease, work), signal);
       }
     },
     changed: (connectionId) => touchRegistration(database, connectionId, clock.now()),
@@ -199,7 +234,8 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
       if (present.length === 0) return;
       const never = new AbortController().signal;
       await withContext(connection, never, async (hooks, context) => {
-        await drop(connection.id, { hooks, context, url: addressOf(connection), secret: '' }, present);
+        const write: Write = (work) => database.transaction(work);
+        await drop(connection.id, { hooks, context, url: addressOf(connection), secret: '', write }, present);
       }).catch((error: unknown) =>
         log.warn({ err: error, connectionId: connection.id }, 'hooks could not be cancelled at the source'),
       );

@@ -1,5 +1,4 @@
 import {
-  authExpired,
   ConnectorError,
   forbidden,
   gone,
@@ -98,7 +97,12 @@ function parseJson(text: string): unknown {
 }
 
 /** The error for a request whose authorization is not accepted, or that went without one. */
-export function unauthorizedError(target: string, status: number, authorized: boolean): ConnectorError {
+export function unauthorizedError(
+  { target, status, provider }: { target: string; status: number; provider: string },
+  authorized: boolean,
+): ConnectorError {
   const message = `${target} answered ${status}`;
-  return authorized ? authExpired(message) : forbidden(`${message} to a request without authorization`);
+  if (!authorized) return forbidden(`${message} to a request without authorization`);
+  const remedy = `The credentials are wrong, have expired or were revoked. Make new ones at the source, and give them to \`memoryd connect ${provider}\`, with \`--again ID\` for a connection that is there already.`;
+  return new ConnectorError('auth_expired', `${message}: it does not accept the credentials.`, { remedy });
 }

@@ -22,6 +22,8 @@ export interface OutboundOptions {
   log: Logger;
   guard: AddressGuard;
   metrics: Metrics;
+  /** See `Context.ownFolders`. Default: none. */
+  ownFolders?: readonly string[];
   /** From 0 to 1; spreads repeated requests. */
   random?: () => number;
   /** Requests to one host at once, of all connections together. Default 16. */
@@ -46,6 +48,7 @@ export interface SourceHttp {
   http: Http;
   /** See `Context.addresses`. */
   addresses(host: string): Promise<HostAddress[]>;
+  ownFolders: readonly string[];
   /** The time by the source's clock, as far as its answers told. */
   now(): Date;
 }
@@ -57,7 +60,16 @@ export interface Outbound {
 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { database, clock, log, guard, metrics, random = Math.random, connectionsPerHost = 16 } = options;
+  const {
+    database,
+    clock,
+    log,
+    guard,
+    metrics,
+    random = Math.random,
+    connectionsPerHost = 16,
+    ownFolders = [],
+  } = options;
   const transport = createTransport({ guard, connectionsPerHost });
   const budgets = createBudgets({ database, clock });
   const gates = new Map<string, Gate>();
@@ -93,7 +105,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       userAgent: `memoryd ${spec.name}`,
       signal,
     });
-    return { http, addresses: (host) => checkedAddresses(guard, host), now: sourceClock.now };
+    return { http, addresses: (host) => checkedAddresses(guard, host), ownFolders, now: sourceClock.now };
   }
 
   return {

@@ -89,7 +89,7 @@ export function createPerform(options: PerformOptions): (call: Call) => Promise<
       if (judgement.kind === 'unauthorized') {
         const refused = authorized && used && headers && Object.keys(headers).length > 0 ? headers : null;
         if (renewed || !refused || !(await used!.renew(refused))) {
-          throw unauthorizedError(target, answer.status, authorized);
+          throw unauthorizedError({ target, status: answer.status, provider: line.provider }, authorized);
         }
         renewed = true;
         headers = await used!.headers();

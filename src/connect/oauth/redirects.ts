@@ -12,6 +12,21 @@ export function isAllowedRedirect(address: string, allowlist: readonly string[])
   return allowlist.length === 0 || allowlist.some((entry) => covers(entry, wanted));
 }
 
+/**
+ * Whether a browser is sent to an address that was allowed without its user being asked: the operator has named it, or
+ * it lies on this machine or at the daemon's own address. Otherwise anyone who may connect could make a link at this
+ * address that ends anywhere.
+ */
+export function isTrustedRedirect(
+  address: string,
+  { allowlist, publicUrl }: { allowlist: readonly string[]; publicUrl?: string | undefined },
+): boolean {
+  if (!isAllowedRedirect(address, allowlist)) return false;
+  const { hostname, origin } = new URL(address);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return allowlist.length > 0 || isLocal || (publicUrl !== undefined && new URL(publicUrl).origin === origin);
+}
+
 function covers(entry: string, wanted: URL): boolean {
   const allowed = URL.parse(entry);
   if (!allowed || allowed.origin !== wanted.origin) return false;

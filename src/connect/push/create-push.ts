@@ -16,7 +16,7 @@ import {
   type PushConnection,
 } from '../../store/push.ts';
 import { addToRun, finishRun, startRun, type RunCounters } from '../../store/sync-runs.ts';
-import type { RunSettings } from '../run.ts';
+import type { BrakeSettings } from '../brake.ts';
 import {
   pushedPartition,
   pushProvider,
@@ -35,7 +35,7 @@ export interface PushOptions {
   database: Database;
   clock: Clock;
   log: Logger;
-  settings: Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs'>;
+  settings: BrakeSettings;
   /** Wakes the workers that process documents. */
   wake(count: number): Promise<void>;
 }

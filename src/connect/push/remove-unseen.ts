@@ -2,12 +2,18 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database, Transaction } from '../../store/database.ts';
-import { finishListing, listPartitions, setHeldSweep, type HeldSweep } from '../../store/partitions.ts';
-import { findSnapshot, lockPushConnection, updateSnapshot } from '../../store/push.ts';
-import { lockDisappeared, type PartitionKey } from '../../store/sync-items.ts';
+import {
+  finishListing,
+  forgetRemovals,
+  listPartitions,
+  noteRemovals,
+  setHeldSweep,
+  type HeldSweep,
+} from '../../store/partitions.ts';
+import { findSnapshot, lockPushConnection, updateSnapshot, type PushConnection } from '../../store/push.ts';
+import { lockDisappeared, markUnseen, type Disappeared, type PartitionKey } from '../../store/sync-items.ts';
 import { addToRun, finishRun } from '../../store/sync-runs.ts';
-import { brake } from '../brake.ts';
-import type { RunSettings } from '../run.ts';
+import { brake, type BrakeSettings } from '../brake.ts';
 import { pushedPartition } from './push-service.ts';
 import type { PageOfSnapshot } from './snapshot.ts';
 import { removePushed } from './take-page.ts';
@@ -16,7 +22,7 @@ interface RemovalOptions {
   database: Database;
   clock: Clock;
   log: Logger;
-  settings: Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs'>;
+  settings: BrakeSettings;
 }
 
 const batchSize = 500;
@@ -32,13 +38,7 @@ export async function completeSnapshot(
   page: PageOfSnapshot,
 ): Promise<{ removed: number; held: HeldSweep | null }> {
   const key = { connectionId, partitionId: pushedPartition };
-  const before = await heldIn(options.database, key);
-  let held = before;
-  let removed = 0;
-  if (page.incomplete === null) {
-    held = await brake(options, key, before, page.epoch);
-    if (held === null) removed = await removeUnseen(options, key, page.epoch);
-  }
+  const { held, removed } = page.incomplete === null ? await removeMissing(options, key, page.epoch) : nothing;
   const now = options.clock.now();
   await options.database.transaction(async (tx) => {
     await lockPushConnection(tx, connectionId);
@@ -46,10 +46,29 @@ export async function completeSnapshot(
     if ((await findSnapshot(tx, connectionId, page.id))?.state !== 'open') return;
     const { id, nextPage, incomplete, runId } = page;
     await updateSnapshot(tx, connectionId, { id, state: 'completed', nextPage, incomplete, runId, now });
-    await finishListing(tx, key, { heldSweep: held && { ...held, epoch: page.epoch }, now });
+    await finishListing(tx, key, { ...(page.incomplete === null && { heldSweep: held }), now });
     await endRun(tx, page, removed, now);
   });
-  return { removed, held: page.incomplete === null ? held : null };
+  return { removed, held };
+}
+
+const nothing = { removed: 0, held: null };
+
+/** Removes what a complete snapshot has not shown, unless the brake holds it. */
+async function removeMissing(
+  options: RemovalOptions,
+  key: PartitionKey,
+  epoch: number,
+): Promise<{ removed: number; held: HeldSweep | null }> {
+  const unseen = { notSeenIn: epoch, except: [] };
+  const now = options.clock.now();
+  await whileActive(options.database, key, (tx) => markUnseen(tx, key, unseen, now));
+  const verdict = await brake(options, key, true);
+  if (verdict.kind === 'held') return { removed: 0, held: verdict.held };
+  const removed = verdict.kind === 'none' ? 0 : await removeAll(options, key, 'missing');
+  if (verdict.kind === 'meant') await options.database.transaction((tx) => forgetRemovals(tx, key));
+  await removeAll(options, key, unseen);
+  return { removed, held: null };
 }
 
 async function endRun(tx: Transaction, page: PageOfSnapshot, removed: number, now: Date): Promise<void> {
@@ -64,9 +83,13 @@ async function endRun(tx: Transaction, page: PageOfSnapshot, removed: number, no
 export async function settleHeld(options: RemovalOptions, connectionId: string): Promise<void> {
   const key = { connectionId, partitionId: pushedPartition };
   const held = await heldIn(options.database, key);
-  if (!held?.confirmed || held.epoch === undefined) return;
-  await removeUnseen(options, key, held.epoch);
-  await setHeldSweep(options.database, key, null, options.clock.now());
+  if (!held?.confirmed) return;
+  await removeAll(options, key, 'missing');
+  const now = options.clock.now();
+  await options.database.transaction(async (tx) => {
+    await forgetRemovals(tx, key);
+    await setHeldSweep(tx, key, null, now);
+  });
 }
 
 /** What is left is removed when the last page comes again. */
@@ -79,18 +102,32 @@ async function heldIn(database: Database, key: PartitionKey): Promise<HeldSweep 
   return partitions.find(({ id }) => id === key.partitionId)?.heldSweep ?? null;
 }
 
-/** Removes what was last seen before an epoch, batch by batch. */
-async function removeUnseen({ database, clock }: RemovalOptions, key: PartitionKey, epoch: number): Promise<number> {
+/** Removes disappeared items batch by batch; answers how many there were. */
+async function removeAll(options: RemovalOptions, key: PartitionKey, which: Disappeared): Promise<number> {
+  const { database, clock, settings } = options;
   let removed = 0;
   for (let count = batchSize; count === batchSize;) {
-    count = await database.transaction(async (tx) => {
-      const connection = await lockPushConnection(tx, key.connectionId);
-      if (connection?.status !== 'active') throw stopped();
-      const ids = await lockDisappeared(tx, key, { notSeenIn: epoch }, batchSize);
-      await removePushed(tx, { connection, key, now: clock.now() }, ids);
+    count = await whileActive(database, key, async (tx, connection) => {
+      const now = clock.now();
+      const ids = await lockDisappeared(tx, key, which, batchSize);
+      await removePushed(tx, { connection, key, now }, ids);
+      const noted = { count: ids.length, windowMs: settings.brakeWindowMs, now };
+      if (which === 'missing' && ids.length > 0) await noteRemovals(tx, key, noted);
       return ids.length;
     });
     removed += count;
   }
   return removed;
+}
+
+function whileActive<T>(
+  database: Database,
+  key: PartitionKey,
+  work: (tx: Transaction, connection: PushConnection) => Promise<T>,
+): Promise<T> {
+  return database.transaction(async (tx) => {
+    const connection = await lockPushConnection(tx, key.connectionId);
+    if (connection?.status !== 'active') throw stopped();
+    return work(tx, connection);
+  });
 }

@@ -187,6 +187,7 @@ function documentInput(connection: PushConnection, row: PushedItemRow, upsert: P
     connectionId: connection.id,
     source: connection.provider,
     body: content,
+    trust: 'read',
     metadata: { ...(connection.metadata as Metadata), ...metadata },
     ...(title !== undefined && { title }),
     ...(url !== undefined && { url }),

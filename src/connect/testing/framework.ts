@@ -3,7 +3,7 @@ import { createEncryption, newEncryptionKey } from '../../base/encryption.ts';
 import { newId } from '../../base/ids.ts';
 import { createLogger } from '../../base/log.ts';
 import { createMetrics } from '../../base/metrics.ts';
-import { createExtractor, type Extractor } from '../../engine/extract/extractor.ts';
+import { createTextWork, type TextWork } from '../../engine/text/text-work.ts';
 import { createProcessor } from '../../engine/process.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import { createHashingEmbedder } from '../../models/hashing-embedder.ts';
@@ -33,7 +33,7 @@ import type { World } from './world.ts';
 export interface Parts {
   database: Database;
   embedder: Embedder;
-  extractor: Extractor;
+  textWork: TextWork;
   /** Seals what connections are authorized with. */
   encryptionKey: string;
   close(): Promise<void>;
@@ -41,14 +41,14 @@ export interface Parts {
 
 export function createParts(database: Database): Parts {
   const embedder = createHashingEmbedder();
-  const extractor = createExtractor({ log: createLogger('silent') });
+  const textWork = createTextWork({ log: createLogger('silent') });
   return {
     database,
     embedder,
-    extractor,
+    textWork,
     encryptionKey: newEncryptionKey(),
     async close() {
-      await extractor.close();
+      await textWork.close();
       await embedder.close();
       await database.close();
     },
@@ -120,7 +120,7 @@ export function createFramework(options: FrameworkOptions): Framework {
 
   async function run(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<void> {
     if (request) await parts.database.transaction((tx) => requestSync(tx, id, request, clock.now()));
-    const { extractor } = parts;
+    const extractor = parts.textWork;
     const runner = { database: process, clock, log, settings, credentials, outbound, extractor };
     const loading = { connector: (name: string) => registry.load(name), wake: async () => {} };
     await clock.during(runSync({ ...runner, ...loading }, id, signal));
@@ -139,8 +139,8 @@ export function createFramework(options: FrameworkOptions): Framework {
   async function sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow> {
     const { deliver } = options;
     await (deliver ? push(id, request?.mode ?? 'incremental', signal, deliver) : run(id, request, signal));
-    const { embedder, extractor } = parts;
-    const processor = createProcessor({ database: process, embedder, extractor, clock, log });
+    const { embedder, textWork } = parts;
+    const processor = createProcessor({ database: process, embedder, textWork, clock, log });
     await clock.during(processor.drain(new AbortController().signal));
     const [latest] = await listRuns(parts.database, id, { limit: 1 });
     if (!latest) throw new Error('The framework recorded no run.');
@@ -177,7 +177,7 @@ export function createFramework(options: FrameworkOptions): Framework {
       const sharedSecretOf = () => null;
       const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, sharedSecretOf, wake });
       const before = await required(parts.database, id);
-      const { status } = await receiver.receive({ provider: connector.spec.name, connectionId: id, raw });
+      const { status } = await (await receiver.open({ provider: connector.spec.name, connectionId: id })).receive(raw);
       await receiver.close();
       const after = await required(parts.database, id);
       return { status, asked: JSON.stringify(after.requestedSync) !== JSON.stringify(before.requestedSync) };

@@ -168,7 +168,8 @@ function createLink(scene: Scene, settings: Partial<RunSettings>) {
       world,
       containerTag,
       deliver: scene.deliver,
-      settings: { claimSize: 4, ...settings },
+      // Laws remove an item in each of many rounds, all of which fall on one day.
+      settings: { claimSize: 4, brakeWindowMs: 0, ...settings },
       process,
       write: (line) => void scene.lines.push(line),
     });

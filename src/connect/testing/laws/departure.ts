@@ -1,4 +1,4 @@
-import { needsWorld, type Law } from '../law.ts';
+import { needsVerb, needsWorld, type Law } from '../law.ts';
 import type { Trial } from '../trial.ts';
 
 /** Laws about what goes and comes back: 8, 17 and 22. */
@@ -80,6 +80,56 @@ export const departureLaws: readonly Law[] = [
       trial.clock.advance(11 * 60_000);
       await trial.syncWell({ mode: 'full' });
       trial.expect((await trial.memory()).size === 0, 'Documents stayed after empty listings over ten minutes.');
+    },
+  },
+  {
+    number: 22,
+    name: 'look-up',
+    title: 'look-ups that suddenly find nothing delete nothing',
+    missing: ({ connector }) => needsVerb(connector, 'lookup'),
+    async run(trial) {
+      const names = await trial.populate(6);
+      await trial.syncWell();
+      const ids = names.map((name) => trial.world.idOf(name));
+      const [partition] = await trial.withContext((context) => trial.connector.partitions(context));
+      trial.note('From here on every look-up found nothing.');
+      trial.interfere({
+        after(call, result: any) {
+          return call.verb === 'lookup' ? { ...result, refs: [], gone: ids, done: true } : result;
+        },
+      });
+      for (let time = 1; time <= 2; time++) {
+        await trial.syncWell({ trigger: 'event', hints: { [partition!.id]: ids } });
+        trial.expect((await trial.memory()).size === 6, `Documents were deleted after ${time} look-ups.`);
+        trial.clock.advance(11 * 60_000);
+      }
+      trial.interfere({});
+      await trial.syncWell({ mode: 'full' });
+      await trial.expectMirror('After the items were found again');
+    },
+  },
+  {
+    number: 22,
+    name: 'changes',
+    title: 'changes that suddenly miss everything, without saying that it was deleted, delete nothing',
+    missing: ({ connector }) => needsVerb(connector, 'changes'),
+    async run(trial) {
+      const names = await trial.populate(6);
+      await trial.syncWell();
+      const ids = names.map((name) => trial.world.idOf(name));
+      trial.note('From here on changes missed everything.');
+      trial.interfere({
+        after: (call, result: any) =>
+          call.verb === 'changes' ? { ...result, refs: [], gone: [], missing: ids } : result,
+      });
+      for (let time = 1; time <= 2; time++) {
+        await trial.syncWell();
+        trial.expect((await trial.memory()).size === 6, `Documents were deleted after ${time} pages of changes.`);
+        trial.clock.advance(11 * 60_000);
+      }
+      trial.interfere({});
+      await trial.syncWell({ mode: 'full' });
+      await trial.expectMirror('After everything showed again');
     },
   },
   {

@@ -34,6 +34,9 @@ interface Kind {
   maySayGone?: boolean;
 }
 
+/** It would hold back what such a source seems to have lost, and hide that a connector takes it for deleted. */
+const withoutBrake = { brakeItems: Infinity };
+
 /** Law 6: a source that fails never leads to a deletion. */
 export const failureLaws: readonly Law[] = [
   {
@@ -41,6 +44,7 @@ export const failureLaws: readonly Law[] = [
     name: 'failing-page',
     title: 'a page that fails never leads to a deletion',
     timeoutMs: 120_000,
+    settings: withoutBrake,
     run: (trial) => failEverywhere(trial, { what: 'page', interference: failingPage }),
   },
   {
@@ -48,6 +52,7 @@ export const failureLaws: readonly Law[] = [
     name: 'partial-page',
     title: 'a listing that says it is not complete never leads to a deletion',
     timeoutMs: 120_000,
+    settings: withoutBrake,
     run: (trial) => failEverywhere(trial, { what: 'page', interference: partialPage }),
   },
   ...Object.entries(requestFaults).map(([name, { title, fault }]): Law => ({
@@ -56,6 +61,7 @@ export const failureLaws: readonly Law[] = [
     title: `${title} never leads to a deletion`,
     missing: ({ world }) => needsWorld(world, 'traffic'),
     timeoutMs: 120_000,
+    settings: withoutBrake,
     run: (trial) =>
       failEverywhere(trial, {
         what: 'request',

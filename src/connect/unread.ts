@@ -1,0 +1,10 @@
+import type { UnreadPart } from './contract.ts';
+
+const shownParts = 5;
+
+/** Says which parts of a source could not be read, why, and what that means for what memory holds of them. */
+export function unreadMessage(parts: readonly UnreadPart[]): string {
+  const shown = parts.slice(0, shownParts).map(({ path, reason }) => `${path} (${reason})`);
+  const more = parts.length > shownParts ? `, and ${parts.length - shownParts} more` : '';
+  return `Could not be read: ${shown.join(', ')}${more}. What memory holds of it stays as it was.`;
+}
