@@ -11,12 +11,12 @@ const entriesSampled = 1_000;
 
 export async function checkFolder(ctx: Context<FolderConfig>): Promise<CheckResult[]> {
   const path = await probe('path', 'The folder is there', async () => {
-    const root = await resolveRoot(ctx.config.path);
+    const root = await resolveRoot(ctx);
     await identifyRoot(root);
     return root;
   });
   if (path.status !== 'ok') return [path];
-  const root = await resolveRoot(ctx.config.path);
+  const root = await resolveRoot(ctx);
   return [
     path,
     await probe('read', 'The folder can be read', () => checkReading(root)),

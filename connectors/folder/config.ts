@@ -33,6 +33,7 @@ export const configSchema: JsonSchema = {
       title: 'Folder',
       description: 'Absolute path of the folder to mirror; `~/` stands for the home folder of the daemon’s user.',
       'x-order': 1,
+      'x-local-path': true,
     },
     include: {
       ...globs,

@@ -114,6 +114,14 @@ function readFacts(answer: DiskAnswer | undefined, index: number): FileFacts | u
   const at = index * factFields;
   const kind = factKinds[answer?.facts[at] ?? NaN];
   if (answer === undefined || kind === undefined) return undefined;
-  const [, bytes, modifiedMs, bornMs, device, inode] = answer.facts.subarray(at, at + factFields);
-  return { kind, bytes: bytes!, modifiedMs: modifiedMs!, bornMs: bornMs!, device: device!, inode: inode! };
+  const [, bytes, modifiedMs, changedMs, bornMs, device, inode] = answer.facts.subarray(at, at + factFields);
+  return {
+    kind,
+    bytes: bytes!,
+    modifiedMs: modifiedMs!,
+    changedMs: changedMs!,
+    bornMs: bornMs!,
+    device: device!,
+    inode: inode!,
+  };
 }

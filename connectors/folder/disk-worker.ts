@@ -18,7 +18,7 @@ export interface DiskAnswer {
   contents?: (Uint8Array<ArrayBuffer> | null)[];
 }
 
-export const factFields = 6;
+export const factFields = 7;
 export const factKinds: readonly FileFacts['kind'][] = ['file', 'folder', 'link', 'other'];
 
 /** A disk that takes longer is left to those who ask many things of it at once. */
@@ -120,6 +120,6 @@ function watchPace(perAnswerMs: number): (count: number) => boolean {
 }
 
 function writeFacts(facts: Float64Array, index: number, found: FileFacts): void {
-  const numbers = [factKinds.indexOf(found.kind), found.bytes, found.modifiedMs, found.bornMs];
+  const numbers = [factKinds.indexOf(found.kind), found.bytes, found.modifiedMs, found.changedMs, found.bornMs];
   facts.set([...numbers, Number(found.device), Number(found.inode)], index * factFields);
 }

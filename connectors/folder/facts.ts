@@ -7,6 +7,8 @@ export interface FileFacts {
   bytes: number;
   /** Milliseconds with a fraction: resolves about a quarter of a microsecond. */
   modifiedMs: number;
+  /** When anything about it changed last, also its permissions or its name. */
+  changedMs: number;
   /** 0 where the file system keeps no birth time. */
   bornMs: number;
   device: number | bigint;
@@ -40,6 +42,7 @@ export function toFacts(stats: Stats): FileFacts {
     kind: kindOf(stats),
     bytes: stats.size,
     modifiedMs: stats.mtimeMs,
+    changedMs: stats.ctimeMs,
     bornMs: Math.max(stats.birthtimeMs, 0),
     device: stats.dev,
     inode: stats.ino,

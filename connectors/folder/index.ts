@@ -23,6 +23,7 @@ export default defineConnector<FolderConfig, ListCursor>({
     auth: [],
     schedule: { everyMs: 5 * 60_000 },
     maxItemBytes: defaultMaxItemBytes,
+    revs: 'loose',
   },
   check: checkFolder,
   partitions,
@@ -35,7 +36,7 @@ export default defineConnector<FolderConfig, ListCursor>({
 
 /** One, named after the real path of the root, so that a configured link may change without the name. */
 async function partitions(ctx: Context<FolderConfig>): Promise<Partition[]> {
-  const root = await resolveRoot(ctx.config.path);
+  const root = await resolveRoot(ctx);
   await identifyRoot(root);
   if (root.length > longestPartitionId) {
     throw badConfig(`The real path of the folder has ${root.length} characters, more than ${longestPartitionId}.`);

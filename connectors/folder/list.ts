@@ -1,4 +1,4 @@
-import type { Context, Page, Partition, Ref } from 'memoryd/connector';
+import type { Context, Page, Partition, Ref, UnreadPart } from 'memoryd/connector';
 import type { FolderConfig } from './config.ts';
 import { diskThreadOf } from './disk-thread.ts';
 import { takeRefs } from './refs.ts';
@@ -46,7 +46,7 @@ async function walkFrom(ctx: Context<FolderConfig>, root: string, from: ListCurs
   if (from === undefined || kept.walk === undefined || kept.walk.position !== from.after) {
     kept.walk = await openWalk({
       root,
-      rules: createRules(root, ctx.config),
+      rules: createRules(root, ctx),
       followLinks: ctx.config.followSymlinks === true,
       signal: ctx.signal,
       ...(from === undefined ? {} : { after: from.after }),
@@ -56,17 +56,25 @@ async function walkFrom(ctx: Context<FolderConfig>, root: string, from: ListCurs
 }
 
 function toPage(refs: Ref[], walk: Walk, identity: string, from: ListCursor | undefined): Page<ListCursor> {
-  const incomplete = from?.incomplete ?? describeProblems(walk);
-  const marked = incomplete === undefined ? {} : { incomplete };
+  const problems = walk.problems.take();
+  const isRootUnread = problems.some(({ path }) => path === '');
+  const incomplete = from?.incomplete ?? (isRootUnread ? describeProblems(problems) : undefined);
+  const marked = {
+    ...(incomplete === undefined ? {} : { incomplete }),
+    ...(problems.length === 0 || isRootUnread ? {} : { unread: problems }),
+  };
   if (walk.isDone) return { refs, done: true, ...marked };
-  return { refs, next: { after: walk.position, root: identity, ...marked }, ...marked };
+  const cursor = { after: walk.position, root: identity, ...(incomplete === undefined ? {} : { incomplete }) };
+  return { refs, next: cursor, ...marked };
 }
 
-export function describeProblems(walk: Walk): string | undefined {
-  const { reasons, count } = walk.problems;
-  if (count === 0) return undefined;
-  const more = count > reasons.length ? `, and ${count - reasons.length} more` : '';
-  return `Could not be read: ${reasons.join(', ')}${more}. Give the daemon permission, or exclude them.`;
+const shownProblems = 10;
+
+export function describeProblems(problems: readonly UnreadPart[]): string | undefined {
+  if (problems.length === 0) return undefined;
+  const shown = problems.slice(0, shownProblems).map(({ path, reason }) => `${path === '' ? '.' : path} (${reason})`);
+  const more = problems.length > shownProblems ? `, and ${problems.length - shownProblems} more` : '';
+  return `Could not be read: ${shown.join(', ')}${more}. Give the daemon permission, or exclude them.`;
 }
 
 function notMounted(root: string): Page<ListCursor> {

@@ -34,7 +34,7 @@ export async function lookUp(
   ids: string[],
 ): Promise<Page<ListCursor>> {
   const root = partition.id;
-  const rules = createRules(root, ctx.config);
+  const rules = createRules(root, ctx);
   const search = { root, rules, followLinks: ctx.config.followSymlinks === true, signal: ctx.signal };
   return onSteadyRoot(root, async () => {
     const refs = new Map<string, Ref>();
@@ -56,7 +56,7 @@ async function findById(search: Search, id: string): Promise<Finding> {
   const path = relativePath(search.root, id);
   if (path === undefined) return { refs: [] };
   try {
-    const listed = await resolveListed(search.root, path, search.followLinks);
+    const listed = await resolveListed(search, path);
     if (listed === undefined) return { refs: [] };
     const facts = await readFacts(listed);
     if (facts.kind === 'folder') return await findBelow(search, path, listed !== joinPath(search.root, path));
@@ -73,7 +73,7 @@ async function findBelow(search: Search, folder: string, isLinked: boolean): Pro
   const walk = await openWalk({ ...search, folder, isLinked });
   const refs = await takeRefs(search.root, walk, filesPerFolder, search.signal);
   const incomplete = walk.isDone
-    ? describeProblems(walk)
+    ? describeProblems(walk.problems.take())
     : `${joinPath(search.root, folder)} holds more than ${filesPerFolder} files.`;
   return { refs, ...(incomplete === undefined ? {} : { incomplete }) };
 }

@@ -3,9 +3,12 @@ import type { FileFacts } from './facts.ts';
 import { mediaTypeOf } from './media-types.ts';
 import { joinPath, toFileUrl } from './names.ts';
 
-/** Changes with every write that moves the size, the modification time or the file itself. Equal after a move. */
+/**
+ * Changes with every write, also with one that leaves size and modification time as they were, and with whatever
+ * may make a file readable that was not. Whether the content is another one shows when it is read.
+ */
 function revOf(facts: FileFacts): string {
-  return `${facts.bytes}-${facts.modifiedMs}-${facts.inode}`;
+  return `${facts.bytes}-${facts.modifiedMs}-${facts.changedMs}-${facts.inode}`;
 }
 
 /** `path` is relative to the root. */

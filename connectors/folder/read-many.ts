@@ -43,7 +43,7 @@ async function allowedFiles(
   root: string,
   refs: readonly Ref[],
 ): Promise<{ id: string; path: string }[]> {
-  const rules = createRules(root, ctx.config);
+  const rules = createRules(root, ctx);
   const files: { id: string; path: string }[] = [];
   for (const { id } of refs) {
     const path = relativePath(root, id);

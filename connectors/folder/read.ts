@@ -9,7 +9,7 @@ import { toDocument } from './map.ts';
 import { joinPath, relativePath, toFilePath, toText } from './names.ts';
 import { descriptorPath, isSame, openFlags, tickMsOf } from './reading.ts';
 import { assertMounted } from './root.ts';
-import { createRules } from './rules.ts';
+import { createRules, type Rules } from './rules.ts';
 
 /** Reads of one file that changes meanwhile, the first included, before it is left for later. */
 const attempts = 4;
@@ -18,6 +18,7 @@ interface Reading {
   root: string;
   /** From the root. */
   path: string;
+  rules: Rules;
   followLinks: boolean;
   maxBytes: number;
   /** Milliseconds since the epoch. */
@@ -30,10 +31,12 @@ export async function fetchFile(ctx: Context<FolderConfig>, partition: Partition
   const root = partition.id;
   const path = relativePath(root, ref.id);
   try {
-    if (!path || !(await createRules(root, ctx.config).allowsFile(path))) return { skip: 'filtered' };
+    const rules = createRules(root, ctx);
+    if (!path || !(await rules.allowsFile(path))) return { skip: 'filtered' };
     return await readSettled({
       root,
       path,
+      rules,
       followLinks: ctx.config.followSymlinks === true,
       maxBytes: ctx.config.maxItemBytes ?? defaultMaxItemBytes,
       now: () => ctx.now().getTime(),
@@ -55,7 +58,7 @@ async function readSettled(reading: Reading): Promise<Fetched> {
 }
 
 async function readOnce(reading: Reading): Promise<Fetched | 'changed'> {
-  const listed = await resolveListed(reading.root, reading.path, reading.followLinks);
+  const listed = await resolveListed(reading, reading.path);
   // Looked at before it is opened: opening a device can set it to work.
   const expected = listed === undefined ? undefined : await readFacts(listed);
   if (listed === undefined || expected?.kind !== 'file') return confirmGone(reading.root);
@@ -113,7 +116,7 @@ async function standsAt(file: FileHandle, listed: string, expected: FileFacts, r
   const isListed =
     process.platform === 'linux'
       ? (await openedPath(file)) === listed
-      : (await resolveListed(reading.root, reading.path, reading.followLinks)) === listed;
+      : (await resolveListed(reading, reading.path)) === listed;
   return isListed && isSame(await readFacts(listed), expected);
 }
 

@@ -9,6 +9,7 @@ export function isSame(facts: FileFacts, expected: FileFacts): boolean {
   return (
     facts.bytes === expected.bytes &&
     facts.modifiedMs === expected.modifiedMs &&
+    facts.changedMs === expected.changedMs &&
     Number(facts.inode) === Number(expected.inode) &&
     Number(facts.device) === Number(expected.device)
   );

@@ -1,7 +1,7 @@
 import type { Ref } from 'memoryd/connector';
 import type { DiskThread } from './disk-thread.ts';
 import { lookAt, type FileFacts } from './facts.ts';
-import { isAbsent } from './faults.ts';
+import { isAbsent, isDenied } from './faults.ts';
 import { toRef } from './map.ts';
 import { joinPath } from './names.ts';
 import type { Walk, WalkedFile } from './walk.ts';
@@ -84,7 +84,7 @@ function lookOneByOne(
       const file = files[index]!;
       lookAt(joinPath(root, file.path), file.isLink, (result) => {
         if (result instanceof Error) {
-          if (!isAbsent(result)) walk.problems.add(file.path, result);
+          if (!isAbsent(result)) walk.problems.add(isDenied(result) ? folderOf(file.path) : file.path, result);
         } else refs[index] = refOf(root, file, result);
         if (--left === 0) resolve();
         else start();
@@ -93,4 +93,9 @@ function lookOneByOne(
     if (left === 0) resolve();
     for (let count = 0; count < looksAtOnce; count++) start();
   });
+}
+
+/** A file may be looked at by everybody who may enter its folder. */
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf('/'), 0));
 }

@@ -2,21 +2,30 @@ import { opendir, realpath, stat } from 'node:fs/promises';
 import type { BigIntStats } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, sep } from 'node:path';
-import { badConfig, ConnectorError, sourceMissing, transient } from 'memoryd/connector';
+import { badConfig, ConnectorError, sourceMissing, transient, type Context } from 'memoryd/connector';
+import type { FolderConfig } from './config.ts';
 import { faultCode, isAbsent, isDenied } from './faults.ts';
-import { toFilePath, toText } from './names.ts';
+import { relativePath, toFilePath, toText } from './names.ts';
 
-/** The real path (text form, `/` as separator) of the configured folder. Throws as `statRoot` does. */
-export async function resolveRoot(configuredPath: string): Promise<string> {
-  const path = configuredPath.replace(/^~(?=$|[\\/])/, () => homedir());
+/**
+ * The real path (text form, `/` as separator) of the configured folder. Throws as `statRoot` does, and
+ * `bad_config` for a folder in which the daemon keeps its own data.
+ */
+export async function resolveRoot({
+  config,
+  ownFolders,
+}: Pick<Context<FolderConfig>, 'config' | 'ownFolders'>): Promise<string> {
+  const path = config.path.replace(/^~(?=$|[\\/])/, () => homedir());
   if (!isAbsolute(path)) {
     throw badConfig(`\`path\` must be absolute, and ${path} is not.`, 'Write the whole path, or begin it with `~/`.');
   }
-  try {
-    return await toRealPath(path);
-  } catch (error) {
+  const root = await toRealPath(path).catch((error: unknown) => {
     throw rootError(error, path);
+  });
+  if (ownFolders.some((own) => relativePath(own, root) !== undefined)) {
+    throw badConfig(`${path} holds the daemon’s own data and keys.`, 'Connect another folder.');
   }
+  return root;
 }
 
 /** The real path in text form of any path in text form. Throws the system's errors. */

@@ -1,7 +1,9 @@
 import type { Ignore } from 'ignore';
+import type { Context } from 'memoryd/connector';
 import type { FolderConfig } from './config.ts';
 import { readIgnorePatterns } from './gitignore.ts';
 import { compileGlobs, type GlobFilter } from './globs.ts';
+import { joinPath, relativePath } from './names.ts';
 
 /** Decides what of one root is mirrored. The one place: listing, look-up, fetching and watching all ask here. */
 export interface Rules {
@@ -9,6 +11,8 @@ export interface Rules {
   folder(path: string): Promise<FolderRules | undefined>;
   /** Whether a file at this path is mirrored. Throws like `enter`. */
   allowsFile(path: string): Promise<boolean>;
+  /** Whether a real path lies in a folder of the daemon itself: never mirrored, whatever the configuration. */
+  isOwn(realPath: string): boolean;
 }
 
 /** The rules for the entries of one folder. Names and paths are in text form. */
@@ -18,8 +22,8 @@ export interface FolderRules {
   enter(name: string): Promise<FolderRules>;
 }
 
-export function createRules(root: string, config: FolderConfig): Rules {
-  const filter = createFilter(root, config);
+export function createRules(root: string, ctx: Pick<Context<FolderConfig>, 'config' | 'ownFolders'>): Rules {
+  const filter = createFilter(root, ctx.config, ctx.ownFolders);
   return {
     folder: (path) => descend(filter, path === '' ? [] : path.split('/')),
     async allowsFile(path) {
@@ -28,6 +32,7 @@ export function createRules(root: string, config: FolderConfig): Rules {
       const rules = await descend(filter, names);
       return rules !== undefined && rules.allows(name, false);
     },
+    isOwn: filter.isOwn,
   };
 }
 
@@ -36,14 +41,16 @@ interface Filter {
   readonly globs: GlobFilter;
   readonly hidden: boolean;
   readonly gitignore: boolean;
+  readonly isOwn: (realPath: string) => boolean;
 }
 
-function createFilter(root: string, config: FolderConfig): Filter {
+function createFilter(root: string, config: FolderConfig, ownFolders: readonly string[]): Filter {
   return {
     root,
     globs: compileGlobs(config.include ?? [], config.exclude ?? [], config.defaultExcludes !== false),
     hidden: config.hidden === true,
     gitignore: config.gitignore === true,
+    isOwn: (realPath) => ownFolders.some((own) => relativePath(own, realPath) !== undefined),
   };
 }
 
@@ -71,6 +78,6 @@ async function openFolder(filter: Filter, prefix: string, above: Ignore | undefi
 function allowsEntry(filter: Filter, prefix: string, name: string, isFolder: boolean): boolean {
   if (!filter.hidden && name.startsWith('.')) return false;
   const path = prefix + name;
-  if (filter.globs.excludes(path, name, isFolder)) return false;
+  if (filter.globs.excludes(path, name, isFolder) || filter.isOwn(joinPath(filter.root, path))) return false;
   return isFolder ? filter.globs.mayInclude(path) : filter.globs.includesFile(path);
 }

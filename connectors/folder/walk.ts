@@ -1,3 +1,4 @@
+import type { UnreadPart } from 'memoryd/connector';
 import { readEntries } from './entries.ts';
 import { faultCode, isAbsent } from './faults.ts';
 import { resolveLink } from './links.ts';
@@ -37,11 +38,10 @@ export interface Walk {
 
 /** What a walk could not read. */
 export interface WalkProblems {
-  /** Each says what and why. At most 10, the rest is counted. */
-  readonly reasons: readonly string[];
-  readonly count: number;
   /** Takes the system's errors; throws any other. */
   add(path: string, error: unknown): void;
+  /** The problems since the last call, by path from the root. */
+  take(): UnreadPart[];
 }
 
 /** A folder on the current path. Only these are held in memory. */
@@ -60,7 +60,6 @@ interface Frame {
 
 /** Entries looked at per file asked for, so that a page ends in bounded time where rules leave out nearly everything. */
 const effortPerFile = 20;
-const reasonsKept = 10;
 const noLinks: ReadonlySet<string> = new Set();
 
 export async function openWalk(options: WalkOptions): Promise<Walk> {
@@ -117,18 +116,17 @@ export async function openWalk(options: WalkOptions): Promise<Walk> {
 }
 
 function gatherProblems(): WalkProblems {
-  const reasons: string[] = [];
-  let count = 0;
+  let parts = new Map<string, UnreadPart>();
   return {
-    reasons,
-    get count() {
-      return count;
-    },
     add(path, error) {
       const code = faultCode(error);
       if (code === undefined) throw error;
-      if (reasons.length < reasonsKept) reasons.push(`${path === '' ? '.' : path} (${code})`);
-      count++;
+      parts.set(path, { path, reason: code });
+    },
+    take() {
+      const taken = [...parts.values()];
+      parts = new Map();
+      return taken;
     },
   };
 }
@@ -147,25 +145,25 @@ async function readFolder(
 ): Promise<FolderListing> {
   const { names, links } = await readEntries(joinPath(options.root, path), isLinked || path === '');
   if (links.length === 0 || isLinked || !options.followLinks) return { names: names.sort(), links: noLinks };
-  const followed = await followLinks(options.root, path, links, rules, problems);
+  const followed = await followLinks(options, path, links, rules, problems);
   return { names: names.concat(followed).sort(), links: new Set(followed) };
 }
 
 /** The names of the links that are followed, as `FolderEntries` has them. */
 async function followLinks(
-  root: string,
+  options: WalkOptions,
   path: string,
   links: readonly string[],
   rules: FolderRules,
   problems: WalkProblems,
 ): Promise<string[]> {
   const followed: string[] = [];
-  const folder = joinPath(root, path);
+  const folder = joinPath(options.root, path);
   for (const raw of links) {
     const name = toText(raw);
     if (!rules.allows(name, false) && !rules.allows(name, true)) continue;
     try {
-      const target = await resolveLink(root, folder, joinPath(folder, name));
+      const target = await resolveLink(options, folder, joinPath(folder, name));
       if (target !== undefined) followed.push(target === 'folder' ? `${raw}/` : raw);
     } catch (error) {
       problems.add(path === '' ? name : `${path}/${name}`, error);

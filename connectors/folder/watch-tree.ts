@@ -6,6 +6,8 @@ import type { FolderRules, Rules } from './rules.ts';
 
 /** Watches a tree and reports the paths that were touched. Paths are relative to the root, in text form. */
 export interface TreeWatch {
+  /** The system names single paths only, so a vanished one may have been a folder with files below. */
+  readonly isRecursive: boolean;
   /** Whether a folder at this path is being watched. */
   holds(path: string): boolean;
   /** Watches the folder at this path, if there is one, and those below it anew. Throws when the system's limit is reached. */
@@ -19,6 +21,9 @@ export interface TouchListener {
   failed(error: unknown): void;
 }
 
+/** Begins to watch a tree; what the rules leave out need not be. */
+export type WatchTree = (root: string, rules: Rules, listener: TouchListener) => TreeWatch;
+
 interface WatchedFolder {
   readonly name: string;
   readonly parent: WatchedFolder | undefined;
@@ -31,7 +36,7 @@ interface WatchedFolder {
  * of folders, some 3 KB each, not of files. A folder that moves keeps its watchers under the old path,
  * so whoever listens must `renew` a folder's path when an event names it.
  */
-export function watchFolders(root: string, rules: Rules, listener: TouchListener): TreeWatch {
+export const watchFolders: WatchTree = (root, rules, listener) => {
   let top: WatchedFolder | undefined;
   let isClosed = false;
 
@@ -61,6 +66,7 @@ export function watchFolders(root: string, rules: Rules, listener: TouchListener
   }
 
   return {
+    isRecursive: false,
     holds: (path) => find(path) !== undefined,
     async renew(path) {
       const old = find(path);
@@ -78,17 +84,17 @@ export function watchFolders(root: string, rules: Rules, listener: TouchListener
       closeAll();
     },
   };
-}
+};
 
 /** One watcher for the whole tree, for systems that can (macOS, Windows). */
-export function watchRecursively(root: string, listener: TouchListener): TreeWatch {
+export const watchRecursively: WatchTree = (root, _rules, listener) => {
   const watcher = watch(toFilePath(root), { recursive: true, encoding: 'latin1' });
   watcher.on('change', (_type, entry) => {
     listener.touched(typeof entry === 'string' ? toText(entry).replaceAll('\\', '/') : undefined);
   });
   watcher.on('error', (error) => listener.failed(error));
-  return { holds: () => false, renew: () => Promise.resolve(), close: () => watcher.close() };
-}
+  return { isRecursive: true, holds: () => false, renew: () => Promise.resolve(), close: () => watcher.close() };
+};
 
 /** The system cannot watch as many folders, or open as many files, as the tree needs. */
 export function isLimitReached(error: unknown): boolean {

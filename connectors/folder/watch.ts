@@ -8,7 +8,7 @@ import { joinPath, toFilePath } from './names.ts';
 import { identifyRoot, resolveRoot } from './root.ts';
 import { createRules, type Rules } from './rules.ts';
 import { gatherTouches, type TouchBatch } from './touches.ts';
-import { isLimitReached, watchFolders, watchRecursively, type TouchListener, type TreeWatch } from './watch-tree.ts';
+import { isLimitReached, watchFolders, watchRecursively, type TreeWatch, type WatchTree } from './watch-tree.ts';
 
 /** Events are gathered this long, so that a save of several steps is one hint. */
 const gatherMs = 200;
@@ -19,30 +19,30 @@ interface Watching {
   root: string;
   rules: Rules;
   tree: TreeWatch;
-  /** The system names single paths only, so a vanished one may have been a folder with files below. */
-  isRecursive: boolean;
   honoursGitignore: boolean;
   signal: AbortSignal;
 }
 
+/** A folder that could not be watched is tried again after so many polls: each try holds all that the system gives. */
+const pollsBetweenTries = 30;
+
 /**
  * Hints at changes until the signal aborts. Where the folder cannot be watched, or is not to be, it
- * hints at the whole folder every `pollEveryMs` instead, and says so once in the log.
+ * hints at the whole folder every `pollEveryMs` instead; why it cannot be is said in the log, and in each hint.
  */
 export async function watchFolder(
   ctx: Context<FolderConfig>,
   hint: (hint: Hint) => void,
-  isRecursive = process.platform !== 'linux',
+  watchTree: WatchTree = process.platform === 'linux' ? watchFolders : watchRecursively,
 ): Promise<void> {
   const pollEveryMs = ctx.config.pollEveryMs ?? defaultPollEveryMs;
-  let isWatchable = ctx.config.watch !== false;
-  while (!ctx.signal.aborted) {
+  let late: string | undefined;
+  for (let poll = 0; !ctx.signal.aborted; poll++) {
     const root = await findRoot(ctx);
-    if (root !== undefined && isWatchable) {
-      isWatchable = await watchUntilLost(ctx, root, hint, isRecursive);
-      if (!ctx.signal.aborted) hint({ partition: root });
-    } else if (root !== undefined) {
-      hint({ partition: root });
+    if (root !== undefined) {
+      const isTried = ctx.config.watch !== false && (late === undefined || poll % pollsBetweenTries === 0);
+      if (isTried) late = await watchUntilLost(ctx, root, hint, watchTree);
+      if (!ctx.signal.aborted) hint({ partition: root, ...(late !== undefined && { late }) });
     }
     await pause(pollEveryMs, ctx.signal);
   }
@@ -51,29 +51,30 @@ export async function watchFolder(
 /** Undefined while the folder is not there: the listing reports that, here it only has to come back. */
 async function findRoot(ctx: Context<FolderConfig>): Promise<string | undefined> {
   try {
-    return await resolveRoot(ctx.config.path);
+    return await resolveRoot(ctx);
   } catch (error) {
     if (ConnectorError.is(error)) return undefined;
     throw error;
   }
 }
 
-/** Whether watching makes sense again when the root is back; false: it cannot be watched. */
+/** Why the folder cannot be watched; undefined: the root was lost, and is watched again when it is back. */
 async function watchUntilLost(
   ctx: Context<FolderConfig>,
   root: string,
   hint: (hint: Hint) => void,
-  isRecursive: boolean,
-): Promise<boolean> {
+  watchTree: WatchTree,
+): Promise<string | undefined> {
   try {
-    if (await isRemote(root)) throw new Error('A network file system reports no changes that others make.');
-    await watchRoot(ctx, root, hint, isRecursive);
-    return true;
+    if (await isRemote(root)) throw new Error(remoteMessage);
+    await watchRoot(ctx, root, hint, watchTree);
+    return undefined;
   } catch (error) {
-    if (ConnectorError.is(error) || (await findRoot(ctx)) === undefined) return true;
+    if (ConnectorError.is(error) || (await findRoot(ctx)) === undefined) return undefined;
     const reason = isLimitReached(error) ? `${watchLimitMessage} ${watchLimitRemedy}` : describe(error);
     ctx.log.warn({ root, reason }, 'folder is polled instead of watched');
-    return false;
+    const seconds = (ctx.config.pollEveryMs ?? defaultPollEveryMs) / 1_000;
+    return `It is listed every ${seconds} s instead of watched. ${reason}`;
   }
 }
 
@@ -82,14 +83,14 @@ async function watchRoot(
   ctx: Context<FolderConfig>,
   root: string,
   hint: (hint: Hint) => void,
-  isRecursive: boolean,
+  watchTree: WatchTree,
 ): Promise<void> {
-  const rules = createRules(root, ctx.config);
+  const rules = createRules(root, ctx);
   const touches = gatherTouches();
   const identity = await identifyRoot(root);
-  const tree = openTree(root, rules, touches, isRecursive);
+  const tree = watchTree(root, rules, touches);
   const honoursGitignore = ctx.config.gitignore === true;
-  const watching = { root, rules, tree, isRecursive, honoursGitignore, signal: ctx.signal };
+  const watching = { root, rules, tree, honoursGitignore, signal: ctx.signal };
   ctx.signal.addEventListener('abort', tree.close);
   try {
     await tree.renew('');
@@ -106,10 +107,6 @@ async function watchRoot(
     ctx.signal.removeEventListener('abort', tree.close);
     tree.close();
   }
-}
-
-function openTree(root: string, rules: Rules, listener: TouchListener, isRecursive: boolean): TreeWatch {
-  return isRecursive ? watchRecursively(root, listener) : watchFolders(root, rules, listener);
 }
 
 /** What a batch comes to, after new folders are watched: whatever happens in them later is then reported too. */
@@ -144,7 +141,7 @@ async function judge(watching: Watching, path: string): Promise<'file' | 'struct
       return 'structure';
     }
     if (kind === 'folder' || !(await watching.rules.allowsFile(path))) return 'nothing';
-    return kind === undefined && watching.isRecursive ? 'structure' : 'file';
+    return kind === undefined && watching.tree.isRecursive ? 'structure' : 'file';
   } catch (error) {
     if (isAbsent(error) || isDenied(error)) return 'structure';
     throw error;
@@ -160,6 +157,8 @@ async function kindAt(path: string): Promise<string | undefined> {
   }
 }
 
+const remoteMessage =
+  'A network file system reports no changes that others make. Set `watch` to false where that is as it should be.';
 export const watchLimitMessage = 'The system’s limit of watched folders or open files is reached.';
 export const watchLimitRemedy =
   'Raise it (Linux: `sysctl fs.inotify.max_user_watches=1048576`), or exclude folders that need no watching.';

@@ -52,7 +52,8 @@ export async function fetchFile(ctx: GithubContext, partition: Partition, ref: R
   });
   if (answer.status === 404) {
     await expectShown(ctx, repositoryId);
-    return { gone: true };
+    // Only a tree says that a file is not there: GitHub loses sight of content that it still lists.
+    throw transient('GitHub lists the file and does not show its content.');
   }
   if (hashOf(answer.bytes) !== blobOf(ref).sha) throw transient('GitHub answered something else than the file.');
   return readable(ref, answer.bytes);

@@ -41,10 +41,10 @@ export async function listFiles(
   const refs = entries.slice(start, end).map((entry) => toRef({ ...position, place }, entry));
   (await remember<number>(ctx, 'listed')).set(partition.id, entries.length);
   const facts = { ...position } as JsonObject;
-  const incomplete = step.incomplete === undefined ? {} : { incomplete: step.incomplete };
-  if (end < entries.length) return { refs, next: { ...facts, walk, start: end }, ...incomplete };
-  if (step.next !== null) return { refs, next: { ...facts, walk: step.next }, ...incomplete };
-  return { refs, done: true, ...incomplete };
+  const { entries: _, next, ...cut } = step;
+  if (end < entries.length) return { refs, next: { ...facts, walk, start: end }, ...cut };
+  if (next !== null) return { refs, next: { ...facts, walk: next }, ...cut };
+  return { refs, done: true, ...cut };
 }
 
 async function listedPosition(ctx: GithubContext, partition: Partition, from?: JsonObject): Promise<Position> {
@@ -77,13 +77,15 @@ export async function changesOfFiles(
   if (commit === null || old.commit === null) throw cursorExpired('The repository was empty, or is now.');
   if (url !== old.url) throw cursorExpired('The repository has another name.');
   const now = { ...old, commit };
-  const { entries, gone, straight } = await difference(ctx, partition, old.commit, commit);
+  const { entries, left, straight } = await difference(ctx, partition, old.commit, commit);
   // Only a branch that did not simply grow may be another one.
   if (!straight && (await isOtherBranch(ctx, partition, old)))
     throw cursorExpired('The default branch is another one.');
   seen.set(partition.id, now);
   const around = { ...now, place: placeOf(partition) };
-  return { ...changedPage(ctx, around, entries, gone), next: { ...now }, done: true };
+  const { refs, ids } = changedPage(ctx, around, entries, left);
+  // Commits that were added state what they delete. What another history lacks is only missed.
+  return { refs, ...(straight ? { gone: ids } : { missing: ids }), next: { ...now }, done: true };
 }
 
 async function isOtherBranch(ctx: GithubContext, partition: Partition, old: Position): Promise<boolean> {
@@ -95,19 +97,19 @@ function changedPage(
   ctx: GithubContext,
   around: Surroundings,
   entries: TreeEntry[],
-  gone: string[],
-): { refs: Ref[]; gone: string[] } {
-  if (entries.length + gone.length > mostChanges) throw cursorExpired('Too much was changed at once.');
+  left: string[],
+): { refs: Ref[]; ids: string[] } {
+  if (entries.length + left.length > mostChanges) throw cursorExpired('Too much was changed at once.');
   return {
     refs: mirrored(ctx, entries).map((entry) => toRef(around, entry)),
-    gone: gone.map((path) => toRef(around, { path, mode: '', type: 'blob', sha: '' }).id),
+    ids: left.map((path) => toRef(around, { path, mode: '', type: 'blob', sha: '' }).id),
   };
 }
 
 interface Difference {
   entries: TreeEntry[];
-  /** Paths. */
-  gone: string[];
+  /** Paths that are there no more. */
+  left: string[];
   /** The old commit is an ancestor of the new one. */
   straight: boolean;
 }
@@ -137,7 +139,7 @@ async function difference(ctx: GithubContext, partition: Partition, old: string,
   return { ...(await ofTrees(ctx, repositoryId, old, now)), straight };
 }
 
-function ofComparison(files: ComparedFile[]): Pick<Difference, 'entries' | 'gone'> {
+function ofComparison(files: ComparedFile[]): Pick<Difference, 'entries' | 'left'> {
   const present = files.filter(({ status, sha }) => status !== 'removed' && sha !== null);
   const entries = present.map(({ filename, sha, patch }) => {
     const isModule = patch !== undefined && /^\+Subproject commit [0-9a-f]+$/m.test(patch);
@@ -149,7 +151,7 @@ function ofComparison(files: ComparedFile[]): Pick<Difference, 'entries' | 'gone
     return status === 'renamed' && before !== undefined ? [before] : [];
   });
   const there = new Set(entries.map(({ path }) => path));
-  return { entries, gone: left.filter((path) => !there.has(path)) };
+  return { entries, left: left.filter((path) => !there.has(path)) };
 }
 
 async function ofTrees(
@@ -157,7 +159,7 @@ async function ofTrees(
   repositoryId: string,
   old: string,
   now: string,
-): Promise<Pick<Difference, 'entries' | 'gone'>> {
+): Promise<Pick<Difference, 'entries' | 'left'>> {
   const before = await readTree(ctx, repositoryId, old, 'deep');
   const after = await readTree(ctx, repositoryId, now, 'deep');
   if (before.truncated || after.truncated) throw cursorExpired('The tree is too large to be compared.');
@@ -168,5 +170,5 @@ async function ofTrees(
     known.delete(path);
     return same?.sha !== sha || same.mode !== mode;
   });
-  return { entries, gone: [...known.keys()] };
+  return { entries, left: [...known.keys()] };
 }

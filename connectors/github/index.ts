@@ -73,5 +73,5 @@ export default defineConnector<GithubConfig, JsonObject>({
     if (kindOf(partition) === 'discussions') return lookUpDiscussions(ctx, partition, ids);
     return { refs: [], incomplete: 'Only issues and discussions can be looked up.' };
   },
-  hooks: { gatherMs: 60_000, receive: async (raw, secret) => receive(raw, secret) },
+  hooks: { gatherMs: 60_000, maxBodyBytes: 4 * 1024 * 1024, receive: async (raw, secret) => receive(raw, secret) },
 });

@@ -1,4 +1,4 @@
-import type { JsonObject } from 'memoryd/connector';
+import type { JsonObject, Page } from 'memoryd/connector';
 import { getOf, remember, type GithubContext } from './client.ts';
 
 /** One entry of a tree as the API shows it. */
@@ -19,6 +19,13 @@ export interface Tree {
 type Frame = { tree: string; path: string; index: number };
 /** What is still to be walked, the innermost folder last. */
 export type Walk = Frame[];
+
+/** One step of a walk, and what is left of it. */
+export interface WalkStep extends Pick<Page, 'incomplete' | 'unread'> {
+  /** With their whole paths. */
+  entries: TreeEntry[];
+  next: Walk | null;
+}
 
 /** Trees never change. The last few are kept, so that pages of one tree cost one request. */
 const keptTrees = 3;
@@ -69,7 +76,7 @@ export async function walkTree(
   ctx: GithubContext,
   repositoryId: string,
   from: { root: string } | { walk: Walk },
-): Promise<{ entries: TreeEntry[]; next: Walk | null; incomplete?: string }> {
+): Promise<WalkStep> {
   const read = (sha: string, depth: 'deep' | 'shallow') => readTree(ctx, repositoryId, sha, depth);
   if ('root' in from) return readFolder(read, [], { sha: from.root, path: '' });
   const walk = from.walk.map((frame) => ({ ...frame }));
@@ -87,7 +94,7 @@ async function readFolder(
   read: (sha: string, depth: 'deep' | 'shallow') => Promise<Tree>,
   walk: Walk,
   { sha, path }: { sha: string; path: string },
-): Promise<{ entries: TreeEntry[]; next: Walk | null; incomplete?: string }> {
+): Promise<WalkStep> {
   const named = ({ tree }: Tree) =>
     tree.filter(({ type }) => type !== 'tree').map((entry) => ({ ...entry, path: path + entry.path }));
   const deep = await read(sha, 'deep');
@@ -95,7 +102,10 @@ async function readFolder(
   const shallow = await read(sha, 'shallow');
   const next = [...walk, { tree: sha, path, index: 0 }];
   if (!shallow.truncated) return { entries: named(shallow), next };
-  return { entries: named(shallow), next, incomplete: `A folder has more entries than GitHub shows at once.` };
+  const reason = 'It has more entries than GitHub shows at once.';
+  const isRoot = path === '';
+  const cut = isRoot ? { incomplete: reason } : { unread: [{ path: path.slice(0, -1), reason }] };
+  return { entries: named(shallow), next, ...cut };
 }
 
 export const toWalk = (value: JsonObject[string] | undefined) => (value ?? null) as Walk | null;

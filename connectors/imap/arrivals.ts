@@ -2,7 +2,7 @@ import type { ImapFlow, SearchObject } from 'imapflow';
 import { cursorExpired, type Context } from 'memoryd/connector';
 import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
-import { countOf, markOf, type KnownBoxes } from './known.ts';
+import { countOf, factsOf, markOf, type KnownBoxes } from './known.ts';
 import { reopenBox, searchUids } from './requests.ts';
 import { serverThread, type Box, type ListedCopy } from './threads.ts';
 
@@ -47,10 +47,17 @@ function maxIds(known: KnownBoxes, boxes: number): number {
 /** Ids of which no mail is known, though some may name them. The threads of the others are added to `threads`. */
 function unknownIds(known: KnownBoxes, came: readonly ListedCopy[], threads: Set<string | null>): string[] {
   const byMark = new Map<string, string | null>();
-  for (const mails of known.values()) for (const { mark, thread } of mails.values()) byMark.set(mark, thread);
+  const copied = new Set<string>();
+  for (const mails of known.values()) {
+    for (const { mark, facts, thread } of mails.values()) {
+      byMark.set(mark, thread);
+      copied.add(mark + facts);
+    }
+  }
   const unknown = new Set<string>();
-  for (const { key, parents } of came) {
-    const isCopy = byMark.has(markOf(key));
+  for (const copy of came) {
+    const { key, parents } = copy;
+    const isCopy = copied.has(markOf(key) + factsOf(copy));
     for (const id of [key, ...parents]) {
       const thread = byMark.get(markOf(id));
       if (thread !== undefined) threads.add(thread);

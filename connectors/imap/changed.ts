@@ -4,11 +4,21 @@ import { openMail } from './client.ts';
 import { compareBox } from './compare.ts';
 import type { ImapConfig } from './config.ts';
 import { copyQuery, toCopies } from './copies.ts';
-import { markOf, nameOf, readKnown, rewritten, type KnownBoxes, type KnownMail, type Records } from './known.ts';
+import { tellApart } from './contents.ts';
+import {
+  factsOf,
+  markOf,
+  nameOf,
+  readKnown,
+  rewritten,
+  type KnownBoxes,
+  type KnownMail,
+  type Records,
+} from './known.ts';
 import { threadRef } from './map.ts';
 import { readPosition, type BoxState, type Position } from './positions.ts';
 import { fetchPresent, reopenBox } from './requests.ts';
-import { toThreads, type Box, type ListedCopy } from './threads.ts';
+import { mailKeyOf, toThreads, type Box, type ListedCopy } from './threads.ts';
 
 /** More mails are read faster by a listing. */
 const maxRead = 5_000;
@@ -20,7 +30,7 @@ const maxAttempts = 3;
 const maxGone = 20;
 const maxGoneShare = 0.25;
 
-type Changes = Pick<Page, 'refs'> & { gone: string[]; records: Records };
+type Changes = Pick<Page, 'refs'> & { missing: string[]; records: Records };
 
 /**
  * The threads of which mails came or went since a position, by what the ledger was told of each mail. Throws
@@ -102,8 +112,8 @@ async function readChanges(ctx: Context<ImapConfig>, comparison: Comparison): Pr
   const lost = differences.flatMap(({ name, vanished }) => vanished.map((uid) => known.get(name)!.get(uid)!));
   const came = await readCopies(ctx, boxes, new Map(differences.map(({ name, came: uids }) => [name, uids])));
   // A mail that only moved is in the thread in which it was.
-  const moved = new Set(lost.map(({ mark }) => mark));
-  const fresh = came.filter(({ key }) => !moved.has(markOf(key)));
+  const moved = new Set(lost.map(({ mark, facts }) => mark + facts));
+  const fresh = came.filter((copy) => !moved.has(markOf(copy.key) + factsOf(copy)));
   if (fresh.length > maxArrivals) throw cursorExpired('Many mails came.');
   const affected = await relatedThreads(ctx, known, boxes, fresh);
   for (const { thread } of lost) affected.add(thread);
@@ -111,7 +121,10 @@ async function readChanges(ctx: Context<ImapConfig>, comparison: Comparison): Pr
   const places = restOf(comparison, affected);
   const rest = await readCopies(ctx, boxes, places);
   if (rest.length < placesIn(places)) return undefined;
-  return toChanges(comparison, affected, [...came, ...rest]);
+  const copies = [...came, ...rest];
+  const groups = Map.groupBy(copies, ({ key }) => key).values();
+  if (!(await tellApart(ctx, groups, known))) return undefined;
+  return toChanges(comparison, affected, copies);
 }
 
 function placesIn(places: ReadonlyMap<string, number[]>): number {
@@ -163,17 +176,22 @@ function toChanges(comparison: Comparison, affected: ReadonlySet<string | null>,
   const ids = new Set(threads.map(({ id }) => id));
   const gone = [...affected].filter((id): id is string => id !== null && !ids.has(id));
   assertFew(known, gone.length);
-  const threadOf = new Map(threads.flatMap(({ id, members }) => members.map(({ key }) => [key, id] as const)));
+  const threadOf = new Map(threads.flatMap(({ id, members }) => members.map((one) => [mailKeyOf(one), id] as const)));
   const told = new Map<string, Map<number, KnownMail | undefined>>();
   const tell = (name: string, uid: number, mail: KnownMail | undefined) => {
     const mails = told.get(name) ?? new Map<number, KnownMail | undefined>();
     told.set(name, mails.set(uid, mail));
   };
   for (const { name, vanished } of differences) for (const uid of vanished) tell(name, uid, undefined);
-  for (const { box, uid, key } of copies) tell(nameOf(box), uid, { thread: threadOf.get(key)!, mark: markOf(key) });
+  for (const copy of copies) {
+    const { key, box, uid, content } = copy;
+    const thread = threadOf.get(mailKeyOf(copy))!;
+    tell(nameOf(box), uid, { thread, mark: markOf(key), facts: factsOf(copy), ...(content && { content }) });
+  }
   const records = rewritten(known, told);
   if (records === undefined) throw cursorExpired('Mails came or went in many places.');
-  return { refs: threads.map(threadRef), gone, records };
+  // A mailbox that is shown no more, and one that was emptied by mistake, look like mails that were deleted.
+  return { refs: threads.map(threadRef), missing: gone, records };
 }
 
 function assertFew(known: KnownBoxes, gone: number): void {

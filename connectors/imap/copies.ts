@@ -65,14 +65,15 @@ function headersOf({ path }: Box, { headers, size }: FetchMessageObject): Map<st
 const idOf = (headers: ReadonlyMap<string, string>): string | undefined => idsIn(headers.get('message-id') ?? '')[0];
 
 function toCopy(box: Box, answer: FetchMessageObject, headers: ReadonlyMap<string, string>, key: string): ListedCopy {
-  const time = secondsOf(headers.get('date')) ?? secondsOf(answer.internalDate) ?? 0;
+  const received = secondsOf(answer.internalDate) ?? 0;
+  const time = secondsOf(headers.get('date')) ?? received;
   const references = idsIn(headers.get('references') ?? '');
   const few =
     references.length <= maxReferences ? references : [references[0]!, ...references.slice(1 - maxReferences)];
   const parents = [...few, ...idsIn(headers.get('in-reply-to') ?? '')].filter((parent) => parent !== key);
   const [first] = parents;
   if (answer.threadId !== undefined) parents.push(`${serverThread}${answer.threadId}`);
-  return { key, first, box, uid: answer.uid, bytes: answer.size ?? 0, time, parents };
+  return { key, first, box, uid: answer.uid, bytes: answer.size ?? 0, time, received, parents };
 }
 
 /** Of a header that comes twice the first counts. */

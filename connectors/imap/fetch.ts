@@ -5,25 +5,29 @@ import { placesOf, type Place } from './locate.ts';
 import { toDocument } from './map.ts';
 import { readBox, type ReadMail } from './read.ts';
 import { rescanOf, threadOf } from './scan.ts';
+import { revOf } from './threads.ts';
 
 /** Documents of one call stand in memory together; the rest is fetched one by one. */
 const bytesPerCall = 64 * 1024 * 1024;
 
 /** The mails of one thread as a document. */
-export async function fetchThread(ctx: Context<ImapConfig>, _partition: Partition, ref: Ref): Promise<Fetched> {
-  const places = placesOf(ref) ?? (await threadOf(ctx, ref.id));
+export async function fetchThread(ctx: Context<ImapConfig>, partition: Partition, ref: Ref): Promise<Fetched> {
+  const listed = placesOf(ref);
+  const members = listed === undefined ? await threadOf(ctx, partition, ref.id) : undefined;
+  const places = listed ?? members;
   if (places !== undefined) {
     const mails = await readThread(ctx, places);
-    if (mails.length === places.length) return toDocument(ref.id, mails, ctx.config);
+    const rev = members === undefined ? ref.rev : revOf(members);
+    if (mails.length === places.length) return toDocument({ id: ref.id, rev }, mails, ctx.config);
   }
   // Its mails are no longer all where they were: they went, or they moved.
-  const { threads, isSteady } = await rescanOf(ctx);
+  const { threads, isSteady } = await rescanOf(ctx, partition);
   const thread = threads.find(({ id }) => id === ref.id);
   if (thread === undefined && isSteady) return { gone: true };
   if (thread === undefined) throw transient('Mail kept moving while it was read.');
   const mails = await readThread(ctx, thread.members);
   if (mails.length < thread.members.length) throw transient('The mails of this thread move while they are read.');
-  return toDocument(ref.id, mails, ctx.config);
+  return toDocument({ id: ref.id, rev: revOf(thread.members) }, mails, ctx.config);
 }
 
 /** Threads with few requests: see `readBox`. Those whose mails are not all where they were are left out. */
@@ -32,20 +36,20 @@ export async function* fetchThreads(
   _partition: Partition,
   refs: Ref[],
 ): AsyncIterable<[id: string, fetched: Fetched]> {
-  const wanted: { id: string; places: readonly Place[] }[] = [];
+  const wanted: { ref: Ref; places: readonly Place[] }[] = [];
   let bytes = 0;
   for (const ref of refs) {
     const places = placesOf(ref);
     bytes += ref.size ?? 0;
-    if (places !== undefined && bytes <= bytesPerCall) wanted.push({ id: ref.id, places });
+    if (places !== undefined && bytes <= bytesPerCall) wanted.push({ ref, places });
   }
   const found = await readPlaces(
     ctx,
     wanted.flatMap(({ places }) => places),
   );
-  for (const { id, places } of wanted) {
+  for (const { ref, places } of wanted) {
     const mails = places.flatMap((place) => found.get(nameOf(place)) ?? []);
-    if (mails.length === places.length) yield [id, toDocument(id, mails, ctx.config)];
+    if (mails.length === places.length) yield [ref.id, toDocument(ref, mails, ctx.config)];
   }
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context, Json, Partition } from 'memoryd/connector';
 import type { ImapConfig } from './config.ts';
-import type { Box } from './threads.ts';
+import type { Box, Content, Copy } from './threads.ts';
 
 /** What the ledger was told of a mail. */
 export interface KnownMail {
@@ -9,6 +9,9 @@ export interface KnownMail {
   thread: string | null;
   /** See `markOf`. */
   mark: string;
+  /** See `factsOf`. */
+  facts: string;
+  content?: Content;
 }
 
 /** Mails by mailbox (see `nameOf`) and UID, as the last page told the ledger. */
@@ -21,8 +24,8 @@ const uidsPerRecord = 256;
 const maxThreadBytes = 200;
 
 /** How many mails all records together hold. Without it they are not complete, and nothing follows from them. */
-const total = 'mails';
-const prefix = 'box/';
+const total = 'counted';
+const prefix = 'at/';
 
 /** A mailbox under another UIDVALIDITY is another one (RFC 3501 section 2.3.1.1). */
 export function nameOf({ path, uidValidity }: Box): string {
@@ -31,10 +34,19 @@ export function nameOf({ path, uidValidity }: Box): string {
 
 /** Tells mails apart by their ids, well enough for one account, in a few characters. */
 export function markOf(key: string): string {
-  return hash('sha256', key, 'base64url').slice(0, 10);
+  return hash('sha256', key, 'base64url').slice(0, markLength);
 }
 
-type Entry = [offset: number, thread: number, mark: string];
+/** What a mail keeps when it moves, beside its content. */
+export function factsOf({ bytes, received }: Pick<Copy, 'bytes' | 'received'>): string {
+  return hash('sha256', `${bytes} ${received}`, 'base64url').slice(0, 6);
+}
+
+const markLength = 10;
+
+/** The mark with the facts, and the digest after a sign that says whether it tells the mail. */
+type Entry =
+  [offset: number, thread: number, marks: string] | [offset: number, thread: number, marks: string, content: string];
 type Stored = { threads: (string | null)[]; mails: Entry[] };
 
 /** Records of incomplete knowledge, with which `readKnown` finds none. */
@@ -56,37 +68,52 @@ export function blockOf(uid: number): number {
 export function toRecord(mails: Iterable<readonly [uid: number, mail: KnownMail]>): Json {
   const places = new Map<string | null, number>();
   const entries: Entry[] = [];
-  for (const [uid, { thread, mark }] of mails) {
+  for (const [uid, { thread, mark, facts, content }] of mails) {
     const kept = thread !== null && Buffer.byteLength(JSON.stringify(thread)) <= maxThreadBytes ? thread : null;
     const place = places.get(kept) ?? places.size;
     places.set(kept, place);
-    entries.push([uid % uidsPerRecord, place, mark]);
+    const entry: [number, number, string] = [uid % uidsPerRecord, place, mark + facts];
+    entries.push(content ? [...entry, `${content.isTold ? '+' : '-'}${content.digest}`] : entry);
   }
   return entries.length === 0 ? null : ({ threads: [...places.keys()], mails: entries } satisfies Stored);
 }
 
-/** Names of all records that stand for mails. */
+/** Names of all records but the number of mails. */
 export async function recordNames(ctx: Context<ImapConfig>, partition: Partition): Promise<string[]> {
-  return Object.keys(await ctx.records(partition, prefix));
+  return Object.keys(await ctx.records(partition)).filter((name) => name !== total);
 }
 
 /** What the ledger was told; undefined when that is not known to its last mail. */
 export async function readKnown(ctx: Context<ImapConfig>, partition: Partition): Promise<KnownBoxes | undefined> {
   const records = await ctx.records(partition);
+  const boxes = boxesIn(records);
+  return records[total] === countOf(boxes) ? boxes : undefined;
+}
+
+/** The mails that the ledger was told of, though perhaps not of all: what is told of one never changes. */
+export async function readTold(ctx: Context<ImapConfig>, partition: Partition): Promise<KnownBoxes> {
+  return boxesIn(await ctx.records(partition, prefix));
+}
+
+function boxesIn(records: Readonly<Record<string, Json>>): KnownBoxes {
   const boxes: KnownBoxes = new Map();
-  let mails = 0;
   for (const [name, value] of Object.entries(records)) {
     if (!name.startsWith(prefix)) continue;
     const [box = '', block] = name.slice(prefix.length).split('/');
     const known = boxes.get(box) ?? new Map<number, KnownMail>();
     boxes.set(box, known);
-    const { threads, mails: entries } = value as Stored;
-    for (const [offset, thread, mark] of entries) {
-      known.set(Number(block) * uidsPerRecord + offset, { thread: threads[thread] ?? null, mark });
+    const { threads, mails } = value as Stored;
+    for (const [offset, thread, marks, content] of mails) {
+      known.set(Number(block) * uidsPerRecord + offset, toKnown(threads[thread] ?? null, marks, content));
     }
-    mails += entries.length;
   }
-  return records[total] === mails ? boxes : undefined;
+  return boxes;
+}
+
+function toKnown(thread: string | null, marks: string, content: string | undefined): KnownMail {
+  const mail = { thread, mark: marks.slice(0, markLength), facts: marks.slice(markLength) };
+  if (content === undefined) return mail;
+  return { ...mail, content: { digest: content.slice(1), isTold: content.startsWith('+') } };
 }
 
 /** How many mails are known. */

@@ -1,7 +1,6 @@
 import { ConnectorError, cursorExpired, transient, type Context, type Page, type Partition } from 'memoryd/connector';
 import { changesIn } from './changed.ts';
 import type { ImapConfig } from './config.ts';
-import { unknown } from './known.ts';
 import { nextRecords } from './listed.ts';
 import { threadRef } from './map.ts';
 import { readPosition, type Position } from './positions.ts';
@@ -25,7 +24,7 @@ export async function listPage(
 ): Promise<Page<MailCursor>> {
   const known = await knownOf(ctx);
   delete known.rescan;
-  const scan = await scanOf(ctx, from === undefined);
+  const scan = await scanOf(ctx, partition, from === undefined);
   const { threads, listed, stamp, isSteady } = scan;
   if (from !== undefined && (!('stamp' in from) || from.stamp !== stamp)) {
     throw cursorExpired('The mailboxes changed since the listing began.');
@@ -70,26 +69,28 @@ export async function changesSince(
     // Right after a listing of this run another one would show no more than is known already.
     const isListed = known.base?.state === from.state;
     if (!isListed || !ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
-    return relist(ctx, latest.position, known.base!.threads);
+    return relist(ctx, partition, latest.position);
   }
 }
 
 /** Everything once more, against what the listing of this run showed. */
-async function relist(ctx: Context<ImapConfig>, now: Position, before: readonly Thread[]): Promise<Page<MailCursor>> {
-  const { threads, isSteady } = await scanOf(ctx, true);
+async function relist(ctx: Context<ImapConfig>, partition: Partition, now: Position): Promise<Page<MailCursor>> {
+  const { threads, listed, isSteady } = await scanOf(ctx, partition, true);
   if (!isSteady) throw transient('Mail kept moving while it was read.');
   const known = await knownOf(ctx);
+  const { threads: before } = known.base!;
   known.base = { state: now.state, threads };
-  return { ...difference(before, threads), records: unknown, next: now, done: true };
+  const records = await listed.all(ctx, partition);
+  return { ...difference(before, threads), records, next: now, done: true };
 }
 
 /** Threads that are new or have another rev, and ids that are there no more. */
-function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { gone: string[] } {
+function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { missing: string[] } {
   const revs = new Map(before.map(({ id, members }) => [id, revOf(members)]));
   const refs = [];
   for (const thread of after) {
     if (revs.get(thread.id) !== revOf(thread.members)) refs.push(threadRef(thread));
     revs.delete(thread.id);
   }
-  return { refs, gone: [...revs.keys()] };
+  return { refs, missing: [...revs.keys()] };
 }

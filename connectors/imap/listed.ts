@@ -1,13 +1,25 @@
 import type { Context, Partition } from 'memoryd/connector';
 import type { ImapConfig } from './config.ts';
-import { blockOf, markOf, nameOf, recordName, recordNames, toRecord, totalOf, unknown, type Records } from './known.ts';
-import type { Box, Thread } from './threads.ts';
+import {
+  blockOf,
+  factsOf,
+  markOf,
+  nameOf,
+  recordName,
+  recordNames,
+  toRecord,
+  totalOf,
+  unknown,
+  type KnownBoxes,
+  type KnownMail,
+  type Records,
+} from './known.ts';
+import { mailKeyOf, type Box, type Content, type Copy, type Thread } from './threads.ts';
 
-/** What a mailbox holds: the UIDs, sorted, with the ids of their mails. */
+/** What a mailbox holds, by UID. */
 export interface ScannedBox {
   box: Box;
-  uids: number[];
-  keys: string[];
+  copies: readonly Copy[];
 }
 
 /** At most so many records go with a page of a listing: they are sent as one statement. */
@@ -19,6 +31,10 @@ interface PlacedBox {
   /** Which thread each mail is in, and which of its members it is. */
   threads: Uint32Array;
   members: Uint32Array;
+  bytes: Uint32Array;
+  received: Float64Array;
+  /** Of the few mails that have one, by index. */
+  contents: Map<number, Content>;
 }
 
 /** The mails of one record. */
@@ -27,6 +43,8 @@ interface Block {
   box: PlacedBox;
   start: number;
   end: number;
+  /** Mails that the ledger was told of and that are not there any more. */
+  vanished: readonly (readonly [uid: number, mail: KnownMail])[];
 }
 
 /** What a listing tells the ledger beside its threads: where each mail is, and in which thread. */
@@ -36,71 +54,111 @@ export interface Listed {
   records(start: number): Records;
   /** With the last page, when the listing is complete: what older listings left, and that these are all. */
   last(ctx: Context<ImapConfig>, partition: Partition): Promise<Records>;
+  /** Everything at once; only that it is not known when that is more than a page holds. */
+  all(ctx: Context<ImapConfig>, partition: Partition): Promise<Records>;
 }
 
-export function createListed(boxes: readonly ScannedBox[], threads: readonly Thread[]): Listed {
-  const blocks = allBlocks(boxes, threads);
-  const mails = boxes.reduce((sum, { uids }) => sum + uids.length, 0);
+export function createListed(
+  boxes: readonly ScannedBox[],
+  threads: readonly Thread[],
+  known: KnownBoxes = new Map(),
+): Listed {
+  const blocks = allBlocks(boxes, threads, known);
+  const mails = boxes.reduce((sum, { copies }) => sum + copies.length, 0);
 
-  function* mailsOf({ box, start, end }: Block) {
+  function* mailsOf({ box, start, end }: Block): Iterable<readonly [uid: number, mail: KnownMail]> {
     for (let index = start; index < end; index++) {
       const { id, members } = threads[box.threads[index]!]!;
-      yield [box.uids[index]!, { thread: id, mark: markOf(members[box.members[index]!]!.key) }] as const;
+      const mark = markOf(members[box.members[index]!]!.key);
+      const facts = factsOf({ bytes: box.bytes[index]!, received: box.received[index]! });
+      const content = box.contents.get(index);
+      yield [box.uids[index]!, { thread: id, mark, facts, ...(content && { content }) }];
     }
+  }
+
+  // Until the listing has come to its end nothing follows from them, and what vanished is not forgotten: were it
+  // interrupted, the next one could not say whether a mail moved or is another one.
+  function recordsOf(some: readonly Block[]): Records {
+    const told = some.map((block) => [block.name, toRecord([...mailsOf(block), ...block.vanished])] as const);
+    return { ...unknown, ...Object.fromEntries(told) };
   }
 
   return {
     count: blocks.length,
-    records(start) {
-      const some = blocks.slice(start, start + recordsPerPage);
-      // Until the listing has come to its end, nothing follows from them.
-      return { ...unknown, ...Object.fromEntries(some.map((block) => [block.name, toRecord(mailsOf(block))])) };
+    records: (start) => recordsOf(blocks.slice(start, start + recordsPerPage)),
+    async all(ctx, partition) {
+      const records = { ...recordsOf(blocks), ...(await this.last(ctx, partition)) };
+      return Object.keys(records).length > maxAtOnce ? unknown : records;
     },
     async last(ctx, partition) {
       const names = new Set(blocks.map(({ name }) => name));
       const stale = (await recordNames(ctx, partition)).filter((name) => !names.has(name));
-      // More than a page can remove come from an account that shrank a lot; the next listing has less of them.
-      if (stale.length > maxStale) return Object.fromEntries(stale.slice(0, maxStale).map((name) => [name, null]));
-      return { ...Object.fromEntries(stale.map((name) => [name, null])), ...totalOf(mails) };
+      const shrunk = blocks.filter(({ vanished }) => vanished.length > 0);
+      const left = [
+        ...stale.map((name) => [name, null] as const),
+        ...shrunk.map((block) => [block.name, toRecord(mailsOf(block))] as const),
+      ];
+      // More than a page can hold come from an account that shrank a lot; the next listing has less of them.
+      if (left.length > maxLeft) return Object.fromEntries(left.slice(0, maxLeft));
+      return { ...Object.fromEntries(left), ...totalOf(mails) };
     },
   };
 }
 
-const maxStale = 800;
+const maxLeft = 800;
+const maxAtOnce = 900;
 
 export const nextRecords = (start: number) => start + recordsPerPage;
 
 /** Apart, so that what it needs is not held with the functions of `createListed`. */
-function allBlocks(boxes: readonly ScannedBox[], threads: readonly Thread[]): Block[] {
+function allBlocks(boxes: readonly ScannedBox[], threads: readonly Thread[], known: KnownBoxes): Block[] {
   const places = placesOf(threads);
-  return boxes.flatMap((box) => blocksOf(nameOf(box.box), placed(box, places)));
+  return boxes.flatMap((box) => {
+    const name = nameOf(box.box);
+    return blocksOf(name, placed(box, places), vanishedFrom(box, known.get(name)));
+  });
 }
 
-/** Where the mail with an id is: the index of its thread and its own in that. */
+/** By block. */
+function vanishedFrom({ copies }: ScannedBox, mails: ReadonlyMap<number, KnownMail> = new Map()) {
+  const present = new Set(copies.map(({ uid }) => uid));
+  return Map.groupBy(
+    [...mails].filter(([uid]) => !present.has(uid)),
+    ([uid]) => blockOf(uid),
+  );
+}
+
+/** Where a mail is: the index of its thread and its own in that. */
 function placesOf(threads: readonly Thread[]): Map<string, readonly [thread: number, member: number]> {
   const places = new Map<string, readonly [number, number]>();
   for (const [thread, { members }] of threads.entries()) {
-    for (const [member, { key }] of members.entries()) places.set(key, [thread, member]);
+    for (const [member, mail] of members.entries()) places.set(mailKeyOf(mail), [thread, member]);
   }
   return places;
 }
 
-function placed({ uids, keys }: ScannedBox, places: ReturnType<typeof placesOf>): PlacedBox {
+function placed({ copies }: ScannedBox, places: ReturnType<typeof placesOf>): PlacedBox {
   const box = {
-    uids: Uint32Array.from(uids),
-    threads: new Uint32Array(uids.length),
-    members: new Uint32Array(uids.length),
+    uids: Uint32Array.from(copies, ({ uid }) => uid),
+    threads: new Uint32Array(copies.length),
+    members: new Uint32Array(copies.length),
+    bytes: Uint32Array.from(copies, ({ bytes }) => bytes),
+    received: Float64Array.from(copies, ({ received }) => received),
+    contents: new Map<number, Content>(),
   };
-  for (const [index, key] of keys.entries()) [box.threads[index], box.members[index]] = places.get(key)!;
+  for (const [index, copy] of copies.entries()) {
+    [box.threads[index], box.members[index]] = places.get(mailKeyOf(copy))!;
+    if (copy.content) box.contents.set(index, copy.content);
+  }
   return box;
 }
 
-function blocksOf(name: string, box: PlacedBox): Block[] {
+function blocksOf(name: string, box: PlacedBox, vanished: ReadonlyMap<number, Block['vanished']>): Block[] {
   const blocks: Block[] = [];
   for (let start = 0, end = 0; start < box.uids.length; start = end) {
     const block = blockOf(box.uids[start]!);
     while (end < box.uids.length && blockOf(box.uids[end]!) === block) end += 1;
-    blocks.push({ name: recordName(name, block), box, start, end });
+    blocks.push({ name: recordName(name, block), box, start, end, vanished: vanished.get(block) ?? [] });
   }
   return blocks;
 }

@@ -3,7 +3,7 @@ import type { ImapConfig } from './config.ts';
 import { locatorOf } from './locate.ts';
 import { withoutQuoted } from './quoted.ts';
 import type { ReadFile, ReadMail } from './read.ts';
-import { newest, revOf, type Thread } from './threads.ts';
+import { compare, newest, revOf, type Thread } from './threads.ts';
 
 /** Of a thread's names and attachments so many are told in metadata, which has a limit. */
 const maxNames = 100;
@@ -22,9 +22,15 @@ export function threadRef(thread: Thread): Ref {
   };
 }
 
-/** A thread as one document with a part for each mail, oldest first. `mails` holds at least one. */
-export function toDocument(id: string, found: readonly ReadMail[], config: ImapConfig): FetchedDocument {
-  const mails = [...found].sort((a, b) => a.copy.time - b.copy.time || (a.copy.key < b.copy.key ? -1 : 1));
+/** A thread as one document with a part for each mail, oldest first. `found` holds at least one. */
+export function toDocument(
+  { id, rev }: Pick<Ref, 'id' | 'rev'>,
+  found: readonly ReadMail[],
+  config: ImapConfig,
+): FetchedDocument {
+  const mails = found.toSorted(
+    (a, b) => a.copy.time - b.copy.time || compare(a.copy.key, b.copy.key) || compare(a.text, b.text),
+  );
   const times = mails.map(({ copy }) => copy.time);
   const createdAt = isoTime(Math.min(...times));
   const updatedAt = isoTime(Math.max(...times));
@@ -36,7 +42,7 @@ export function toDocument(id: string, found: readonly ReadMail[], config: ImapC
     url: `mid:${encodeURIComponent(id.replace(/^<|>$/g, '').toWellFormed())}`,
     ...(createdAt === undefined ? {} : { createdAt }),
     ...(updatedAt === undefined ? {} : { updatedAt }),
-    rev: revOf(mails.map(({ copy }) => copy)),
+    rev,
   };
 }
 
@@ -44,7 +50,13 @@ function toParts({ copy, from, text, files, remarks }: ReadMail, config: ImapCon
   const day = isoTime(copy.time)?.slice(0, 10);
   const title = [short(from[0] ?? 'Unknown sender'), day].filter((one) => one !== undefined).join(', ');
   const content = [...remarks.map((remark) => `*${remark}*`), withoutQuoted(text)].filter((one) => one !== '');
-  const message: FetchedDocument = { title, text: content.length === 0 ? '(no text)' : content.join('\n\n') };
+  const written = isoTime(copy.time);
+  const message: FetchedDocument = {
+    title,
+    text: content.length === 0 ? '(no text)' : content.join('\n\n'),
+    ...(from[0] === undefined ? {} : { author: short(from[0]) }),
+    ...(written === undefined ? {} : { createdAt: written }),
+  };
   return [message, ...files.map((one) => toFilePart(one, config))];
 }
 

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import type { ImapFlow } from 'imapflow';
-import type { Context } from 'memoryd/connector';
+import type { Context, Partition } from 'memoryd/connector';
 import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
+import { tellApart } from './contents.ts';
 import { copyQuery, toCopies } from './copies.ts';
+import { readTold, type KnownBoxes } from './known.ts';
 import { createListed, type Listed, type ScannedBox } from './listed.ts';
 import { readPosition, type Position } from './positions.ts';
 import { allUids, fetchPresent, openBox, toUidSet } from './requests.ts';
@@ -40,10 +42,10 @@ export function knownOf(ctx: Context<ImapConfig>): Promise<Known> {
 }
 
 /** Threads of this run: those of its listing, or of a scan made for the first `fetch` of a run without one. */
-export async function scanOf(ctx: Context<ImapConfig>, again: boolean): Promise<Scan> {
+export async function scanOf(ctx: Context<ImapConfig>, partition: Partition, again: boolean): Promise<Scan> {
   const known = await knownOf(ctx);
   if (known.scan === undefined || again) {
-    const scan = scanMailboxes(ctx);
+    const scan = scanMailboxes(ctx, partition);
     known.scan = scan;
     scan.catch(() => {
       if (known.scan === scan) delete known.scan;
@@ -53,15 +55,19 @@ export async function scanOf(ctx: Context<ImapConfig>, again: boolean): Promise<
 }
 
 /** Where the mails of a thread are. */
-export async function threadOf(ctx: Context<ImapConfig>, id: string): Promise<readonly Copy[] | undefined> {
-  return (await scanOf(ctx, false)).threads.find((thread) => thread.id === id)?.members;
+export async function threadOf(
+  ctx: Context<ImapConfig>,
+  partition: Partition,
+  id: string,
+): Promise<readonly Copy[] | undefined> {
+  return (await scanOf(ctx, partition, false)).threads.find((thread) => thread.id === id)?.members;
 }
 
 /** A scan that is younger than what the run was last told, by a page or a position. */
-export async function rescanOf(ctx: Context<ImapConfig>): Promise<Scan> {
+export async function rescanOf(ctx: Context<ImapConfig>, partition: Partition): Promise<Scan> {
   const known = await knownOf(ctx);
   if (known.rescan === undefined) {
-    const rescan = scanMailboxes(ctx);
+    const rescan = scanMailboxes(ctx, partition);
     known.rescan = rescan;
     rescan.catch(() => delete known.rescan);
   }
@@ -71,16 +77,17 @@ export async function rescanOf(ctx: Context<ImapConfig>): Promise<Scan> {
 /** A mail that moves into a mailbox that was read already is in none: so it is read again, a few times. */
 const maxAttempts = 3;
 
-async function scanMailboxes(ctx: Context<ImapConfig>): Promise<Scan> {
+async function scanMailboxes(ctx: Context<ImapConfig>, partition: Partition): Promise<Scan> {
   const known = await knownOf(ctx);
+  const told = await readTold(ctx, partition);
   let { position, paths } = known.latest ?? (await readPosition(ctx));
   delete known.latest;
   for (let attempt = 1; ; attempt++) {
-    const { threads, boxes } = await readMailboxes(ctx, paths);
+    const { threads, boxes, isTold } = await readMailboxes(ctx, paths, told);
     const after = await readPosition(ctx);
-    const isSteady = after.position.state === position.state;
+    const isSteady = isTold && after.position.state === position.state;
     if (isSteady || attempt === maxAttempts)
-      return { threads, listed: createListed(boxes, threads), stamp: stampOf(threads, boxes), isSteady };
+      return { threads, listed: createListed(boxes, threads, told), stamp: stampOf(threads, boxes), isSteady };
     ({ position, paths } = after);
   }
 }
@@ -88,7 +95,8 @@ async function scanMailboxes(ctx: Context<ImapConfig>): Promise<Scan> {
 async function readMailboxes(
   ctx: Context<ImapConfig>,
   paths: readonly string[],
-): Promise<{ threads: Thread[]; boxes: ScannedBox[] }> {
+  told: KnownBoxes,
+): Promise<{ threads: Thread[]; boxes: ScannedBox[]; isTold: boolean }> {
   const mail = await openMail(ctx);
   const threading = createThreading();
   const boxes: ScannedBox[] = [];
@@ -96,12 +104,15 @@ async function readMailboxes(
     ctx.signal.throwIfAborted();
     boxes.push(await mail.use((client) => scanMailbox(client, path, threading)));
   }
-  return { threads: threading.threads(), boxes };
+  const isTold = await tellApart(ctx, threading.groups(), told);
+  return { threads: threading.threads(), boxes, isTold };
 }
 
 function stampOf(threads: readonly Thread[], boxes: readonly ScannedBox[]): string {
   const lines = threads.map(({ id, members }) => `${id} ${revOf(members)}`);
-  const places = boxes.map(({ box, uids }) => `${box.path} ${box.uidValidity} ${toUidSet(uids)}`);
+  const places = boxes.map(({ box, copies }) => {
+    return `${box.path} ${box.uidValidity} ${toUidSet(copies.map(({ uid }) => uid))}`;
+  });
   return hash('sha256', [...lines, ...places].join('\n'), 'hex').slice(0, 32);
 }
 
@@ -110,15 +121,11 @@ async function scanMailbox(client: ImapFlow, path: string, threading: Threading)
   const open = await openBox(client, path);
   const box: Box = { path, uidValidity: open.uidValidity };
   const uids = await allUids(client, open);
-  const found: [uid: number, key: string][] = [];
+  const copies: Copy[] = [];
   for (let end = uids.length; end > 0; end -= mailsPerRequest) {
     const asked = uids.slice(Math.max(0, end - mailsPerRequest), end);
     const answers = await fetchPresent(client, path, asked, copyQuery);
-    for (const copy of await toCopies(client, box, answers)) {
-      threading.add(copy);
-      found.push([copy.uid, copy.key]);
-    }
+    for (const copy of await toCopies(client, box, answers)) copies.push(threading.add(copy));
   }
-  found.sort(([a], [b]) => a - b);
-  return { box, uids: found.map(([uid]) => uid), keys: found.map(([, key]) => key) };
+  return { box, copies: copies.sort((a, b) => a.uid - b.uid) };
 }

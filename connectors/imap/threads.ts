@@ -6,6 +6,14 @@ export interface Box {
   uidValidity: string;
 }
 
+/** What tells mails of one Message-ID apart. */
+export interface Content {
+  /** Of what memory would hold of the mail. */
+  digest: string;
+  /** The Message-ID alone does not say which mail it is. */
+  isTold: boolean;
+}
+
 /** One copy of a mail as its mailbox shows it. An account has many of them, so it holds no more than it must. */
 export interface Copy {
   /** Message-ID, or a hash of what a mail without one says about itself. */
@@ -17,6 +25,10 @@ export interface Copy {
   bytes: number;
   /** Seconds since 1970; 0: unknown. */
   time: number;
+  /** INTERNALDATE in seconds since 1970, which a move keeps; 0: unknown. */
+  received: number;
+  /** Absent: no other mail with its Message-ID was ever met. */
+  content?: Content;
 }
 
 /** A copy with the ids of its relatives, as a listing shows it. */
@@ -35,8 +47,11 @@ export interface Thread {
 export const serverThread = 'thread:';
 
 export interface Threading {
-  add(copy: ListedCopy): void;
-  /** Mails that answer each other, newest thread first. */
+  /** Answers the copy as `groups` shows it. */
+  add(copy: ListedCopy): Copy;
+  /** The copies of each Message-ID. */
+  groups(): Iterable<readonly Copy[]>;
+  /** Mails that answer each other, newest thread first. What tells copies apart must be known by now. */
   threads(): Thread[];
 }
 
@@ -45,21 +60,24 @@ export interface Threading {
  * that moves changes no id and no rev.
  */
 export function createThreading(): Threading {
-  const best = new Map<string, Copy>();
+  const copies = new Map<string, [Copy, ...Copy[]]>();
   const groups = createGroups();
   return {
     add({ parents, ...copy }) {
-      const known = best.get(copy.key);
-      if (known === undefined || isBetter(copy, known)) best.set(copy.key, copy);
+      const known = copies.get(copy.key);
+      if (known === undefined) copies.set(copy.key, [copy]);
+      else known.push(copy);
       for (const parent of parents) groups.join(copy.key, parent);
+      return copy;
     },
+    groups: () => copies.values(),
     threads() {
       const byGroup = new Map<string, Copy[]>();
-      for (const copy of best.values()) {
-        const group = groups.find(copy.key);
+      for (const [key, same] of copies) {
+        const group = groups.find(key);
         const members = byGroup.get(group);
-        if (members) members.push(copy);
-        else byGroup.set(group, [copy]);
+        if (members) members.push(...mailsOf(same));
+        else byGroup.set(group, mailsOf(same));
       }
       return [...byGroup.values()].map(toThread).sort((a, b) => newest(b) - newest(a) || compare(a.id, b.id));
     },
@@ -72,9 +90,14 @@ export function toThreads(copies: Iterable<ListedCopy>): Thread[] {
   return threading.threads();
 }
 
+/** Names a mail: its Message-ID, with its content where that is needed to tell it from others. */
+export function mailKeyOf({ key, content }: Copy): string {
+  return content?.isTold ? `${key} ${content.digest}` : key;
+}
+
 /** Changes when a mail of the thread comes or goes: a mail itself never changes. */
 export function revOf(members: readonly Copy[]): string {
-  return hash('sha256', members.map(({ key, bytes }) => `${key} ${bytes}`).join('\n'), 'hex').slice(0, 32);
+  return hash('sha256', members.map((one) => `${mailKeyOf(one)} ${one.bytes}`).join('\n'), 'hex').slice(0, 32);
 }
 
 /** Seconds. */
@@ -83,7 +106,19 @@ export function newest({ members }: Thread): number {
 }
 
 function inOrder(members: Copy[]): Copy[] {
-  return members.sort((a, b) => a.time - b.time || compare(a.key, b.key));
+  return members.sort((a, b) => a.time - b.time || compare(mailKeyOf(a), mailKeyOf(b)));
+}
+
+/** One copy of each mail among those that share a Message-ID. */
+function mailsOf(same: readonly [Copy, ...Copy[]]): Copy[] {
+  if (same.length === 1) return [same[0]];
+  const best = new Map<string, Copy>();
+  for (const copy of same) {
+    const name = mailKeyOf(copy);
+    const known = best.get(name);
+    if (known === undefined || isBetter(copy, known)) best.set(name, copy);
+  }
+  return [...best.values()];
 }
 
 function toThread(members: Copy[]): Thread {
@@ -97,7 +132,7 @@ function isBetter(copy: Copy, known: Copy): boolean {
   return order > 0;
 }
 
-function compare(a: string, b: string): number {
+export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
