@@ -6,11 +6,15 @@ export type { Bucket };
 /** Parts of every profile, so no bucket can have their names. */
 const reserved = ['static', 'dynamic'];
 
+export function isReserved(key: string): boolean {
+  return reserved.includes(key);
+}
+
 /** Throws `invalid_request` for a reserved key, and for one that is there twice. */
 export function checkBuckets(buckets: readonly Bucket[]): void {
   const seen = new Set<string>();
   for (const { key } of buckets) {
-    if (reserved.includes(key)) throw new MemorydError('invalid_request', `The bucket key ${key} is reserved`);
+    if (isReserved(key)) throw new MemorydError('invalid_request', `The bucket key ${key} is reserved`);
     if (seen.has(key)) throw new MemorydError('invalid_request', `The bucket key ${key} is there twice`);
     seen.add(key);
   }
@@ -59,8 +63,8 @@ function preset(key: string, description: string, words: string) {
   return { key, description, words: [key, ...words.split(' ')] };
 }
 
-const leastSuggestions = 3;
-const mostSuggestions = 6;
+export const leastSuggestions = 3;
+export const mostSuggestions = 6;
 
 /** 3 to 6 buckets that fit a description of what is worth keeping; the usual ones come first where nothing fits. */
 export function suggestBuckets(prompt: string): Bucket[] {

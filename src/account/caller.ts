@@ -15,6 +15,13 @@ export interface Caller {
   expiresAt: Date | null;
 }
 
+/** The key id of whoever has the local token: commands on this machine, run by the daemon's own user. */
+export const localKeyId = 'local';
+
+export function isLocal({ keyId }: Caller): boolean {
+  return keyId === localKeyId;
+}
+
 /** At most `max` requests in each window of `windowMs` milliseconds. 0 means no limit. */
 export interface RateLimit {
   max: number;

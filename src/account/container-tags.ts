@@ -19,6 +19,8 @@ import {
 } from '../store/container-tags.ts';
 import type { Database } from '../store/database.ts';
 import { selectDocuments } from '../store/document-selection.ts';
+import { noteSettingChange } from '../store/memory-settings.ts';
+import { countUsage, requestQuotas, usageOf, type Quota, type Usage } from '../store/quotas.ts';
 import { checkBuckets } from './buckets.ts';
 
 export type { ContainerTagSummary };
@@ -32,6 +34,10 @@ export interface ContainerChange {
   entityContext?: string | null;
   /** Documents elsewhere are ingested without memories; null: everywhere. */
   memoryFilesystemPaths?: string[] | null;
+  /** What becomes a memory; null: what is told, own and of transcripts does. */
+  memories?: Container['memories'];
+  /** What is absent stays. */
+  quota?: Partial<Quota>;
   /** The whole list of its own. */
   profileBuckets?: Bucket[];
 }
@@ -45,6 +51,10 @@ export interface ContainerTags {
   /** The containers of the scope that exist, the one with the newest activity first. */
   list(scope: Scope): Promise<ContainerTagSummary[]>;
   find(tag: string): Promise<Container | null>;
+  /** By container: how many requests a minute it takes. Only those with a limit. */
+  requestQuotas(): Promise<ReadonlyMap<string, number>>;
+  /** What it holds; null unless there is a quota for it. */
+  usage(container: Container): Promise<Usage | null>;
   /** Makes the container when there is none. Throws `invalid_request` for buckets that cannot be. */
   change(tag: string, change: ContainerChange): Promise<Container>;
   /**
@@ -70,11 +80,15 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
     if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
     const now = clock.now();
     return database.transaction(async (tx) => {
+      if (changes.quota) await countUsage(tx, tag);
       await insertContainer(tx, { tag, id: newId(now) }, now);
       await requireWritable(tx, [tag]);
       const before = await findContainer(tx, tag);
       if (!before) throw new MemorydError('not_found', 'Container not found');
-      return writeContainer(tx, { ...before, ...changes, updatedAt: now });
+      const quota = { ...before.quota, ...changes.quota };
+      const after = { ...before, ...changes, quota, updatedAt: now };
+      if (after.memories !== before.memories) await noteSettingChange(tx, { scope: 'container', id: tag });
+      return writeContainer(tx, after);
     });
   }
 
@@ -83,7 +97,7 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
     return database.transaction(async (tx) => {
       await lockContainers(tx, [tag]);
       const late = await selectDocuments(tx, { containerTags: [tag] }, 10_000);
-      await removeDocuments(tx, late);
+      await removeDocuments(tx, late, clock.now());
       if (tag === defaultContainerTag) await clearContainer(tx, tag, clock.now());
       else await deleteContainer(tx, tag);
       return late.length;
@@ -93,6 +107,9 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
   return {
     list: (scope) => listContainerTagSummaries(database, scope.containerTags, clock.now()),
     find: (tag) => findContainer(database, tag),
+    requestQuotas: () => requestQuotas(database),
+    usage: async ({ containerTag, quota }) =>
+      quota.documents === null && quota.bytes === null ? null : usageOf(database, containerTag),
     change,
     async remove(tag) {
       if (!(await findContainer(database, tag))) return null;

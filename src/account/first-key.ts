@@ -19,7 +19,7 @@ export interface FirstKeyDependencies {
 }
 
 /** The row of the key that the configuration names. Fixed, so that a changed key replaces the old one. */
-const configuredKeyId = '1'.repeat(22);
+export const configuredKeyId = '1'.repeat(22);
 
 /**
  * Makes sure that somebody can get in. With a configured key, that one is a full key from now on

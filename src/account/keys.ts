@@ -2,10 +2,19 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { deleteApiKey, insertApiKey, listApiKeys, toggleApiKey, type ApiKeyRow } from '../store/api-keys.ts';
+import {
+  deleteApiKey,
+  expireApiKey,
+  insertApiKey,
+  listApiKeys,
+  lockApiKey,
+  toggleApiKey,
+  type ApiKeyRow,
+} from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
-import type { Caller, Grant, Permission, RateLimit } from './caller.ts';
+import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './caller.ts';
 import { createKeyCache } from './key-cache.ts';
+import { configuredKeyId } from './first-key.ts';
 import { hashSecret, newKeySecret, sameHash, shownPrefix } from './key-secret.ts';
 import { createLastUse } from './last-use.ts';
 
@@ -16,6 +25,11 @@ export interface Keys {
   list(): Promise<KeySummary[]>;
   /** The secret is in the answer and nowhere else afterwards. */
   create(input: NewKey): Promise<{ secret: string; key: KeySummary }>;
+  /**
+   * A new key that may do what this one may; this one works on for a while. Null when there is no such key.
+   * Throws `conflict` for the key of the configuration, which only the configuration replaces.
+   */
+  rotate(id: string, overlapMs: number): Promise<{ secret: string; key: KeySummary; replacedUntil: Date } | null>;
   /** False when there is no such key. `conflict` for the key that asks. */
   remove(id: string, askedBy: Caller): Promise<boolean>;
   /** Turns a key off or on again and answers whether it is on. Null when there is no such key. */
@@ -83,6 +97,28 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     return { secret, key: summaryOf(row) };
   }
 
+  async function rotate(id: string, overlapMs: number) {
+    if (id === configuredKeyId) {
+      throw new MemorydError('conflict', 'This key comes from the configuration', {
+        details: 'Change the setting apiKey and start again',
+        shouldRetry: false,
+      });
+    }
+    const secret = newKeySecret(organization.id);
+    const now = clock.now();
+    const row = await database.transaction(async (tx) => {
+      const before = await lockApiKey(tx, id);
+      if (!before) return null;
+      const end = new Date(Math.min(now.getTime() + overlapMs, before.expiresAt?.getTime() ?? Infinity));
+      await expireApiKey(tx, id, end);
+      const after = { ...before, id: newId(now), hash: hashSecret(secret), prefix: shownPrefix(secret) };
+      await insertApiKey(tx, { ...after, createdAt: now, lastUsedAt: null });
+      return { after: { ...after, createdAt: now, lastUsedAt: null }, end };
+    });
+    cache.clear();
+    return row && { secret, key: summaryOf(row.after), replacedUntil: row.end };
+  }
+
   async function remove(id: string, askedBy: Caller): Promise<boolean> {
     if (id === askedBy.keyId) {
       throw new MemorydError('conflict', 'A key cannot delete itself; use another full key', { shouldRetry: false });
@@ -101,6 +137,7 @@ export function createKeys(dependencies: KeysDependencies): Keys {
   return {
     authenticate,
     create,
+    rotate,
     remove,
     toggle,
     list: async () => (await listApiKeys(database)).map(summaryOf),
@@ -109,7 +146,7 @@ export function createKeys(dependencies: KeysDependencies): Keys {
 }
 
 const localCaller: Caller = {
-  keyId: 'local',
+  keyId: localKeyId,
   name: 'local token',
   kind: 'full',
   permission: 'write',

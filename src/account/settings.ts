@@ -3,7 +3,9 @@ import { MemorydError } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';
 import { lockOrganization } from '../store/organization.ts';
 import { contentSettingsKey, deleteSetting, readSetting, writeSetting } from '../store/settings.ts';
+import { askForBuckets } from './ask-for-buckets.ts';
 import { checkBuckets, suggestBuckets, type Bucket } from './buckets.ts';
+import type { Answering } from '../models/language-model.ts';
 
 /** Settings of the organization (section 20 of the API) without those of OAuth clients. */
 export interface ContentSettings {
@@ -56,6 +58,8 @@ export interface Settings {
 
 export interface SettingsOptions {
   database: Database;
+  /** Null: no language model is configured. */
+  answering: Answering | null;
   clock: Clock;
   clients: {
     custom(name: ClientName): Promise<ClientSettings>;
@@ -78,7 +82,7 @@ export async function readContentSettings(database: Pick<Database, 'query' | 'ex
   return { ...standard, ...(await readSetting<Partial<ContentSettings>>(database, contentSettingsKey)) };
 }
 
-export function createSettings({ database, clock, clients }: SettingsOptions): Settings {
+export function createSettings({ database, clock, clients, answering }: SettingsOptions): Settings {
   async function read(): Promise<OrganizationSettings> {
     const content = await readContentSettings(database);
     const entries = await Promise.all(clientNames.map(async (name) => [name, await clients.custom(name)] as const));
@@ -103,7 +107,7 @@ export function createSettings({ database, clock, clients }: SettingsOptions): S
     async suggestBuckets() {
       const { filterPrompt } = await readContentSettings(database);
       if (filterPrompt === null) throw new MemorydError('invalid_request', 'No organization context configured');
-      return suggestBuckets(filterPrompt);
+      return (await askForBuckets(filterPrompt, answering)) ?? suggestBuckets(filterPrompt);
     },
     async clear() {
       await deleteSetting(database, contentSettingsKey);

@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { removeDocuments } from '../engine/remove.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import {
+  containersWithForgotten,
+  countMemoriesOnlyFrom,
+  documentsNamed,
+  documentsToErase,
+  eraseAllCopies,
+  eraseCopies,
+  eraseForgotten,
+  eraseKeptAnswers,
+  lockDocumentsToErase,
+} from '../store/erased-content.ts';
+import {
+  endRemoving,
+  findErasure,
+  insertErasure,
+  noteErased,
+  stalledErasures,
+  type ErasureRow,
+  type ErasureTarget,
+} from '../store/erasures.ts';
+import { suppressItemsOfDocuments } from '../store/sync-items.ts';
+import type { ContainerTags } from './container-tags.ts';
+import { createRewriting } from './rewriting.ts';
+
+/** An order to erase content so that it is in no file of the database any more. */
+export interface Erasure extends Omit<ErasureRow, 'notRewritten'> {
+  /** What the operator has to do beside it. */
+  left: string[];
+}
+
+/** Documents by id or customId. */
+export type ErasureInput = { documents: string[] } | { containerTag: string } | { deleted: true };
+
+export interface Erasures {
+  /**
+   * Deletes the rows with all that hangs on them before it answers, and lets files be rewritten after it (unless
+   * the operator does it). Throws `not_found` for a document or container that is not there, `conflict` for a
+   * customId of several containers and a container that is merged.
+   */
+  start(input: ErasureInput, options: { rewrite: boolean }): Promise<Erasure>;
+  find(id: string): Promise<Erasure | null>;
+  /** Goes on with what a stop of its process has interrupted, or what came to no end. */
+  runOpen(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ErasuresOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  containerTags: Pick<ContainerTags, 'find' | 'remove'>;
+}
+
+const batchSize = 200;
+/** An order that has not gone on for so long has lost its process. */
+const stalledAfterMs = 60_000;
+
+export function createErasures(options: ErasuresOptions): Erasures {
+  const { database, clock, containerTags } = options;
+  const rewriting = createRewriting({ ...options, holder: randomUUID() });
+
+  async function targetOf(input: ErasureInput): Promise<ErasureTarget> {
+    if ('documents' in input) return { documentIds: await idsOf(database, input.documents) };
+    if ('deleted' in input) return input;
+    if (await containerTags.find(input.containerTag)) return input;
+    throw new MemorydError('not_found', 'Container not found', { details: wayToDeleted });
+  }
+
+  async function remove({ id, target }: Pick<ErasureRow, 'id' | 'target'>): Promise<void> {
+    if ('documentIds' in target) await removeBatch(id, async () => target.documentIds);
+    else if ('containerTag' in target) await removeContainer(id, target.containerTag);
+    else await removeDeleted(id);
+    await database.transaction(async (tx) => {
+      await eraseKeptAnswers(tx);
+      await endRemoving(tx, id, clock.now());
+    });
+  }
+
+  async function removeContainer(id: string, tag: string): Promise<void> {
+    const removed = await containerTags.remove(tag);
+    if (removed) await database.transaction((tx) => noteErased(tx, id, removed, clock.now()));
+    while (await removeBatch(id, (tx) => lockDocumentsToErase(tx, tag, batchSize)));
+  }
+
+  async function removeDeleted(id: string): Promise<void> {
+    while (await removeBatch(id, (tx) => lockDocumentsToErase(tx, null, batchSize)));
+    const now = clock.now();
+    for (const tag of await containersWithForgotten(database, now)) {
+      await database.transaction(async (tx) => {
+        const memories = await eraseForgotten(tx, tag, now);
+        await noteErased(tx, id, { documents: 0, memories }, now);
+      });
+    }
+    await database.transaction(eraseAllCopies);
+  }
+
+  /** Answers whether there may be more. */
+  function removeBatch(id: string, choose: (tx: Transaction) => Promise<string[]>): Promise<boolean> {
+    return database.transaction(async (tx) => {
+      const ids = await choose(tx);
+      const now = clock.now();
+      const memories = await countMemoriesOnlyFrom(tx, ids);
+      await eraseCopies(tx, ids);
+      await suppressItemsOfDocuments(tx, ids, now);
+      await noteErased(tx, id, { documents: await removeDocuments(tx, ids, now), memories }, now);
+      return ids.length === batchSize;
+    });
+  }
+
+  function shown({ notRewritten, ...row }: ErasureRow): Erasure {
+    return { ...row, left: leftOf(database.engine, row.rewrite, notRewritten) };
+  }
+
+  async function find(id: string): Promise<Erasure | null> {
+    const row = await findErasure(database, id);
+    return row && shown(row);
+  }
+
+  return {
+    async start(input, { rewrite }) {
+      const now = clock.now();
+      const erasure = { id: newId(now), target: await targetOf(input), rewrite };
+      await insertErasure(database, erasure, now);
+      await remove(erasure);
+      rewriting.runLater();
+      return (await find(erasure.id))!;
+    },
+    find,
+    async runOpen(signal) {
+      const before = new Date(clock.now().getTime() - stalledAfterMs);
+      for (const erasure of await stalledErasures(database, before)) await remove(erasure);
+      await rewriting.run(signal);
+    },
+    close: () => rewriting.close(),
+  };
+}
+
+const wayToDeleted = 'What was deleted before is erased with `deleted`';
+
+/** All are found, or none is erased. */
+async function idsOf(database: Database, documents: readonly string[]): Promise<string[]> {
+  const found = new Set(await documentsToErase(database, documents));
+  for (const name of documents) {
+    if (found.has(name)) continue;
+    const named = await documentsNamed(database, name);
+    if (named.length === 0) throw new MemorydError('not_found', 'Document not found', { details: wayToDeleted });
+    if (new Set(named.map(({ tag }) => tag)).size > 1) {
+      throw new MemorydError('conflict', 'customId is ambiguous', {
+        details: 'It is used in several containers; name the documents by their ids',
+        shouldRetry: false,
+      });
+    }
+    for (const { id } of named) found.add(id);
+  }
+  return [...found];
+}
+
+const leftOn = {
+  pglite: [
+    'Backups and snapshots of the data directory hold it until they are deleted.',
+    'The disk may hold it in blocks that the file system has freed; an encrypted disk keeps it from those who take it.',
+  ],
+  postgres: [
+    'The write-ahead log of the server holds it until its files are used again, and an archive of the log for good.',
+    'Backups and snapshots of the database hold it until they are deleted; replicas follow by themselves, their logs as the server’s.',
+    'The log of the server holds it where statements are logged.',
+  ],
+};
+
+function leftOf(engine: Database['engine'], rewrite: boolean, notRewritten: readonly string[]): string[] {
+  const tables = rewrite ? notRewritten : ['every table'];
+  const files =
+    tables.length === 0
+      ? []
+      : [
+          `Not rewritten: ${tables.join(', ')}. As owner run VACUUM FULL or pg_repack, as superuser empty pg_statistic.`,
+        ];
+  return [...files, ...leftOn[engine]];
+}

@@ -1,0 +1,107 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Database } from '../store/database.ts';
+import { endRewriting, erasuresToRewrite, noteRewritingProblem } from '../store/erasures.ts';
+import { holdLease, releaseLease } from '../store/leases.ts';
+import {
+  clearStatistics,
+  emptyLog,
+  isSeenBySome,
+  momentOf,
+  rewriteTable,
+  tablesToRewrite,
+} from '../store/rewrite-files.ts';
+
+/** Rewrites the files of the database for erasures whose rows are gone; one process does it for all. */
+export interface Rewriting {
+  run(signal: AbortSignal): Promise<void>;
+  /** After the answer. */
+  runLater(): void;
+  close(): Promise<void>;
+}
+
+const role = 'erasing';
+/** Longer than the largest table takes; after a crash others wait as long. */
+const leaseMs = 30 * 60_000;
+const lookEveryMs = 200;
+/** How long transactions that began before may take; the longest of our own ends in seconds. */
+const patienceMs = 60_000;
+const retryMs = 10 * 60_000;
+
+export function createRewriting(options: { database: Database; clock: Clock; log: Logger; holder: string }): Rewriting {
+  const { database, clock, log, holder } = options;
+  const stop = new AbortController();
+  let turn: Promise<void> = Promise.resolve();
+
+  function keepLease() {
+    const now = clock.now();
+    return holdLease(database, role, { holder, now, until: new Date(now.getTime() + leaseMs) });
+  }
+
+  async function rewriteAll(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    await waitForReaders(signal);
+    const tables = await tablesToRewrite(database);
+    const notRewritten = await rewriteTables(tables, signal);
+    if (notRewritten === null) return;
+    notRewritten.push(...(await clearStatistics(database, tables)));
+    if (!(await rewriteTable(database, 'pg_statistic'))) notRewritten.push('pg_statistic');
+    await emptyLog(database);
+    await endRewriting(database, ids, notRewritten, clock.now());
+    log.info({ erasures: ids.length, notRewritten }, 'erased content is out of the files of the database');
+  }
+
+  /** Between two tables others get the one session of the embedded database. Null: somebody else goes on. */
+  async function rewriteTables(tables: readonly string[], signal: AbortSignal): Promise<string[] | null> {
+    const notRewritten: string[] = [];
+    for (const table of tables) {
+      if (signal.aborted || !(await keepLease())) return null;
+      if (!(await rewriteTable(database, table))) notRewritten.push(table);
+    }
+    return notRewritten;
+  }
+
+  /** What a transaction that is open since before the removal still sees would be written anew with the rest. */
+  async function waitForReaders(signal: AbortSignal): Promise<void> {
+    if (database.engine === 'pglite') return;
+    const moment = await momentOf(database);
+    for (let waitedMs = 0; await isSeenBySome(database, moment); waitedMs += lookEveryMs) {
+      if (signal.aborted) return;
+      if (waitedMs >= patienceMs) throw new MemorydError('unavailable', stillSeen);
+      await clock.sleep(lookEveryMs, signal);
+    }
+  }
+
+  async function runOnce(signal: AbortSignal): Promise<void> {
+    const ids = await erasuresToRewrite(database, new Date(clock.now().getTime() - retryMs));
+    if (ids.length === 0 || signal.aborted || !(await keepLease())) return;
+    try {
+      await rewriteAll(ids, signal);
+    } catch (error) {
+      log.error({ err: error, erasures: ids.length }, 'files were not rewritten, it is tried again');
+      const problem = MemorydError.is(error) ? error.message : 'The database did not rewrite its files; see the log.';
+      await noteRewritingProblem(database, ids, problem, clock.now());
+    } finally {
+      await releaseLease(database, role, holder);
+    }
+  }
+
+  function run(signal: AbortSignal): Promise<void> {
+    turn = turn
+      .then(() => runOnce(AbortSignal.any([signal, stop.signal])))
+      .catch((error: unknown) => log.error({ err: error }, 'erasing stopped, it goes on by itself'));
+    return turn;
+  }
+
+  return {
+    run,
+    runLater: () => void run(stop.signal),
+    async close() {
+      stop.abort();
+      await turn;
+    },
+  };
+}
+
+const stillSeen =
+  'A transaction or replication slot from before the removal is open and still sees the rows; end it, and it is tried again.';
