@@ -1,9 +1,12 @@
 import type { Clock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
+import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
+import { createRateCounter, type RateCounter } from './base/rate-counter.ts';
 import { rotateEncryption, type RotationReport } from './connect/credentials/rotation.ts';
 import type { EncryptionKeyOptions } from './connect/credentials/encryption-keys.ts';
 import type { Embedder } from './models/embedder.ts';
+import type { LanguageModel } from './models/language-model.ts';
 import { createInProcessQueue } from './queue/in-process.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
 import type { Database } from './store/database.ts';
@@ -42,6 +45,34 @@ export async function createEmbedder({ config, clock }: AppOptions): Promise<Emb
   }
 }
 
+/** The language model that the configuration names; null when it names none. */
+export async function createLanguageModel({ config, clock }: AppOptions): Promise<LanguageModel | null> {
+  const { url, model, apiKey, concurrency, timeoutMs } = config.llm;
+  if (url === undefined) return null;
+  const { createHttpLanguageModel } = await import('./models/http/http-language-model.ts');
+  const key = apiKey === undefined ? {} : { apiKey };
+  return createHttpLanguageModel({ baseUrl: url, model: model!, ...key, concurrency, timeoutMs, clock });
+}
+
+/** Asks the language model one short question; answers its id, null when none is configured. Throws `language_model_failed`. */
+export async function tryLanguageModel(options: AppOptions): Promise<string | null> {
+  const model = await createLanguageModel(options);
+  if (!model) return null;
+  const schema = {
+    type: 'object',
+    properties: { ok: { type: 'boolean' } },
+    required: ['ok'],
+    additionalProperties: false,
+  };
+  const prompt = { name: 'check', instructions: 'Answer {"ok": true}.', content: '{"ok": true}', schema };
+  const signal = new AbortController().signal;
+  const completion = await model.complete({ ...prompt, maxAnswerTokens: 500 }, { kind: 'query', signal });
+  await model.close();
+  if ('failure' in completion) throw completion.failure;
+  if (completion.text.includes('"ok"')) return model.id;
+  throw new MemorydError('language_model_failed', `${model.id} answers, but not with the JSON that it is asked for.`);
+}
+
 export async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {
   if (config.databaseUrl === undefined) {
     const { openPglite } = await import('./store/pglite/open-pglite.ts');
@@ -55,6 +86,13 @@ export async function openQueue({ config, clock, log }: AppOptions): Promise<Tas
   if (config.databaseUrl === undefined || config.redisUrl === undefined) return createInProcessQueue({ clock, log });
   const { openBullmqQueue } = await import('./queue/bullmq.ts');
   return openBullmqQueue({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
+}
+
+/** Requests of a key are counted for all processes where these have a Redis in common. */
+export async function openRateCounter({ config, clock, log }: AppOptions): Promise<RateCounter> {
+  if (config.databaseUrl === undefined || config.redisUrl === undefined) return createRateCounter(clock);
+  const { createRedisRateCounter } = await import('./queue/redis-rate-counter.ts');
+  return createRedisRateCounter({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
 }
 
 export function encryptionOptions({ config, clock, log }: AppOptions, database: Database): EncryptionKeyOptions {

@@ -1,14 +1,24 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { createEmbedder, encryptionOptions, openDatabase, openQueue, type AppOptions } from './adapters.ts';
+import {
+  createEmbedder,
+  encryptionOptions,
+  openDatabase,
+  openQueue,
+  openRateCounter,
+  type AppOptions,
+} from './adapters.ts';
 import { createChunkSize } from './account/chunk-size.ts';
 import { ensureFirstKey } from './account/first-key.ts';
+import { createIdempotency } from './account/idempotency.ts';
 import { createKeys } from './account/keys.ts';
 import { ensureOrganization } from './account/organization.ts';
 import { createApi } from './api/create-api.ts';
 import type { ApiServices } from './api/services.ts';
 import { createAddressGuard } from './base/address-guard.ts';
 import { createMetrics } from './base/metrics.ts';
+import { risksOf } from './base/risks.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
 import { createAuthorizing } from './connect/authorizing.ts';
 import { createConnections } from './connect/connection-service.ts';
@@ -22,21 +32,24 @@ import { loadPlugins } from './connect/plugins.ts';
 import { builtInNames, createRegistry, type ConnectorLoader, type Registry } from './connect/registry.ts';
 import { createPush } from './connect/push/create-push.ts';
 import { defaultRunSettings, type RunSettings } from './connect/run.ts';
-import { createWatching } from './connect/watching.ts';
+import { createWatching, type Watching } from './connect/watching.ts';
 import { workOnSyncs } from './connect/work-syncs.ts';
-import { createExtractor, type Extractor } from './engine/extract/extractor.ts';
 import { createContentServices } from './content-services.ts';
 import { createUrlFetcher } from './engine/fetch-url.ts';
 import { createHandOver, type HandOver } from './engine/hand-over.ts';
 import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
 import { terms } from './engine/terms.ts';
+import { createTextWork, type TextWork } from './engine/text/text-work.ts';
 import { createWaking, type Waking } from './engine/waking.ts';
 import { createDreaming } from './memory/dreaming.ts';
-import { createHeuristicExtractor } from './memory/heuristic-extractor.ts';
+import { createSummarizing } from './engine/summarizing.ts';
+import { createLlmExtractor } from './memory/llm/llm-extractor.ts';
+import type { MeteredModel } from './memory/llm/metered-model.ts';
 import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
-import { apiConfig, listen, publicUrl } from './listening.ts';
+import { apiConfig, listen, publicUrl, requireFreePort } from './listening.ts';
+import { openLanguageModel } from './language-model.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
 import { createStatus, trackModel } from './process-status.ts';
@@ -46,7 +59,10 @@ import { requireSchedule } from './connect/checked-schedule.ts';
 import { createChores } from './schedule/chores.ts';
 import { createScheduler } from './schedule/scheduler.ts';
 import type { Database } from './store/database.ts';
+import { noteMemoriesSwitch } from './store/memory-settings.ts';
 import { migrate } from './store/migrate.ts';
+import { makeDataDir } from './store/pglite/cluster-directory.ts';
+import { embeddedKinds } from './store/stored-vectors.ts';
 import { createVectorIndex } from './store/vector-index.ts';
 
 export interface App {
@@ -72,27 +88,40 @@ const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> 
 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
-/** Limits of reading one document; a hostile one must not take the daemon with it. */
-const extraction = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 1_024 };
+/** Limits of the work on one document; a hostile one must not take the daemon with it. */
+const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 1_024 };
 
 /** The composition root: the only place that knows which database, queue and models there are. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { clock, log } = options;
   const opened = new Opened();
   try {
+    await requireFreePort(options.config);
     const embedding = createEmbedder(options);
     embedding.catch(() => {});
     const database = opened.add(await openDatabase(options));
     await migrate(database, { log });
     if (database.engine === 'pglite') await recoverAlone(database, clock);
     const embedder = opened.add(await embedding);
-    const extractor = opened.add(createExtractor({ log, ...extraction }));
+    const textWork = opened.add(createTextWork({ log, ...textLimits }));
     const guard = createAddressGuard(options.config);
     const fetcher = opened.add(createUrlFetcher({ guard }));
-    const remembering = createRemembering({ extractor: createHeuristicExtractor(), embedder, index: terms, clock });
+    const languageModel = await openLanguageModel(options, database);
+    if (languageModel) opened.add(languageModel);
+    const { rules } = textWork;
+    const now = () => clock.now();
+    const remembering = createRemembering({
+      extractor: languageModel
+        ? createLlmExtractor({ database, embedder, answering: languageModel, rules, now })
+        : rules,
+      turnsOf: (text, signal) => textWork.turns(text, { signal }),
+      ...{ embedder, index: terms, clock },
+    });
+    await noteMemoriesSwitch(database, options.config.memories === 'on', now());
     const processor = createProcessor({
-      remembering,
-      ...{ database, embedder, extractor, fetcher, clock, log, batchSize },
+      summarizes: languageModel !== null && options.config.llm.summaries,
+      ...(options.config.memories === 'on' && { remembering }),
+      ...{ database, embedder, textWork, fetcher, clock, log, batchSize },
       chunkTokens: createChunkSize({ database, clock }),
       redrivesMs: pausesMsOf(options.config.redriveSchedule),
     });
@@ -104,8 +133,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     return await assemble(options, {
       database,
       embedder,
-      extractor,
+      textWork,
       remembering,
+      languageModel,
       processor,
       handOver,
       queue,
@@ -121,8 +151,9 @@ export async function createApp(options: AppOptions): Promise<App> {
 interface Parts {
   database: Database;
   embedder: Embedder;
-  extractor: Extractor;
+  textWork: TextWork;
   remembering: Remembering;
+  languageModel: MeteredModel | null;
   processor: Processor;
   handOver: HandOver;
   queue: TaskQueue;
@@ -134,6 +165,7 @@ interface Parts {
 async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   const { config, clock, log } = options;
   const { database, embedder, queue, opened } = parts;
+  for (const risk of risksOf(config)) log.warn({ risk }, 'the configuration can be made safer');
   const localToken = randomBytes(32).toString('base64url');
   const organization = await ensureOrganization({ database, clock }, config.orgName);
   const firstKey = await ensureFirstKey({ database, clock, organization }, config.apiKey);
@@ -157,7 +189,8 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   const encryption = await openEncryption(encryptionOptions(options, database));
   const guard = createAddressGuard(config);
   const metrics = createMetrics();
-  const outbound = parts.afterQueue.add(createOutbound({ database, clock, log, guard, metrics }));
+  const ownFolders = [await ownFolder(config.dataDir)];
+  const outbound = parts.afterQueue.add(createOutbound({ database, clock, log, guard, metrics, ownFolders }));
   const { credentials, consents, clients } = parts.afterQueue.add(
     createAuthorizing({
       database,
@@ -209,6 +242,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
       push,
       standardSchedule: settings.standardSchedule,
       redirectAllowlist: config.redirectAllowlist,
+      folderRoots: config.folderRoots,
       clock,
       log,
       wake: (id) => waking.connection(id),
@@ -223,6 +257,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     clock,
     log,
     embedder,
+    answering: parts.languageModel,
     organization,
     defaultContainerTag: config.defaultContainerTag,
     connections,
@@ -230,8 +265,12 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     wake: (count) => waking.documents(count),
   });
   opened.add(content.merges);
+  opened.add(content.erasures);
+  opened.add(content.audit);
   const services: ApiServices = {
     ...content,
+    idempotency: createIdempotency({ database, clock }),
+    rates: opened.add(await openRateCounter(options)),
     connections,
     consents,
     push,
@@ -242,7 +281,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   };
   const api = createApi({
     services,
-    config: apiConfig(config, organization),
+    config: await apiConfig(config, organization),
     clock,
     log,
     version: packageJson.version,
@@ -254,18 +293,24 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   let url = '';
 
   async function start(): Promise<void> {
-    if (does('worker')) await startWorker(options, { ...parts, waking, registry, credentials, outbound, settings });
+    if (does('worker'))
+      await startWorker(options, { ...parts, waking, registry, credentials, outbound, settings, watching });
     if (does('api')) url = await listen(api, config);
     background.push(model.open());
     if (does('worker')) {
       opened.add(watching);
-      await watching.refresh();
+      background.push(watching.keepRunning(stop.signal));
       const dreaming = createDreaming({
         ...{ database, remembering: parts.remembering, clock, log, holder },
         ...config.dreaming,
         redrivesMs: pausesMsOf(config.redriveSchedule),
       });
-      background.push(dreaming.keepRunning(stop.signal));
+      if (config.memories === 'on') background.push(dreaming.keepRunning(stop.signal));
+      const { languageModel } = parts;
+      if (languageModel && config.llm.summaries) {
+        const summarizing = createSummarizing({ database, answering: languageModel, clock, log, holder });
+        background.push(summarizing.keepRunning(stop.signal));
+      }
       background.push(
         reembed({ database, embedder, clock, log, holder }, stop.signal).catch((error: unknown) =>
           log.error({ err: error }, 'background work on vectors failed, the next start tries again'),
@@ -273,7 +318,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
       );
     }
     if (does('scheduler')) {
-      const vectorIndex = createVectorIndex({ database, embedder, clock, log });
+      const vectorIndexes = embeddedKinds.map((kind) => createVectorIndex({ database, kind, embedder, clock, log }));
       const alone = queue.kind === 'in-process';
       const idle = { database, credentials, connector: (name: string) => registry.load(name), clock, log };
       const chores = createChores({
@@ -284,8 +329,9 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
         refreshIdle: (signal) => refreshIdle(idle, signal),
         connections,
         merges: content.merges,
+        erasures: content.erasures,
       });
-      opened.add(createScheduler({ database, waking, clock, log, holder, alone, vectorIndex, chores }));
+      opened.add(createScheduler({ database, waking, clock, log, holder, alone, vectorIndexes, chores }));
     }
   }
 
@@ -306,16 +352,24 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   };
 }
 
+/** The data directory's real path: it has keys in it on every store, and the database of the embedded one. */
+async function ownFolder(dataDir: string): Promise<string> {
+  await makeDataDir(dataDir);
+  return realpath(dataDir);
+}
+
 interface Worker extends Parts {
   waking: Waking;
   registry: Registry;
   credentials: Credentials;
   outbound: Outbound;
   settings: RunSettings;
+  watching: Watching;
 }
 
 async function startWorker({ config, clock, log }: AppOptions, worker: Worker): Promise<void> {
-  const { database, processor, extractor, handOver, queue, waking, registry, credentials, outbound, settings } = worker;
+  const { database, processor, textWork, handOver, queue, waking, registry, credentials, outbound } = worker;
+  const { settings, watching } = worker;
   await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
     concurrency: config.worker.concurrency,
   });
@@ -325,8 +379,9 @@ async function startWorker({ config, clock, log }: AppOptions, worker: Worker): 
     log,
     credentials,
     outbound,
-    extractor,
+    extractor: textWork,
     settings,
+    watching,
     connector: (name: string) => registry.load(name),
     wake: (count: number) => waking.documents(count),
     invite: (connectionId: string) => waking.fetchers(connectionId),

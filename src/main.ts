@@ -38,11 +38,17 @@ function interruption(): AbortSignal {
   return controller.signal;
 }
 
-// `memoryd search … | head` closes the pipe early, which is no failure.
+const isDaemon = process.argv[2] === 'start';
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The daemon goes on when nobody reads what it prints, or the disk of its log is full.
+  if (isDaemon) return;
+  // `memoryd search … | head` closes the pipe early, which is no failure.
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
+// What cannot be said here cannot be said anywhere; the next line is tried again.
+process.stderr.on('error', () => {});
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -63,5 +69,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   // Loaded only by the commands that need them: the others start in a tenth of the time.
   createApp: async (options) => (await import('./app.ts')).createApp(options),
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),
+  tryLanguageModel: async (options) => (await import('./adapters.ts')).tryLanguageModel(options),
   rotateKeys: async (options, discard) => (await import('./adapters.ts')).rotateKeys(options, discard),
 });

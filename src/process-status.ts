@@ -3,9 +3,12 @@ import type { Clock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
+import { slownessOf } from './base/slow-runtime.ts';
+import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
 import type { Database } from './store/database.ts';
+import { isLeaseHeld } from './store/leases.ts';
 import { rawSql } from './store/sql.ts';
 
 /** How the embedding model is doing. */
@@ -25,6 +28,9 @@ export function trackModel(embedder: Embedder, log: Logger): ModelState {
         await embedder.embed(['ready'], { kind: 'query' });
         model.runtime = await embedder.runtime();
         model.state = 'ready';
+        const slowness = slownessOf(model.runtime);
+        if (slowness)
+          log.warn({ model: embedder.id, runtime: model.runtime }, `the embedding model is slow. ${slowness}`);
       } catch (error) {
         model.state = 'failed';
         log.error({ err: error }, 'the embedding model does not work, documents wait for it');
@@ -34,19 +40,38 @@ export function trackModel(embedder: Embedder, log: Logger): ModelState {
   return model;
 }
 
+const embeddings: Record<ModelState['state'], string> = {
+  loading: 'the model is loading',
+  ready: 'ok',
+  failed: 'the model cannot be loaded; run `memoryd models verify`',
+};
+
+/** Throws `unavailable` when nothing that is due would be woken. */
+async function requireLeader(database: Database, now: Date): Promise<void> {
+  if (await isLeaseHeld(database, 'scheduler', now)) return;
+  throw new MemorydError('unavailable', 'no process schedules; start one with the role scheduler or all');
+}
+
+/** A part that takes longer is not ready: whoever asks wants to know now. */
+const patienceMs = 3_000;
+
 /** What the process knows about itself. */
 export function createStatus(
   { config, clock }: { config: Config; clock: Clock },
-  { database, embedder, queue }: { database: Database; embedder: Embedder; queue: TaskQueue },
+  parts: { database: Database; embedder: Embedder; queue: TaskQueue; languageModel: MeteredModel | null },
   model: ModelState,
 ): Status {
+  const { database, embedder, queue, languageModel } = parts;
   const startedAt = clock.now();
   const probe = async (run: () => Promise<unknown>): Promise<string> => {
+    const answered = new AbortController();
+    const late = clock.sleep(patienceMs, answered.signal).then(() => 'does not answer in time');
     try {
-      await run();
-      return 'ok';
+      return await Promise.race([run().then(() => 'ok'), late]);
     } catch (error) {
       return MemorydError.is(error) ? error.message : 'does not answer';
+    } finally {
+      answered.abort();
     }
   };
   return {
@@ -56,12 +81,15 @@ export function createStatus(
       storage: { engine: database.engine, dataDir: database.engine === 'pglite' ? config.dataDir : null },
       queue: { kind: queue.kind },
       embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
+      languageModel: languageModel && (await languageModel.usage()),
     }),
-    readiness: async () => ({
-      database: await probe(() => database.query(rawSql('select 1'))),
-      queue: await probe(() => queue.check()),
-      embeddings: model.state === 'failed' ? 'the model cannot be loaded; run `memoryd models verify`' : 'ok',
-      scheduler: 'ok',
-    }),
+    async readiness() {
+      const [ofDatabase, ofQueue, ofScheduler] = await Promise.all([
+        probe(() => database.query(rawSql('select 1'))),
+        probe(() => queue.check()),
+        probe(() => requireLeader(database, clock.now())),
+      ]);
+      return { database: ofDatabase, queue: ofQueue, embeddings: embeddings[model.state], scheduler: ofScheduler };
+    },
   };
 }

@@ -1,13 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Keys } from '../account/keys.ts';
+import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { ApiConfig } from './services.ts';
+import { createWrongKeys } from './wrong-keys.ts';
 
 /**
  * Section 2.1: only `Authorization: Bearer` opens the service. Unknown routes ask for a key too,
  * so that nobody learns from outside which routes exist.
  */
-export function authenticateWith(keys: Keys, config: ApiConfig) {
+export function authenticateWith(keys: Keys, config: ApiConfig, clock: Clock) {
+  const wrongKeys = createWrongKeys(clock);
   const readsKeyHeader = config.compat?.includes('api-key-header') ?? false;
 
   return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -16,7 +19,10 @@ export function authenticateWith(keys: Keys, config: ApiConfig) {
     request.caller = secret === null ? null : await keys.authenticate(secret);
     if (request.caller) return;
     reply.header('www-authenticate', 'Bearer');
-    throw new MemorydError('unauthorized', secret === null ? 'Missing API key' : 'Invalid API key');
+    if (secret === null) throw new MemorydError('unauthorized', 'Missing API key');
+    const retryAfterMs = wrongKeys.note(request.ip);
+    if (retryAfterMs === 0) throw new MemorydError('unauthorized', 'Invalid API key');
+    throw new MemorydError('rate_limited', 'Too many wrong keys', { retryAfterMs });
   };
 }
 

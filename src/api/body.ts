@@ -3,20 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
 import type { Api } from './context.ts';
+import { checkBounds, storableJson } from './json-text.ts';
 import type { UploadSpool } from './upload-spool.ts';
-
-/** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs in JSON. Escaped or as it is. */
-const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
-
-/** Levels of objects and arrays. No field of the API comes near; what walks a body may then recurse. */
-const maxDepth = 100;
 
 /**
  * Replaces the parsers: JSON in any `application/*json` type; everything else is refused, but only
  * once it is known to have a body and to be within the limit. An empty body is no body.
  */
 export function readBodies(app: Api): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^application\/(?:[\w.-]+\+)?json(?:;|$)/i,
@@ -24,14 +18,23 @@ export function readBodies(app: Api): void {
     (request, body: string, done) => {
       if (body.trim() === '') return done(null, undefined);
       if (wantsHash(request)) request.bodyHash = createHash('sha256').update(body).digest('base64');
-      void parseJson(request, body, (error, value) => {
-        if (error) done(new MemorydError('invalid_request', 'The body is not valid JSON', { cause: error }));
-        else if (isDeeperThan(maxDepth, value)) done(tooDeep());
-        else done(null, unstorable.test(body) ? storable(value) : value);
-      });
+      try {
+        checkBounds(body);
+        done(null, storableJson(parseJson(body), body));
+      } catch (error) {
+        done(error as Error);
+      }
     },
   );
   refuseOtherTypes(app, 'application/json');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (error) {
+    throw new MemorydError('invalid_request', 'The body is not valid JSON', { cause: error });
+  }
 }
 
 /** For the routes of `app` only: the body is a form, which is received on disk. */
@@ -61,7 +64,7 @@ export async function refuseLargeBodies(request: FastifyRequest): Promise<void> 
 }
 
 export function tooLarge(request: FastifyRequest): MemorydError {
-  const { bodyLimit } = request.routeOptions;
+  const bodyLimit = request.hook?.maxBodyBytes ?? request.routeOptions.bodyLimit;
   return new MemorydError('payload_too_large', `The body is larger than ${bodyLimit} bytes`);
 }
 
@@ -80,24 +83,6 @@ export function oldScopeIn(value: unknown): string | null {
 
 function wantsHash(request: FastifyRequest): boolean {
   return request.routeOptions.config.replay === true || request.headers['idempotency-key'] !== undefined;
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  const entries: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return entries.some((entry) => isDeeperThan(levels - 1, entry));
-}
-
-function tooDeep(): MemorydError {
-  return new MemorydError('invalid_request', `The body is nested deeper than ${maxDepth} levels`);
-}
-
-function storable(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
-  if (Array.isArray(value)) return value.map(storable);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storable(key), storable(entry)]));
 }
 
 /** Section 9 rule 1: these fields may come as text of digits. */

@@ -12,6 +12,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
+import type { OpenHook } from '../connect/hooks/receiver.ts';
 import type { SpooledBody } from './upload-spool.ts';
 
 declare module 'fastify' {
@@ -24,14 +25,22 @@ declare module 'fastify' {
     bodyHash: string | null;
     /** The body of a form. */
     upload: SpooledBody | null;
+    /** Id of what a request made, for the security log. Null: what its path names. */
+    auditTarget: string | null;
+    /** The address of a hook, looked up before its body is read. */
+    hook: OpenHook | null;
   }
   interface FastifyContextConfig {
     /** No bearer credential is needed. */
     public?: boolean;
     /** The input may hold credentials and is never sent back. */
     sensitive?: boolean;
+    /** The answer holds a secret, which is stored nowhere as it is. */
+    secretAnswer?: boolean;
     /** A repeated request with the same body gets the first answer (6.3). */
     replay?: boolean;
+    /** Noted in the security log under this name, such as `key.create`. */
+    audit?: string;
   }
 }
 

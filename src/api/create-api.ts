@@ -4,16 +4,20 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import { checkHosts, setSecurityHeaders } from './allowed-hosts.ts';
+import { auditRequests } from './audit-requests.ts';
 import { authenticateWith } from './authentication.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
 import { refuseBrokenRequests } from './broken-requests.ts';
 import type { Api, FurtherContext, RouteContext } from './context.ts';
+import { limitContainerRates } from './container-rates.ts';
 import { allowOrigins } from './cors.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
 import { limitRates } from './rate-limit.ts';
 import { refuseUnknownPaths, rewritten } from './removed-paths.ts';
 import { replayAnswers } from './replay.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { authorizationRoutes } from './routes/authorizations.ts';
 import { connectionRoutes } from './routes/connections.ts';
 import { connectorRoutes } from './routes/connectors.ts';
@@ -27,6 +31,7 @@ import { docsRoutes } from './routes/docs.ts';
 import { documentFileRoutes } from './routes/document-files.ts';
 import { documentListRoutes } from './routes/document-lists.ts';
 import { documentRoutes } from './routes/documents.ts';
+import { erasureRoutes } from './routes/erasures.ts';
 import { fileRoutes } from './routes/files.ts';
 import { graphRoutes } from './routes/graph.ts';
 import { hookRoutes } from './routes/hooks.ts';
@@ -34,7 +39,7 @@ import { inferredMemoryRoutes } from './routes/inferred-memories.ts';
 import { itemRoutes } from './routes/items.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
-import { metricsRoutes } from './routes/metrics.ts';
+import { countRequests, metricsRoutes } from './routes/metrics.ts';
 import { namespaceDocumentRoutes } from './routes/namespace-documents.ts';
 import { oldSearchRoutes } from './routes/old-search.ts';
 import { profileRoutes } from './routes/profile.ts';
@@ -84,7 +89,9 @@ export function createApi(options: ApiOptions): Api {
     genReqId: requestIdWith(clock),
     bodyLimit: config.limits.maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    http: timeouts(requestTimeoutMs),
+    ...(config.tls
+      ? { https: { ...config.tls, ...timeouts(requestTimeoutMs) } }
+      : { http: timeouts(requestTimeoutMs) }),
     clientErrorHandler: refuseBrokenRequests(clock),
     return503OnClosing: false,
     rewriteUrl: (request) => rewritten(request.url ?? '/', config.compat),
@@ -100,6 +107,8 @@ export function createApi(options: ApiOptions): Api {
   app.decorateRequest('receivedAtMs', 0);
   app.decorateRequest('bodyHash', null);
   app.decorateRequest('upload', null);
+  app.decorateRequest('auditTarget', null);
+  app.decorateRequest('hook', null);
   readBodies(app);
   for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
@@ -131,13 +140,19 @@ function addHooks(app: Api, { services, config, clock, log }: ApiOptions): void 
     reply.header('x-request-id', request.id);
     if (isClosing) throw new MemorydError('unavailable', 'The service is shutting down');
   });
+  app.addHook('onRequest', setSecurityHeaders);
+  app.addHook('onRequest', checkHosts(config));
   if (config.corsOrigins?.length) app.addHook('onRequest', allowOrigins(config.corsOrigins));
-  app.addHook('onRequest', authenticateWith(services.keys, config));
-  app.addHook('onRequest', limitRates(clock, config.rateLimit ?? { max: 0, windowMs: 60_000 }));
+  app.addHook('onRequest', authenticateWith(services.keys, config, clock));
+  app.addHook('onRequest', limitRates(clock, services.rates, config.rateLimit ?? { max: 0, windowMs: 60_000 }));
   app.addHook('onRequest', refuseUnknownPaths);
   app.addHook('onRequest', refuseLargeBodies);
   app.addHook('preValidation', refuseOldScopes);
-  replayAnswers(app, clock);
+  const quotas = () => services.containerTags.requestQuotas();
+  app.addHook('preHandler', limitContainerRates({ clock, counter: services.rates, quotas }));
+  replayAnswers(app, { clock, log, idempotency: services.idempotency });
+  app.addHook('onResponse', auditRequests(services.audit));
+  if (services.metrics) app.addHook('onResponse', countRequests(services.metrics));
   app.addHook('onResponse', async (request, reply) => {
     log.debug(
       {
@@ -176,9 +191,11 @@ function addRoutes(app: Api, options: RouteContext): void {
   containerTagRoutes(app, options);
   containerSettingsRoutes(app, options);
   containerMergeRoutes(app, options);
+  erasureRoutes(app, options);
   inferredMemoryRoutes(app, options);
   settingsRoutes(app, options);
   keyRoutes(app, options);
+  auditRoutes(app, options);
   sessionRoutes(app, options);
   serviceRoutes(app, options);
   docsRoutes(app);

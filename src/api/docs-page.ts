@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import fastify from 'fastify';
 
+/** Bytes that all answers share: nobody needs a key for them, and who never reads them must not fill the memory. */
 export interface DocsPage {
-  html: string;
+  html: Buffer;
   /** The one script that the page loads. */
-  script: string;
+  script: Buffer;
   /** Value of `content-security-policy`: the page may load and call nothing but this daemon. */
   policy: string;
 }
@@ -36,7 +37,7 @@ export async function createDocsPage(): Promise<DocsPage> {
   try {
     await app.register(reference, { routePrefix: prefix, configuration });
     const [html, script] = await Promise.all([`${prefix}/`, `${prefix}/js/scalar.js`].map((url) => app.inject(url)));
-    return { html: html!.body, script: script!.body, policy: policyFor(html!.body) };
+    return { html: html!.rawPayload, script: script!.rawPayload, policy: policyFor(html!.body) };
   } finally {
     await app.close();
   }

@@ -9,6 +9,8 @@ import type { AddBody } from './schemas/documents.ts';
 import { invalidField } from './validation.ts';
 
 const maxMetadataBytes = 32 * 1024;
+const maxMetadataDepth = 8;
+const maxMetadataValues = 1_000;
 
 /** All that the body says; the container is added once the key is known to have access to it. */
 export type UntaggedInput = Omit<DocumentInput, 'containerTag'>;
@@ -88,6 +90,24 @@ export function dateOf(text: string): Date {
 }
 
 export function requireSmall(metadata: object | undefined, name: string): void {
-  if (metadata === undefined || Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes) return;
-  throw new MemorydError('invalid_request', `${name} is larger than ${maxMetadataBytes} bytes`);
+  if (metadata === undefined) return;
+  const refused = (how: string) => new MemorydError('invalid_request', `${name} ${how}`);
+  const { depth, values } = extentOf(metadata);
+  if (depth > maxMetadataDepth) throw refused(`is nested deeper than ${maxMetadataDepth} levels`);
+  if (values > maxMetadataValues) throw refused(`has more than ${maxMetadataValues} values`);
+  if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes)
+    throw refused(`is larger than ${maxMetadataBytes} bytes`);
+}
+
+/** How deep a value is nested, and how many values it has in it. */
+function extentOf(value: unknown): { depth: number; values: number } {
+  if (typeof value !== 'object' || value === null) return { depth: 0, values: 1 };
+  let depth = 0;
+  let values = 0;
+  for (const entry of Object.values(value)) {
+    const inner = extentOf(entry);
+    depth = Math.max(depth, inner.depth);
+    values += inner.values;
+  }
+  return { depth: depth + 1, values };
 }

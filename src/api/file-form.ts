@@ -1,5 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn } from './body.ts';
+import { checkBounds, isForbidden, storableJson, storableText } from './json-text.ts';
 import { invalidField, validationFailed, createCheck } from './validation.ts';
 import { fileFields, type FileFields } from './schemas/files.ts';
 
@@ -14,12 +15,15 @@ export interface FileUpload {
 const checkFields = createCheck(fileFields);
 /** Parts that hold JSON. `containerTags` may also be one tag as it is. */
 const jsonParts = ['metadata', 'filterByMetadata'];
+/** Far more than there are fields. */
+const maxParts = 100;
 
 /**
  * Reads a whole form, because its parts come in any order. Throws `invalid_request` unless exactly
  * one part is the file, `payload_too_large`, and `validation_failed` for the other parts.
  */
 export async function readFileForm(body: Uint8Array, contentType: string, maxFileBytes: number): Promise<FileUpload> {
+  checkParts(body, contentType);
   const form = await parseForm(body, contentType);
   const [file, second] = form.getAll('file');
   if (!(file instanceof File) || second !== undefined) {
@@ -30,7 +34,19 @@ export async function readFileForm(body: Uint8Array, contentType: string, maxFil
     throw new MemorydError('payload_too_large', `The file is larger than ${maxFileBytes} bytes`);
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return { bytes, name: file.name, mimeType: file.type, fields: readFields(form) };
+  return { bytes, name: storableText(file.name), mimeType: file.type, fields: readFields(form) };
+}
+
+/** Refuses forms of very many parts, which take minutes to read. */
+function checkParts(body: Uint8Array, contentType: string): void {
+  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
+  const delimiter = `--${boundary?.[1] ?? boundary?.[2] ?? ''}`;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  let parts = 0;
+  for (let at = bytes.indexOf(delimiter); at >= 0; at = bytes.indexOf(delimiter, at + delimiter.length)) {
+    parts += 1;
+    if (parts > maxParts) throw new MemorydError('invalid_request', `The form has more than ${maxParts} parts`);
+  }
 }
 
 async function parseForm(body: Uint8Array, contentType: string): Promise<FormData> {
@@ -46,8 +62,9 @@ async function parseForm(body: Uint8Array, contentType: string): Promise<FormDat
 function readFields(form: FormData): FileFields {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of form) {
+    if (isForbidden(name)) throw new MemorydError('invalid_request', `The form has a part that is named ${name}`);
     if (name === 'file' || typeof value !== 'string') continue;
-    fields[name] = jsonParts.includes(name) ? parseJson(name, value) : value.replaceAll('\0', '').toWellFormed();
+    fields[name] = jsonParts.includes(name) ? parseJson(name, value) : storableText(value);
   }
   const oldScope = oldScopeIn(fields);
   if (oldScope) throw new MemorydError('invalid_request', oldScope);
@@ -61,9 +78,11 @@ function readFields(form: FormData): FileFields {
 }
 
 function parseJson(name: string, text: string): unknown {
+  checkBounds(text);
   try {
-    return JSON.parse(text);
-  } catch {
+    return storableJson(JSON.parse(text), text);
+  } catch (error) {
+    if (MemorydError.is(error)) throw error;
     throw invalidField([name], `${name} must be the JSON text of an object`);
   }
 }

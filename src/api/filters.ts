@@ -1,5 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import type { SearchRequest } from '../search/search.ts';
+import { checkBounds, storableJson } from './json-text.ts';
 import { invalidField } from './validation.ts';
 
 export type Filter = NonNullable<SearchRequest['filters']>;
@@ -8,7 +9,7 @@ type Path = (string | number)[];
 
 const maxLevels = 8;
 const maxConditions = 200;
-const keyPattern = /^(?!sm_internal_)[A-Za-z0-9_.-]{1,64}$/;
+const keyPattern = /^(?!sm_internal_)[A-Za-z0-9_.-]{1,256}$/;
 const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const filterTypes = ['metadata', 'numeric', 'array_contains', 'string_contains'] as const;
 const numericOperators = ['>', '<', '>=', '<=', '='] as const;
@@ -23,9 +24,11 @@ export function parseFilters(input: unknown): Filter | undefined {
 }
 
 function parseText(text: string): unknown {
+  checkBounds(text);
   try {
-    return JSON.parse(text);
-  } catch {
+    return storableJson(JSON.parse(text), text);
+  } catch (error) {
+    if (MemorydError.is(error)) throw error;
     throw invalidField(['filters'], 'filters must be an object or the JSON text of one');
   }
 }
@@ -70,7 +73,7 @@ function parseCondition(object: Record<string, unknown>, path: Path): Condition 
 
 function keyOf(input: unknown, path: Path): string {
   if (typeof input === 'string' && keyPattern.test(input)) return input;
-  throw invalidField(path, 'key must be 1 to 64 letters, digits, underscores, dots and hyphens');
+  throw invalidField(path, 'key must be 1 to 256 letters, digits, underscores, dots and hyphens');
 }
 
 function valueOf(input: unknown, path: Path): string | number | boolean {

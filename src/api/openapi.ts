@@ -20,6 +20,7 @@ const tagDescriptions: Record<string, string> = {
   Hooks: 'What sources report by themselves.',
   Conversations: 'Chat sessions that grow.',
   'Container tags': 'The isolated scopes.',
+  Erasures: 'Taking content out of the files of the database.',
   Settings: 'What holds for the whole organization.',
   Keys: 'API keys and what they may do.',
   MCP: 'The same memory for clients of the model context protocol.',

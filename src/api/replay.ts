@@ -1,16 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Idempotency, KeptAnswer } from '../account/idempotency.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import type { Api } from './context.ts';
 
-interface Answer {
-  status: number;
-  contentType: string;
-  text: string;
+type Answer = KeptAnswer;
+
+export interface ReplayOptions {
+  clock: Clock;
+  log: Logger;
+  idempotency: Idempotency;
 }
 
 interface Entry {
-  bodyHash: string | null;
   expiresAtMs: number;
   /** Resolves to null when the answer is not one to repeat. */
   answer: Promise<Answer | null>;
@@ -19,32 +22,43 @@ interface Entry {
 }
 
 const retryTtlMs = 10 * 60_000;
-const keyTtlMs = 24 * 60 * 60_000;
 const maxEntries = 10_000;
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Section 6.3: a repeated POST gets the first answer instead of being done again. In memory of
- * this process, bounded; the oldest answers are forgotten first. A repetition that arrives while
- * the first one is still worked on waits for it, also when the first client has gone away.
+ * Section 6.3: a repeated POST gets the first answer instead of being done again. Answers under an
+ * `Idempotency-Key` are kept for all processes, unless they hold a secret. Those that the official client may ask for again are in
+ * memory of this process, bounded; the oldest are forgotten first. A repetition that arrives while the
+ * first one is still worked on waits for it, also when the first client has gone away.
  */
-export function replayAnswers(app: Api, clock: Clock): void {
+export function replayAnswers(app: Api, { clock, log, idempotency }: ReplayOptions): void {
   const store = createAnswerStore(clock);
-  const recording = new WeakMap<FastifyRequest, Entry>();
+  const recording = new WeakMap<FastifyRequest, (answer: Answer | null) => Promise<void> | void>();
 
   app.addHook('preHandler', async (request, reply) => {
     const wanted = wantedReplay(request);
     if (!wanted) return;
-    const known = store.find(wanted.name);
-    if (known && wanted.byKey && known.bodyHash !== request.bodyHash) throw differentBody();
-    const answer = known && wanted.repeats ? await known.answer : null;
+    if (wanted.byKey) {
+      const begun = await idempotency.begin(wanted.name, request.bodyHash);
+      if ('answer' in begun) return replay(reply, begun.answer);
+      recording.set(request, (answer) => idempotency.end(begun.first, answer));
+      return;
+    }
+    const answer = wanted.repeats ? await store.find(wanted.name)?.answer : null;
     if (answer) return replay(reply, answer);
-    recording.set(request, store.open(wanted.name, request.bodyHash, wanted.ttlMs));
+    const entry = store.open(wanted.name);
+    recording.set(request, (own) => entry.settle(own));
   });
 
   app.addHook('onSend', async (request, reply, payload) => {
-    const entry = recording.get(request);
-    if (entry) store.close(entry, answerOf(request, reply, payload));
+    const end = recording.get(request);
+    recording.delete(request);
+    try {
+      await end?.(answerOf(request, reply, payload));
+    } catch (error) {
+      // The request is done and answered; only a repetition would be done again.
+      log.warn({ err: error, requestId: request.id }, 'an answer could not be kept for repetitions');
+    }
   });
 }
 
@@ -53,7 +67,6 @@ interface WantedReplay {
   byKey: boolean;
   /** Whether this request may be a repetition; a first one is only remembered. */
   repeats: boolean;
-  ttlMs: number;
 }
 
 /** What to look under. An `Idempotency-Key` counts on every POST; retries of the client on marked routes. */
@@ -65,11 +78,13 @@ function wantedReplay(request: FastifyRequest): WantedReplay | null {
     if (key === '' || key.length > 255) {
       throw new MemorydError('invalid_request', 'Idempotency-Key must be 1 to 255 characters');
     }
-    return { name: `key ${place} ${key}`, byKey: true, repeats: true, ttlMs: keyTtlMs };
+    // An answer that holds a secret is not written down; a repetition gets it from this process' memory.
+    const isSecret = request.routeOptions.config.secretAnswer === true;
+    return { name: `key ${place} ${key} ${isSecret ? request.bodyHash : ''}`, byKey: !isSecret, repeats: true };
   }
   if (!request.routeOptions.config.replay) return null;
   const repeats = Number(request.headers['x-stainless-retry-count']) > 0;
-  return { name: `body ${place} ${request.bodyHash}`, byKey: false, repeats, ttlMs: retryTtlMs };
+  return { name: `body ${place} ${request.bodyHash}`, byKey: false, repeats };
 }
 
 /** A retry repeats accepted requests only; under an Idempotency-Key refusals are kept, too. */
@@ -81,10 +96,6 @@ function answerOf(request: FastifyRequest, reply: FastifyReply, payload: unknown
 
 function replay(reply: FastifyReply, { status, contentType, text }: Answer): FastifyReply {
   return reply.code(status).header('idempotent-replayed', 'true').type(contentType).serializer(String).send(text);
-}
-
-function differentBody(): MemorydError {
-  return new MemorydError('conflict', 'This Idempotency-Key was used with another body', { shouldRetry: false });
 }
 
 function createAnswerStore(clock: Clock) {
@@ -112,10 +123,10 @@ function createAnswerStore(clock: Clock) {
       const entry = entries.get(name);
       return entry && entry.expiresAtMs > clock.now().getTime() ? entry : null;
     },
-    open(name: string, bodyHash: string | null, ttlMs: number): Entry {
+    open(name: string): Entry {
       const { promise, resolve } = Promise.withResolvers<Answer | null>();
-      const expiresAtMs = clock.now().getTime() + ttlMs;
-      const entry: Entry = { bodyHash, expiresAtMs, answer: promise, bytes: name.length, settle: resolve };
+      const expiresAtMs = clock.now().getTime() + retryTtlMs;
+      const entry: Entry = { expiresAtMs, answer: promise, bytes: name.length, settle: resolve };
       entry.settle = (answer) => {
         if (answer === null) drop(name, entry);
         else if (entries.get(name) === entry) {
@@ -131,6 +142,5 @@ function createAnswerStore(clock: Clock) {
       makeRoom();
       return entry;
     },
-    close: (entry: Entry, answer: Answer | null) => entry.settle(answer),
   };
 }

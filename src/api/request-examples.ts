@@ -66,10 +66,12 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   retryItems: { state: ['failed', 'dead'] },
   configureConnection: { resources: [] },
   updateContainerTag: { name: 'Mira', entityContext: 'Notes of and about Mira, who plans the workshop.' },
+  erase: { documents: ['nTPk8XTiGcUdNT3AYCUWzQ'] },
   mergeContainerTags: { containerTags: ['user_mira', 'user_mira_old'], targetContainerTag: 'user_mira' },
   reviewInferredMemory: { action: 'approve' },
   updateSettings: { profileBuckets: [{ key: 'preferences', description: 'What somebody likes and dislikes.' }] },
   resetOrganization: { confirmation: 'the name of your organization' },
   createScopedKey: { containerTag: 'user_mira', name: 'notebook', permission: 'read', expiresInDays: 90 },
   createAgentKey: { name: 'assistant', containerTags: ['user_mira'], permission: 'read', expiresInDays: 90 },
+  rotateKey: { overlapHours: 24 },
 };

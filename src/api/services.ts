@@ -1,12 +1,17 @@
+import type { Audit } from '../account/audit.ts';
 import type { ContainerTags } from '../account/container-tags.ts';
 import type { RateLimit } from '../account/caller.ts';
+import type { Erasures } from '../account/erasures.ts';
+import type { Idempotency } from '../account/idempotency.ts';
 import type { InferredMemories } from '../account/inferred-memories.ts';
 import type { Keys } from '../account/keys.ts';
 import type { Merges } from '../account/merges.ts';
 import type { Organization } from '../account/organization.ts';
 import type { ResetReport } from '../account/reset.ts';
 import type { Settings } from '../account/settings.ts';
+import type { LanguageModelUsage } from '../memory/llm/metered-model.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { RateCounter } from '../base/rate-counter.ts';
 import type { Connections } from '../connect/connections.ts';
 import type { Consents } from '../connect/oauth/consents.ts';
 import type { HookReceiver } from '../connect/hooks/receiver.ts';
@@ -29,10 +34,14 @@ export interface ApiServices {
   connections: Connections;
   consents: Consents;
   push: Push;
-  hooks: Pick<HookReceiver, 'receive'>;
+  hooks: Pick<HookReceiver, 'open'>;
   keys: Keys;
+  audit: Audit;
+  idempotency: Idempotency;
+  rates: Pick<RateCounter, 'count'>;
   containerTags: ContainerTags;
   merges: Pick<Merges, 'start' | 'find'>;
+  erasures: Pick<Erasures, 'start' | 'find'>;
   inferredMemories: InferredMemories;
   settings: Settings;
   /** Deletes all content; see `createReset`. */
@@ -55,6 +64,8 @@ export interface ProcessStatus {
   queue: { kind: 'in-process' | 'bullmq' };
   /** `state`: `ready`, `loading`, `failed`, … */
   embedder: { id: string; runtime: string; state: string };
+  /** Null: none is configured. */
+  languageModel: LanguageModelUsage | null;
 }
 
 /** Each part is `ok` or says in a few words what is wrong with it. */
@@ -83,6 +94,12 @@ export interface ApiConfig {
   defaultContainerTag: string;
   organization: Organization;
   /** Origins of web pages that may call; `*` is every one. Empty: none. */
+  /** PEM; absent: plain http. */
+  tls?: { cert: string; key: string };
+  /** Where browsers are sent after an authorization without being asked; see the setting. */
+  redirectAllowlist?: readonly string[];
+  /** Names by which it may be reached beside addresses and `publicUrl`. */
+  allowedHosts?: readonly string[];
   corsOrigins?: readonly string[];
   /** For full keys. Default: no limit. */
   rateLimit?: RateLimit;

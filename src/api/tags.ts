@@ -19,7 +19,7 @@ export function requestedTags({ containerTag, containerTags = [] }: TagFields): 
 /** The container of a write, with all that the caller named where older clients may name several (rule 11). */
 export function containersOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): Containers {
   const containerTag = tagOfWrite(caller, fields, config);
-  const isPlural = fields.containerTag === undefined && fields.containerTags !== undefined;
+  const isPlural = fields.containerTag === undefined && (fields.containerTags?.length ?? 0) > 1;
   return isPlural ? { containerTag, containerTags: fields.containerTags! } : { containerTag };
 }
 
@@ -28,30 +28,31 @@ export interface Containers {
   containerTags?: string[];
 }
 
-/** The container of a write. `containerTags` alone is refused unless the operator allows it (rules 7 and 11). */
+/** The container of a write. Several `containerTags` are refused unless the operator allows them (rules 7 and 11). */
 function tagOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): string {
   return writeTag(caller, fields.containerTag ?? pluralTag(fields.containerTags, config), config.defaultContainerTag);
 }
 
 const tagPattern = /^[a-zA-Z0-9_:-]{1,100}$/;
 
+/** One tag in a list is as good as the tag; of several, which older clients send, the first is the container. */
 function pluralTag(containerTags: string[] | undefined, config: ApiConfig): string | undefined {
   if (containerTags === undefined) return undefined;
   const [first] = containerTags;
-  if (config.compat?.includes('plural-tags') && first !== undefined) {
-    const wrong = containerTags.findIndex((tag) => !tagPattern.test(tag));
-    if (wrong === -1) return first;
-    throw invalidField(['containerTags', wrong], 'must be 1 to 100 letters, digits, underscores, colons and hyphens');
+  if (first === undefined || (containerTags.length > 1 && !config.compat?.includes('plural-tags'))) {
+    throw new MemorydError(
+      'invalid_request',
+      'Use containerTag (a single string) on writes, or containerTags with one tag; several tags need the setting COMPAT=plural-tags of the daemon',
+    );
   }
-  throw new MemorydError(
-    'invalid_request',
-    'Use containerTag (a single string); containerTags is not supported as the only scope on writes',
-  );
+  const wrong = containerTags.findIndex((tag) => !tagPattern.test(tag));
+  if (wrong === -1) return first;
+  throw invalidField(['containerTags', wrong], 'must be 1 to 100 letters, digits, underscores, colons and hyphens');
 }
 
 /**
- * For bodies whose schema wants `containerTag`: `containerTags` alone is refused by name, and where
- * older clients may send it, its first element is the container (rules 7 and 11).
+ * For bodies whose schema wants `containerTag`: `containerTags` alone stands for it when it holds one
+ * tag, and where older clients may send several, its first element is the container (rules 7 and 11).
  */
 export function readPluralTag(config: ApiConfig) {
   return async function convertPluralTag(request: FastifyRequest): Promise<void> {
@@ -59,6 +60,7 @@ export function readPluralTag(config: ApiConfig) {
     if (typeof body !== 'object' || body === null) return;
     if (body.containerTag !== undefined || !Array.isArray(body.containerTags)) return;
     body.containerTag = pluralTag(body.containerTags, config);
+    delete body.containerTags;
   };
 }
 

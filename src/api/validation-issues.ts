@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { TLocalizedValidationError } from 'typebox/error';
 import type { ValidationIssue } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 
 type Path = (string | number)[];
 
@@ -15,6 +16,39 @@ export function issuesOf(schema: TSchema, value: unknown, errors: TLocalizedVali
   }
   return [...issues.values()];
 }
+
+interface Shape {
+  properties?: Record<string, Shape>;
+  items?: Shape;
+  additionalProperties?: unknown;
+}
+
+/** Keys of closed objects that are not known, each with the known one that was most likely meant. */
+export function unknownKeys(schema: TSchema, value: unknown, path: Path = []): ValidationIssue[] {
+  const { properties = {}, items, additionalProperties } = schema as Shape;
+  if (Array.isArray(value))
+    return items
+      ? value.slice(0, maxEntries).flatMap((entry, index) => unknownKeys(items as TSchema, entry, [...path, index]))
+      : [];
+  if (typeof value !== 'object' || value === null) return [];
+  const known = Object.keys(properties);
+  return Object.entries(value).flatMap(([key, entry]) => {
+    const inner = Object.hasOwn(properties, key) ? properties[key]! : null;
+    if (inner) return unknownKeys(inner, entry, [...path, key]);
+    if (additionalProperties !== false) return [];
+    const meant = nearest(key.slice(0, maxName), known);
+    const hint = meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+    return [
+      {
+        message: `${fieldName([...path, key.slice(0, maxName)])} is not known; ${hint}`,
+        path: [...path, key.slice(0, maxName)],
+      },
+    ];
+  });
+}
+
+const maxName = 64;
+const maxEntries = 1_000;
 
 /** Keeps one error of each choice (`anyOf`), and drops errors that only repeat others. */
 function withoutConsequences(errors: TLocalizedValidationError[]): TLocalizedValidationError[] {

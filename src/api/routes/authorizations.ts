@@ -2,8 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import { requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { CallbackAnswer, ConsentResult } from '../../connect/oauth/consents.ts';
-import { withParameters } from '../../connect/oauth/redirects.ts';
+import { isTrustedRedirect, withParameters } from '../../connect/oauth/redirects.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import type { ApiConfig } from '../services.ts';
 import { authorizationAnswer, callbackAnswers, callbackQuery } from '../schemas/authorizations.ts';
 import { connectionParams, providerParams } from '../schemas/connections.ts';
 import { authorizationPage, pageHeaders } from '../views/authorization-page.ts';
@@ -11,7 +12,7 @@ import { authorizationPage, pageHeaders } from '../views/authorization-page.ts';
 const tags = ['Connections'];
 
 /** Section 19.7: where sources send the browser back to, and how an authorization stands. */
-export function authorizationRoutes(app: Api, { services }: RouteContext): void {
+export function authorizationRoutes(app: Api, { services, config }: RouteContext): void {
   const paths = {
     '/v3/connections/auth/callback/:provider': 'completeAuthorization',
     '/v3/connections/:provider/callback': 'completeAuthorizationAlias',
@@ -22,7 +23,7 @@ export function authorizationRoutes(app: Api, { services }: RouteContext): void 
       {
         // A HEAD request (a preview of the link) must not use the state up.
         exposeHeadRoute: false,
-        config: { public: true, sensitive: true },
+        config: { public: true, sensitive: true, audit: 'connection.authorize' },
         schema: {
           operationId,
           summary: 'Complete an authorization',
@@ -40,7 +41,7 @@ export function authorizationRoutes(app: Api, { services }: RouteContext): void 
         const result = await services.consents.complete(provider, readAnswer(request.query));
         const { status, headers, text } = wantsJson(request)
           ? programAnswer(provider, result)
-          : browserAnswer(provider, result);
+          : browserAnswer(provider, result, config);
         void reply.headers({ ...pageHeaders, ...headers }).serializer(String);
         return reply.code(status).send(text);
       },
@@ -90,20 +91,34 @@ interface Answer {
   text: string;
 }
 
-function browserAnswer(provider: string, result: ConsentResult): Answer {
+function browserAnswer(provider: string, result: ConsentResult, config: ApiConfig): Answer {
   const { outcome, redirectUrl } = result;
   const connected = outcome === 'connected';
   if (redirectUrl !== null) {
     const facts: Record<string, string> = connected
       ? { connectionId: result.connectionId, provider, status: 'connected' }
       : { provider, error: outcome };
-    return { status: 302, headers: { location: withParameters(redirectUrl, facts) }, text: '' };
+    const location = withParameters(redirectUrl, facts);
+    const { redirectAllowlist: allowlist = [], publicUrl } = config;
+    if (isTrustedRedirect(redirectUrl, { allowlist, publicUrl }))
+      return { status: 302, headers: { location }, text: '' };
+    return { ...pageOf(provider, result), text: authorizationPage({ ...wordsOf(provider, result), link: location }) };
   }
+  return pageOf(provider, result);
+}
+
+function pageOf(provider: string, result: ConsentResult): Answer {
   const headers = { 'content-type': 'text/html; charset=utf-8' };
-  const page = connected
-    ? { title: 'Connected', text: `${provider} is connected, and the first sync begins. You can close this window.` }
-    : { title: 'Not connected', text: result.reason };
-  return { status: connected ? 200 : 400, headers, text: authorizationPage(page) };
+  const status = result.outcome === 'connected' ? 200 : 400;
+  return { status, headers, text: authorizationPage(wordsOf(provider, result)) };
+}
+
+function wordsOf(provider: string, result: ConsentResult): { title: string; text: string } {
+  if (result.outcome !== 'connected') return { title: 'Not connected', text: result.reason };
+  return {
+    title: 'Connected',
+    text: `${provider} is connected, and the first sync begins. You can close this window.`,
+  };
 }
 
 /** For programs that were given the answer by hand, such as `memoryd connect --paste`. */

@@ -52,6 +52,7 @@ function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
   app.delete(
     '/v3/documents/bulk',
     {
+      config: { audit: 'document.delete' },
       schema: {
         operationId: 'deleteDocuments',
         summary: 'Delete many documents',

@@ -1,7 +1,7 @@
 import { readScope, requireManagement, requireSomeWrite, requireWrite } from '../../account/access.ts';
-import type { Caller } from '../../account/caller.ts';
+import { isLocal, type Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { ConnectionChange, NewConnection } from '../../connect/connections.ts';
+import type { ConnectionChange, MemorySettings, NewConnection } from '../../connect/connections.ts';
 import type { JsonObject } from '../../connect/contract.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -34,7 +34,7 @@ function createRoute(app: Api, { services, config }: RouteContext): void {
   app.post(
     '/v3/connections/:connection',
     {
-      config: { sensitive: true, replay: true },
+      config: { sensitive: true, replay: true, audit: 'connection.create' },
       schema: {
         operationId: 'createConnection',
         summary: 'Create a connection',
@@ -55,7 +55,9 @@ function createRoute(app: Api, { services, config }: RouteContext): void {
       const tag = singleTag(body);
       if (body.connectionId !== undefined) await requireSameContainer(services, body.connectionId, caller, tag);
       const input = newConnection(params.connection, tag ?? config.defaultContainerTag, body);
-      return createView(await services.connections.create(input), body.redirectUrl);
+      const created = await services.connections.create({ ...input, readsAnyPath: isLocal(caller) });
+      request.auditTarget = created.id;
+      return createView(created, body.redirectUrl);
     },
   );
 }
@@ -81,9 +83,24 @@ function newConnection(provider: string, containerTag: string, body: schemas.Cre
     ...(schedule !== undefined && { schedule }),
     ...(allowedHours !== undefined && { allowedHours }),
     ...(onSourceDelete !== undefined && { onSourceDelete }),
+    ...memorySettingsOf(body),
     ...(filters !== undefined && { filters: filters as JsonObject }),
     ...(redirectUrl !== undefined && { redirectUrl }),
     ...(connectionId !== undefined && { connectionId }),
+  };
+}
+
+function memorySettingsOf({
+  memories,
+  trust,
+  author,
+  inProfile,
+}: Pick<schemas.PatchBody, keyof MemorySettings>): Partial<MemorySettings> {
+  return {
+    ...(memories !== undefined && { memories }),
+    ...(trust !== undefined && { trust }),
+    ...(author !== undefined && { author }),
+    ...(inProfile !== undefined && { inProfile }),
   };
 }
 
@@ -176,7 +193,7 @@ function patchRoute(app: Api, { services }: RouteContext): void {
   app.patch(
     '/v3/connections/:connection',
     {
-      config: { sensitive: true },
+      config: { sensitive: true, audit: 'connection.change' },
       schema: {
         operationId: 'changeConnection',
         summary: 'Change a connection',
@@ -192,7 +209,8 @@ function patchRoute(app: Api, { services }: RouteContext): void {
       const caller = callerOf(request);
       requireManagement(caller);
       const { id } = await findConnection(services.connections, request.params.connection, caller);
-      return connectionView(await services.connections.change(id, connectionChange(request.body)));
+      const change = { ...connectionChange(request.body), readsAnyPath: isLocal(caller) };
+      return connectionView(await services.connections.change(id, change));
     },
   );
 }
@@ -206,6 +224,7 @@ function connectionChange(body: schemas.PatchBody): ConnectionChange {
     ...(allowedHours !== undefined && { allowedHours }),
     ...(metadata !== undefined && { metadata: metadata as JsonObject }),
     ...(onSourceDelete !== undefined && { onSourceDelete }),
+    ...memorySettingsOf(body),
     ...(filters !== undefined && { filters: filters as JsonObject }),
   };
 }
@@ -267,6 +286,7 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
   app.delete(
     '/v3/connections/:connection',
     {
+      config: { audit: 'connection.delete' },
       schema: {
         operationId: 'deleteConnection',
         summary: 'Delete a connection, or those of a provider',

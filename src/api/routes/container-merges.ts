@@ -10,6 +10,7 @@ export function containerMergeRoutes(app: Api, { services }: RouteContext): void
   app.post(
     '/v3/container-tags/merge',
     {
+      config: { audit: 'container.merge' },
       schema: {
         operationId: 'mergeContainerTags',
         summary: 'Merge container tags',

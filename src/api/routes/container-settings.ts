@@ -29,7 +29,8 @@ function readRoute(app: Api, { services }: RouteContext): void {
       readScope(callerOf(request), [containerTag]);
       const container = await services.containerTags.find(containerTag);
       if (!container) throw containerNotFound();
-      return { ...containerView(container), createdAt: container.createdAt.toISOString() };
+      const usage = await services.containerTags.usage(container);
+      return { ...containerView(container), usage, createdAt: container.createdAt.toISOString() };
     },
   );
 }
@@ -38,10 +39,12 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
   app.patch(
     '/v3/container-tags/:containerTag',
     {
+      config: { audit: 'container.change' },
       schema: {
         operationId: 'updateContainerTag',
         summary: 'Change the settings of a container tag',
-        description: 'Makes the container when there is none. Holds for what is ingested afterwards.',
+        description:
+          'Makes the container when there is none. Holds for what is ingested afterwards; what becomes a memory is also applied, in the background, to what is there.',
         tags,
         params: schemas.containerParams,
         body: schemas.containerChangeBody,
@@ -50,12 +53,14 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       requireManagement(callerOf(request));
-      const { name, entityContext, memoryFilesystemPaths, profileBuckets } = request.body;
+      const { name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota } = request.body;
       const container = await services.containerTags.change(request.params.containerTag, {
         ...(name !== undefined && { name }),
         ...(entityContext !== undefined && { entityContext }),
         ...(memoryFilesystemPaths !== undefined && { memoryFilesystemPaths }),
+        ...(memories !== undefined && { memories }),
         ...(profileBuckets !== undefined && { profileBuckets }),
+        ...(quota !== undefined && { quota }),
       });
       return containerView(container);
     },
@@ -64,6 +69,7 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
   app.delete(
     '/v3/container-tags/:containerTag',
     {
+      config: { audit: 'container.delete' },
       schema: {
         operationId: 'deleteContainerTag',
         summary: 'Delete a container tag with everything in it',
@@ -89,13 +95,16 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
 }
 
 function containerView(container: Container): schemas.ContainerChangeAnswer {
-  const { containerTag, name, entityContext, memoryFilesystemPaths, profileBuckets, updatedAt } = container;
+  const { containerTag, name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota, updatedAt } =
+    container;
   return {
     containerTag,
     name,
     entityContext,
     memoryFilesystemPaths,
+    memories,
     profileBuckets,
+    quota,
     updatedAt: updatedAt.toISOString(),
   };
 }

@@ -11,6 +11,7 @@ export function documentFileRoutes(app: Api, { services, config }: RouteContext)
   app.get(
     '/v3/documents/:id/file-url',
     {
+      config: { audit: 'document.export' },
       schema: {
         operationId: 'getFileUrl',
         summary: 'Link to the uploaded file of a document',
@@ -31,7 +32,7 @@ export function documentFileRoutes(app: Api, { services, config }: RouteContext)
   app.get(
     '/files/:key',
     {
-      config: { public: true },
+      config: { public: true, audit: 'document.export' },
       schema: {
         operationId: 'getFile',
         summary: 'The uploaded file of a document',

@@ -37,6 +37,7 @@ function readRoutes(app: Api, { services }: RouteContext): void {
   app.delete(
     '/v3/documents/:id',
     {
+      config: { audit: 'document.delete' },
       schema: {
         operationId: 'deleteDocument',
         summary: 'Delete a document',

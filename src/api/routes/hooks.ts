@@ -1,10 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MemorydError } from '../../base/errors.ts';
 import type { RawHook } from '../../connect/contract.ts';
+import { tooLarge } from '../body.ts';
 import type { Api, RouteContext } from '../context.ts';
+import { createHeldBytes, type HeldBytes } from '../held-bytes.ts';
 import { hookAnswers, hookParams, sharedHookParams } from '../schemas/hooks.ts';
 
-/** GitHub sends up to 25 MB. */
-const maxBodyBytes = 25 * 1024 * 1024;
+/** More than that is announced by nobody; each connector says less. */
+const maxBodyBytes = 4 * 1024 * 1024;
+/** Of all bodies together that are on their way and not yet checked. */
+const maxHeldBytes = 32 * 1024 * 1024;
 
 /** The short path that sources are told, and the one of the published interface. */
 const paths = [
@@ -18,11 +24,14 @@ const description =
 /** In a scope of its own, because here the body is taken as it is, byte by byte. */
 export function hookRoutes(app: Api, { services }: RouteContext): void {
   readBytes(app);
+  app.addHook('onRequest', async (request) => {
+    const { provider, connectionId = null } = request.params as { provider: string; connectionId?: string };
+    request.hook = await services.hooks.open({ provider, connectionId });
+    if (Number(request.headers['content-length']) > request.hook.maxBodyBytes) throw tooLarge(request);
+  });
 
   async function answer(request: FastifyRequest, reply: FastifyReply) {
-    const { provider, connectionId } = request.params as { provider: string; connectionId?: string };
-    const hook = { provider, connectionId: connectionId ?? null, raw: rawHook(request) };
-    const { status, headers, body } = await services.hooks.receive(hook);
+    const { status, headers, body } = await request.hook!.receive(rawHook(request));
     return reply.code(status).headers(headers).serializer(String).send(body);
   }
 
@@ -65,8 +74,41 @@ export function hookRoutes(app: Api, { services }: RouteContext): void {
 }
 
 function readBytes(app: Api): void {
+  const held = createHeldBytes(maxHeldBytes);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', (request: FastifyRequest, stream: IncomingMessage) => read(request, stream, held));
+}
+
+/** Throws `payload_too_large`, and `unavailable` when too many large ones come at once. */
+function read(request: FastifyRequest, stream: IncomingMessage, held: HeldBytes): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    const end = (settle: () => void) => {
+      body.release();
+      stream.off('data', take);
+      parts.length = 0;
+      settle();
+    };
+    const body = held.open(() => end(() => reject(tooMany())));
+    const take = (part: Buffer) => {
+      length += part.length;
+      if (length > request.hook!.maxBodyBytes) return end(() => reject(tooLarge(request)));
+      parts.push(part);
+      body.add(part.length);
+    };
+    stream.on('data', take);
+    stream.on('end', () => {
+      const whole = Buffer.concat(parts);
+      end(() => resolve(whole));
+    });
+    stream.on('error', (error) => end(() => reject(error)));
+    stream.on('close', () => end(() => reject(new MemorydError('invalid_request', 'The hook was not sent whole'))));
+  });
+}
+
+function tooMany(): MemorydError {
+  return new MemorydError('unavailable', 'Too many hooks are on their way; send it again', { retryAfterMs: 5_000 });
 }
 
 function rawHook(request: FastifyRequest): RawHook {

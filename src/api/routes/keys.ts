@@ -8,7 +8,8 @@ import * as schemas from '../schemas/keys.ts';
 import { invalidField } from '../validation.ts';
 
 const tags = ['Keys'];
-const dayMs = 24 * 60 * 60 * 1000;
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
 
 /** Where a scoped key works (section 2.3). */
 const scopedEndpoints = [
@@ -26,6 +27,7 @@ export function keyRoutes(app: Api, context: RouteContext): void {
   scopedKeyRoute(app, context);
   agentKeyRoute(app, context);
   manageRoutes(app, context);
+  rotateRoute(app, context);
 }
 
 function managerOf(request: FastifyRequest<any, any, any, any, any, any, any>): Caller {
@@ -38,7 +40,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
   app.post(
     '/v3/auth/scoped-key',
     {
-      config: { sensitive: true, replay: true },
+      config: { sensitive: true, secretAnswer: true, replay: true, audit: 'key.create' },
       schema: {
         operationId: 'createScopedKey',
         summary: 'Create a key for some containers',
@@ -62,6 +64,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
         ...expiryOf(body.expiresInDays, clock),
       });
       const { id, name, permission, expiresAt } = key;
+      request.auditTarget = id;
       return {
         key: secret,
         id,
@@ -80,7 +83,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
   app.post(
     '/v3/auth/agent-key',
     {
-      config: { sensitive: true, replay: true },
+      config: { sensitive: true, secretAnswer: true, replay: true, audit: 'key.create' },
       schema: {
         operationId: 'createAgentKey',
         summary: 'Create a key for an agent',
@@ -91,10 +94,25 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
       },
     },
     async (request) => {
-      const { name, permission = 'write', containerTags = [], expiresInDays } = request.body;
+      const {
+        name,
+        permission = 'write',
+        containerTags = [],
+        expiresInDays,
+        rateLimitMax,
+        rateLimitTimeWindow,
+      } = request.body;
       managerOf(request);
-      const input = { name, permission, containerTags: [...new Set(containerTags)], ...expiryOf(expiresInDays, clock) };
+      const { windowMs } = scopedKeyRateLimit;
+      const input = {
+        ...{ name, permission, containerTags: [...new Set(containerTags)] },
+        ...expiryOf(expiresInDays, clock),
+        ...(rateLimitMax !== undefined && {
+          rateLimit: { max: rateLimitMax, windowMs: rateLimitTimeWindow ?? windowMs },
+        }),
+      };
       const { secret, key } = await services.keys.create(input);
+      request.auditTarget = key.id;
       return {
         id: key.id,
         name,
@@ -141,6 +159,7 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
   app.delete(
     '/v3/auth/scoped-key/:id',
     {
+      config: { audit: 'key.delete' },
       schema: {
         operationId: 'deleteKey',
         summary: 'Delete a key',
@@ -160,6 +179,7 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
   app.put(
     '/v3/auth/keys/:id/toggle',
     {
+      config: { audit: 'key.toggle' },
       schema: {
         operationId: 'toggleKey',
         summary: 'Turn a key off or on again',
@@ -174,6 +194,41 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
       const enabled = await services.keys.toggle(id);
       if (enabled === null) throw keyNotFound();
       return { id, enabled };
+    },
+  );
+}
+
+function rotateRoute(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/auth/keys/:id/rotate',
+    {
+      config: { sensitive: true, secretAnswer: true, audit: 'key.rotate' },
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Replace a key',
+        description: 'The new key may do what the old one may; the old one works on until the overlap is over.',
+        tags,
+        params: schemas.keyParams,
+        body: schemas.rotateBody,
+        response: { 200: schemas.rotateAnswer },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      managerOf(request);
+      const rotated = await services.keys.rotate(id, (request.body.overlapHours ?? 24) * hourMs);
+      if (!rotated) throw keyNotFound();
+      const { secret, key, replacedUntil } = rotated;
+      request.auditTarget = `${id} ${key.id}`;
+      return {
+        id: key.id,
+        name: key.name,
+        key: secret,
+        permission: key.permission,
+        containerTags: key.containerTags,
+        expiresAt: key.expiresAt?.toISOString() ?? null,
+        replaces: { id, expiresAt: replacedUntil.toISOString() },
+      };
     },
   );
 }

@@ -3,7 +3,7 @@ import { MemorydError } from '../../base/errors.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { momentOf } from '../dates.ts';
+import { momentOf, pastTime } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
 import * as schemas from '../schemas/memories.ts';
 import { readPluralTag, requestedTags } from '../tags.ts';
@@ -116,6 +116,7 @@ function listRoute(app: Api, { services, config }: RouteContext): void {
       const { memories, total } = await services.memories.list({
         ...{ containerTags: containerTags ?? requested, page, limit, sort, order, includeForgotten },
         ...(filters && { filters }),
+        ...pastTime(request.body.asOf),
       });
       return {
         memoryEntries: memories.map((entry) => memoryEntryView(entry, config.organization.id)),

@@ -72,7 +72,6 @@ function searchRequest(body: OldSearchBody) {
     limit,
     mode: 'documents' as const,
     threshold: chunkThreshold,
-    includeDocuments: true,
     includeSummaries: true,
     ...(filters && { filters }),
     ...(filepath !== undefined && { filepath }),

@@ -1,9 +1,11 @@
 import { readScope } from '../../account/access.ts';
 import type { Section } from '../../memory/profiles.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { pastTime } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
 import { containerParams } from '../schemas/container-tags.ts';
 import { bucketsAnswer, bucketsBody, profileAnswer, profileBody, type ProfileBody } from '../schemas/profile.ts';
+import { profileView } from '../views/memories.ts';
 import { searchResultView } from '../views/search.ts';
 
 const tags = ['Profiles'];
@@ -29,7 +31,7 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
       const { body } = request;
       const scope = readScope(callerOf(request), [body.containerTag]);
       const filters = parseFilters(body.filters);
-      const narrowed = filters && { filters };
+      const narrowed = { ...(filters && { filters }), ...pastTime(body.asOf) };
       const [profile, found] = await Promise.all([
         services.profiles.read({
           ...{ containerTag: body.containerTag, sections: sectionsOf(body) },
@@ -40,10 +42,12 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
           ? null
           : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
       ]);
-      if (found === null) return { profile };
-      const results = found.map((result) => searchResultView(result, { documents: false, summaries: false }));
+      if (found === null) return profileView(profile);
+      const results = found.map((result) =>
+        searchResultView(result, { passagesAsMemories: true, documents: false, summaries: false }),
+      );
       return {
-        profile,
+        ...profileView(profile),
         searchResults: { results, total: results.length, timing: clock.now().getTime() - startedAtMs },
       };
     },
@@ -81,7 +85,7 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
     async (request) => {
       const { containerTag } = request.params;
       readScope(callerOf(request), [containerTag]);
-      return { profile: await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] }) };
+      return profileView(await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] }));
     },
   );
 }

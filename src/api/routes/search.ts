@@ -1,5 +1,6 @@
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { pastTime } from '../dates.ts';
 import { abortOnDisconnect } from '../disconnect.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
@@ -34,13 +35,25 @@ export function searchRoutes(app: Api, { services, config, clock }: RouteContext
   );
 }
 
-function partsOf({ include = {} }: SearchBody): ResultParts {
+function partsOf({ include = {}, searchMode = 'memories' }: SearchBody): ResultParts {
   const summaries = include.summaries ?? false;
-  return { summaries, documents: summaries || (include.documents ?? false) };
+  const passagesAsMemories = searchMode === 'memories';
+  return { passagesAsMemories, summaries, documents: summaries || (include.documents ?? false) };
 }
 
 function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest, 'scope'> {
-  const { q, searchMode = 'memories', threshold, limit, filepath, docId, rerank, rewriteQuery, include = {} } = body;
+  const {
+    q,
+    searchMode = 'memories',
+    threshold,
+    limit,
+    filepath,
+    docId,
+    rerank,
+    rewriteQuery,
+    aggregate,
+    include = {},
+  } = body;
   const filters = parseFilters(body.filters);
   // The old format; of the other modes chunks are results of their own.
   const chunksOfMemories = include.chunks === true && searchMode === 'memories';
@@ -49,13 +62,14 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     mode: searchMode,
     threshold: threshold ?? 0.6,
     limit: limit ?? 10,
-    includeDocuments: parts.documents || chunksOfMemories,
     includeChunks: chunksOfMemories,
     includeSummaries: parts.summaries,
     includeForgotten: include.forgottenMemories ?? false,
     includeRelated: include.relatedMemories ?? body.relatedMemories ?? false,
     rerank: rerank ?? false,
     rewriteQuery: rewriteQuery ?? false,
+    ...pastTime(body.asOf),
+    aggregate: aggregate ?? false,
     ...(filters && { filters }),
     ...(filepath !== undefined && { filepath }),
     ...(docId !== undefined && { docId }),

@@ -1,5 +1,6 @@
 import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
+import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connect/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies } from '../openapi.ts';
@@ -80,13 +81,14 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      const [{ startedAt, ...process }, documents, connections] = await Promise.all([
+      const [{ startedAt, languageModel, ...process }, documents, connections] = await Promise.all([
         services.status.describe(),
         services.documents.countByStatus(everyContainer),
         services.connections.list(everyContainer),
       ]);
       return {
         ...process,
+        languageModel: languageModel && languageModelLine(languageModel),
         version,
         startedAt: startedAt.toISOString(),
         uptimeMs: clock.now().getTime() - startedAt.getTime(),
@@ -95,6 +97,10 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
       };
     },
   );
+}
+
+function languageModelLine({ answeredAt: _answered, failedAt: _failed, ...usage }: LanguageModelUsage) {
+  return usage;
 }
 
 function connectionLine(connection: Connection) {
@@ -112,12 +118,16 @@ function connectionLine(connection: Connection) {
 }
 
 function openapiRoutes(app: Api): void {
-  let document: object | null = null;
+  // Bytes that all answers share: nobody needs a key for it, and who never reads what he asks for must not fill the memory.
+  let document: Buffer | null = null;
   for (const path of ['/openapi.json', '/v3/openapi', '/v4/openapi']) {
     app.get(
       path,
       { ...open, schema: { hide: path !== '/openapi.json', ...openapiSchema } },
-      async () => (document ??= withOptionalBodies(app.swagger())),
+      async (_request, reply) => {
+        document ??= Buffer.from(JSON.stringify(withOptionalBodies(app.swagger())));
+        return reply.type('application/json; charset=utf-8').send(document);
+      },
     );
   }
 }

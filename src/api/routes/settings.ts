@@ -32,7 +32,7 @@ function readAndChangeRoutes(app: Api, { services, config }: RouteContext): void
   app.patch(
     '/v3/settings',
     {
-      config: { sensitive: true },
+      config: { sensitive: true, audit: 'settings.change' },
       schema: {
         operationId: 'updateSettings',
         summary: 'Change settings of the organization',
@@ -58,7 +58,8 @@ function actionRoutes(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'suggestBuckets',
         summary: 'Suggest buckets for profiles',
-        description: 'By the filterPrompt. Nothing is saved.',
+        description:
+          'By the filterPrompt: made by the language model where one is configured, else picked from a built-in list. Nothing is saved.',
         tags,
         response: { 200: schemas.suggestionsAnswer },
       },
@@ -72,7 +73,7 @@ function actionRoutes(app: Api, { services }: RouteContext): void {
   app.post(
     '/v3/settings/reset',
     {
-      config: { replay: true },
+      config: { replay: true, audit: 'organization.reset' },
       schema: {
         operationId: 'resetOrganization',
         summary: 'Delete all content and settings',

@@ -44,6 +44,33 @@ const allowedHours = nullable(
   }),
 );
 
+/** What becomes of its items in memory; see docs/memories.md. */
+const memorySettings = {
+  memories: nullable(words(['off', 'facts', 'facts+episodes']), {
+    description:
+      'What becomes a memory. Null: as the container says, else facts and episodes of what the owner wrote and of transcripts, and none of the rest.',
+  }),
+  trust: words(['own', 'read'], {
+    description: 'own: its items are the owner’s own, except those that name another author. read: they are only read.',
+  }),
+  author: nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description:
+        'Who wrote items that name nobody, as a name or as Name <address>; with own, also whose items are own.',
+      examples: ['Alice Example <alice@example.com>'],
+    }),
+  ),
+  inProfile: Type.Boolean({ description: 'What was read there may enter profiles.' }),
+};
+const memoryChanges = {
+  memories: Type.Optional(memorySettings.memories),
+  trust: Type.Optional(memorySettings.trust),
+  author: Type.Optional(memorySettings.author),
+  inProfile: Type.Optional(memorySettings.inProfile),
+};
+
 /** Checked by `parseFilters`, which names the remedy for each mistake. */
 const filters = Type.Unsafe<Record<string, unknown>>(filtersSchema);
 
@@ -62,6 +89,7 @@ export const createBody = Type.Object({
   schedule: Type.Optional(schedule),
   allowedHours: Type.Optional(allowedHours),
   onSourceDelete: Type.Optional(words(['delete', 'keep'])),
+  ...memoryChanges,
   filters: Type.Optional(filters),
   connectionId: Type.Optional(
     Type.String({
@@ -91,6 +119,20 @@ const lastSyncRun = Type.Object({
   completedAt: nullable(timestamp),
 });
 
+export const problems = Type.Array(
+  Type.Object({
+    partition: nullable(Type.String(), { description: 'Null: it is about the whole connection.' }),
+    title: nullable(Type.String()),
+    state: words(['parked', 'paused'], {
+      description: 'paused: somebody has to do something at the source. parked: it only takes time.',
+    }),
+    code: Type.String(),
+    reason: Type.String({ description: 'Which part, why, and what to do.' }),
+    until: nullable(timestamp, { description: 'When it is tried again, or when missing documents go.' }),
+  }),
+  { description: 'Parts of the source that are left alone or cannot be read for now, or that are found late.' },
+);
+
 export const connectionAnswer = Type.Object(
   {
     id: Type.String(),
@@ -111,7 +153,9 @@ export const connectionAnswer = Type.Object(
     selection: Type.Array(jsonObject, { description: 'Chosen resources. Empty: everything.' }),
     nextSyncAt: nullable(timestamp),
     onSourceDelete: words(['delete', 'keep']),
+    ...memorySettings,
     documentCount: Type.Integer(),
+    problems,
   },
   { $id: 'Connection', title: 'Connection' },
 );
@@ -160,6 +204,7 @@ export const patchBody = Type.Object({
     }),
   ),
   onSourceDelete: Type.Optional(words(['delete', 'keep'])),
+  ...memoryChanges,
   filters: Type.Optional(filters),
 });
 export type PatchBody = Static<typeof patchBody>;

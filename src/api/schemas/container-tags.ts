@@ -43,14 +43,32 @@ const changedContainer = {
   name: nullable(Type.String()),
   entityContext: nullable(Type.String()),
   memoryFilesystemPaths: nullable(Type.Array(Type.String())),
+  memories: nullable(words(['off', 'facts', 'facts+episodes']), {
+    description:
+      'What becomes a memory of all documents whose connection says nothing. Null: what is told, own and of transcripts does.',
+  }),
   profileBuckets: Type.Array(bucket, { description: 'Its own, beside those of the organization.' }),
+  quota: Type.Object({
+    documents: nullable(Type.Integer()),
+    bytes: nullable(Type.Integer()),
+    requestsPerMinute: nullable(Type.Integer()),
+  }),
   updatedAt: timestamp,
 };
 
 export const containerChangeAnswer = Type.Object(changedContainer);
 export type ContainerChangeAnswer = Static<typeof containerChangeAnswer>;
 
-export const containerAnswer = Type.Object({ ...changedContainer, createdAt: timestamp });
+export const containerAnswer = Type.Object({
+  ...changedContainer,
+  usage: nullable(Type.Object({ documents: Type.Integer(), bytes: Type.Integer() }), {
+    description: 'Null: it has no quota of documents or bytes, so that nothing is counted.',
+  }),
+  createdAt: timestamp,
+});
+
+const quota = (description: string, maximum = Number.MAX_SAFE_INTEGER) =>
+  Type.Optional(nullable(Type.Integer({ minimum: 1, maximum, description })));
 
 export const containerChangeBody = Type.Object({
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'For display only.' })),
@@ -62,7 +80,18 @@ export const containerChangeBody = Type.Object({
       description: 'Documents with a filepath elsewhere have no memories; null: they all have.',
     }),
   ),
+  memories: Type.Optional(changedContainer.memories),
   profileBuckets: Type.Optional(buckets),
+  quota: Type.Optional(
+    Type.Object(
+      {
+        documents: quota('That it may hold, mirrored ones included.'),
+        bytes: quota('Of its documents: of each the larger of what was sent and its text.'),
+        requestsPerMinute: quota('That name it, or come with a key for it alone.', 1_000_000),
+      },
+      { additionalProperties: false, description: 'What is absent stays; null: no limit.' },
+    ),
+  ),
 });
 
 export const containerDeleteAnswer = Type.Object({

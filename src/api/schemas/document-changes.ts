@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { Json } from '../../engine/document.ts';
 import { addBody } from './documents.ts';
 import { containerTag, containerTags, customId, filepath, metadataInput } from './shared.ts';
 
@@ -6,17 +7,14 @@ import { containerTag, containerTags, customId, filepath, metadataInput } from '
 
 const { updateMode: _updateMode, metadata: _metadata, ...fields } = addBody.properties;
 
-const metadataValue = (metadataInput as unknown as { additionalProperties: { anyOf: object[] } }).additionalProperties;
-
 export const changeBody = Type.Object({
   ...fields,
   content: Type.Optional(fields.content),
   customId: Type.Optional(customId),
   metadata: Type.Optional(
-    Type.Unsafe<Record<string, string | number | boolean | string[] | null>>({
+    Type.Unsafe<Record<string, Json>>({
       ...metadataInput,
       description: 'Merged into what is there, key by key; null takes a key away.',
-      additionalProperties: { ...metadataValue, anyOf: [...metadataValue.anyOf, { type: 'null' }] },
     }),
   ),
 });

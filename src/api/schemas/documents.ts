@@ -9,10 +9,14 @@ import {
   filepath,
   filters,
   jsonObject,
+  memoryKind,
+  memoryOrigin,
+  flatMetadata,
   metadataInput,
   nullable,
   pagination,
   timestamp,
+  trust,
   words,
 } from './shared.ts';
 
@@ -35,7 +39,7 @@ const ingestFields = {
     words(['instant', 'dynamic'], { description: 'instant: memories exist when status is done. Default dynamic.' }),
   ),
   filepath: Type.Optional(filepath),
-  filterByMetadata: Type.Optional(metadataInput),
+  filterByMetadata: Type.Optional(flatMetadata),
   documentDate: Type.Optional(
     Type.String({
       description: 'When the content is from.',
@@ -115,6 +119,8 @@ const documentError = nullable(
 const documentMemory = Type.Object({
   id: Type.String(),
   memory: Type.String(),
+  kind: memoryKind,
+  ...memoryOrigin,
   createdAt: timestamp,
   updatedAt: timestamp,
   isLatest: Type.Boolean(),
@@ -148,6 +154,8 @@ export const documentAnswer = Type.Object({
   filepath: nullable(Type.String()),
   spatialPoint: Type.Null(),
   documentDate: nullable(timestamp),
+  author: nullable(Type.String(), { description: 'Who "I" is in the text. Null: nobody is named.' }),
+  trust,
   createdAt: timestamp,
   updatedAt: timestamp,
   memories: Type.Optional(Type.Array(documentMemory)),

@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { listedDocument } from './documents.ts';
-import { containerTag, containerTags, jsonObject, nullable, pagination, timestamp, words } from './shared.ts';
+import {
+  containerTag,
+  containerTags,
+  jsonObject,
+  memoryKind,
+  memoryOrigin,
+  nullable,
+  pagination,
+  timestamp,
+  words,
+} from './shared.ts';
 
 /** Section 12.13 of the API. */
 
@@ -24,6 +34,8 @@ export const graphByIdsBody = Type.Object({
 const memoryEntry = Type.Object({
   id: Type.String(),
   memory: Type.String(),
+  kind: memoryKind,
+  ...memoryOrigin,
   spaceId: Type.String({ description: 'Id of the container.' }),
   spaceContainerTag: Type.String(),
   orgId: Type.String(),

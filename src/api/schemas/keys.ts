@@ -7,16 +7,20 @@ const permission = words(['read', 'write'], { description: 'Default write.' });
 const expiresInDays = Type.Integer({ minimum: 1, maximum: 365 });
 const keyName = Type.String({ minLength: 1, maxLength: 100 });
 
+const rateLimit = (standard: string) => ({
+  rateLimitMax: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: standard })),
+  rateLimitTimeWindow: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3_600_000, description: 'Milliseconds. Default 60000.' }),
+  ),
+});
+
 export const scopedKeyBody = Type.Object({
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(Type.Array(containerTag, { minItems: 1, maxItems: 100 })),
   name: Type.Optional(keyName),
   permission: Type.Optional(permission),
   expiresInDays: Type.Optional(expiresInDays),
-  rateLimitMax: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, description: 'Default 500.' })),
-  rateLimitTimeWindow: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 3_600_000, description: 'Milliseconds. Default 60000.' }),
-  ),
+  ...rateLimit('Default 500.'),
 });
 export type ScopedKeyBody = Static<typeof scopedKeyBody>;
 
@@ -38,6 +42,7 @@ export const agentKeyBody = Type.Object({
   permission: Type.Optional(permission),
   containerTags: Type.Optional(Type.Array(containerTag, { maxItems: 100, description: 'None: a full key.' })),
   expiresInDays: Type.Optional(expiresInDays),
+  ...rateLimit('Default: that of the configuration; with containerTags 500.'),
 });
 
 export const agentKeyAnswer = Type.Object({
@@ -51,6 +56,22 @@ export const agentKeyAnswer = Type.Object({
 
 export const keyParams = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 100, description: 'Id of a key.' }),
+});
+
+export const rotateBody = Type.Object({
+  overlapHours: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 720, description: 'How long the old key works on. Default 24.' }),
+  ),
+});
+
+export const rotateAnswer = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  key: secret,
+  permission,
+  containerTags: Type.Array(Type.String()),
+  expiresAt: nullable(timestamp),
+  replaces: Type.Object({ id: Type.String(), expiresAt: timestamp }),
 });
 
 export const deleteKeyAnswer = Type.Object({ success: Type.Boolean(), id: Type.String() });

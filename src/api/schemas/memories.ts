@@ -1,14 +1,18 @@
 import Type, { type Static } from 'typebox';
 import { addBody } from './documents.ts';
 import {
+  asOf,
   containerTag,
   containerTags,
   filters,
   jsonObject,
+  memoryKind,
+  memoryOrigin,
   metadataInput,
   nullable,
   pagination,
   timestamp,
+  trust,
   words,
 } from './shared.ts';
 
@@ -77,6 +81,7 @@ export const listBody = Type.Object({
   sort: Type.Optional(words(['createdAt', 'updatedAt'])),
   order: Type.Optional(words(['desc', 'asc'])),
   includeForgotten: Type.Optional(Type.Boolean({ description: 'Also forgotten and expired ones.' })),
+  asOf: Type.Optional(asOf),
 });
 
 const version = {
@@ -91,8 +96,40 @@ const version = {
   rootMemoryId: nullableText,
 };
 
+const source = Type.Object({
+  documentId: Type.String(),
+  title: nullableText,
+  type: Type.String(),
+  url: nullableText,
+  filepath: nullableText,
+  author: nullableText,
+  trust,
+  date: Type.String({ format: 'date-time', description: 'Of the document; else when it was added.' }),
+});
+
+/** Where a memory or a passage comes from, and how far to trust it. */
+export const provenance = {
+  ...memoryOrigin,
+  sources: Type.Array(source, { description: 'The documents it comes from: at most 10, the first ones.' }),
+};
+
+/** A memory behind a line of a profile. */
+export const citedMemory = Type.Object({
+  id: Type.String(),
+  memory: Type.String(),
+  kind: memoryKind,
+  ...provenance,
+  version: Type.Integer(),
+  isInference: Type.Boolean(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type CitedMemoryAnswer = Static<typeof citedMemory>;
+
 const memoryEntry = Type.Object({
   ...version,
+  kind: memoryKind,
+  ...provenance,
   isStatic: Type.Boolean(),
   isInference: Type.Boolean(),
   spaceId: Type.String(),

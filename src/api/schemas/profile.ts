@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { citedMemory } from './memories.ts';
 import { searchAnswer } from './search.ts';
-import { containerTag, filters } from './shared.ts';
+import { asOf, containerTag, filters } from './shared.ts';
 
 /** Section 15 of the API. */
 
@@ -15,6 +16,7 @@ export const profileBody = Type.Object({
   ),
   threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Of the search. Default 0.6.' })),
   filters: Type.Optional(filters),
+  asOf: Type.Optional(asOf),
   include: Type.Optional(
     Type.Unsafe<('static' | 'dynamic' | 'buckets')[] | object>({
       anyOf: [{ type: 'array', items: { type: 'string', enum: ['static', 'dynamic', 'buckets'] } }, { type: 'object' }],
@@ -37,6 +39,7 @@ export const profileAnswer = Type.Object({
     dynamic: Type.Optional(texts),
     buckets: Type.Optional(Type.Unsafe<Record<string, string[]>>({ type: 'object', additionalProperties: texts })),
   }),
+  facts: Type.Array(citedMemory, { description: 'The memories behind the lines, with where they come from.' }),
   searchResults: Type.Optional(searchAnswer),
 });
 

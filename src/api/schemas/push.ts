@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { maxDeletes, maxUpserts } from '../../connect/push/push-service.ts';
-import { metadataInput, nullable, timestamp, words } from './shared.ts';
+import { flatMetadata, nullable, timestamp, words } from './shared.ts';
 
 const itemId = Type.String({
   description: 'Its own stable identity at the source: 1 to 1,000 bytes.',
@@ -29,7 +29,7 @@ export const pushItem = Type.Object(
     html: content('HTML'),
     url: Type.Optional(Type.String({ description: 'Where people find it.', maxLength: 2_048 })),
     path: Type.Optional(Type.String({ description: 'For filepath filters.', maxLength: 1_024 })),
-    metadata: Type.Optional(metadataInput),
+    metadata: Type.Optional(flatMetadata),
     updatedAt: Type.Optional(
       Type.String({
         description: 'When it changed last.',

@@ -1,5 +1,16 @@
 import Type, { type Static } from 'typebox';
-import { containerTag, containerTags, filepath, filters, jsonObject, nullable, timestamp, words } from './shared.ts';
+import { provenance } from './memories.ts';
+import {
+  asOf,
+  containerTag,
+  containerTags,
+  filepath,
+  filters,
+  jsonObject,
+  nullable,
+  timestamp,
+  words,
+} from './shared.ts';
 
 /** Section 14 of the API. */
 
@@ -16,7 +27,8 @@ export const searchBody = Type.Object({
   containerTags: Type.Optional(containerTags),
   searchMode: Type.Optional(
     words(['memories', 'hybrid', 'documents'], {
-      description: 'Memories, chunks of documents, or both in one list. Default memories.',
+      description:
+        'documents: chunks of documents. hybrid: memories and chunks in one list, one line for each thing that is said. memories: the same in the field memory; a chunk there has metadata.kind passage. Default memories.',
     }),
   ),
   threshold: Type.Optional(
@@ -28,9 +40,10 @@ export const searchBody = Type.Object({
   docId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
   ),
+  asOf: Type.Optional(asOf),
   rerank: flag('Score the best candidates again, word by word. Slower.'),
   rewriteQuery: flag('Search several wordings of the query: without the words of a question, and its parts.'),
-  aggregate: flag('Add results that sum up several memories.'),
+  aggregate: flag('Add results that sum up several memories. Without a language model it changes nothing.'),
   relatedMemories: flag('The same as include.relatedMemories.'),
   include: Type.Optional(
     Type.Object({
@@ -77,7 +90,22 @@ const searchResult = Type.Object({
   memory: Type.Optional(Type.String()),
   chunk: Type.Optional(Type.String()),
   similarity: Type.Number({ description: '0 to 1.' }),
+  isAggregated: Type.Optional(
+    Type.Literal(true, { description: 'It sums up several memories, for this request alone.' }),
+  ),
+  containerTag: Type.String(),
+  kind: words(['fact', 'episode', 'passage'], {
+    description: 'Of a memory: fact or episode. passage: a piece of a document.',
+  }),
+  ...provenance,
+  extractor: nullable(
+    Type.String({
+      description:
+        'What found a memory: rules-1, or llm: and a model. Null for passages and for what was written as a memory.',
+    }),
+  ),
   metadata: nullable(jsonObject),
+  createdAt: timestamp,
   updatedAt: timestamp,
   version: nullable(Type.Integer()),
   rootMemoryId: Type.Optional(nullable(Type.String())),

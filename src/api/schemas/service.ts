@@ -25,6 +25,26 @@ export const statusAnswer = Type.Object({
   storage: Type.Object({ engine: words(['postgres', 'pglite']), dataDir: nullable(Type.String()) }),
   queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
   embedder: Type.Object({ id: Type.String(), runtime: Type.String(), state: Type.String() }),
+  languageModel: nullable(
+    Type.Object(
+      {
+        id: Type.String(),
+        state: Type.String({
+          description: '`ready`, `failing` or `budget spent`. What was not answered is done without the model.',
+        }),
+        tokensToday: Type.Integer({ description: 'Of all containers, in this day (UTC).' }),
+        tokensPerDay: Type.Integer({ description: 'What each container may spend.' }),
+        containersOverBudget: Type.Integer({ description: 'Whose budget did not suffice today.' }),
+        tokens: Type.Integer({ description: 'Since the beginning, as all numbers below.' }),
+        answers: Type.Integer(),
+        cached: Type.Integer({ description: 'Questions whose answer was known.' }),
+        failed: Type.Integer({ description: 'Questions that the endpoint did not answer.' }),
+        malformed: Type.Integer({ description: 'Answers of another form than was asked for.' }),
+        overBudget: Type.Integer({ description: 'Questions that were not asked.' }),
+      },
+      { description: 'Null where none is configured.' },
+    ),
+  ),
   documents: Type.Unsafe<Record<string, number>>(
     Type.Object(counts, { description: 'Number of documents by status.' }),
   ),

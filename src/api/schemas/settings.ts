@@ -44,7 +44,8 @@ const contentFields = {
     Type.String({
       minLength: 1,
       maxLength: 750,
-      description: 'What is worth keeping. Needs shouldLLMFilter; without a language model it is only stored.',
+      description:
+        'What is worth keeping. Needs shouldLLMFilter. A language model makes memories only of what fits; it decides nothing about what is mirrored or found. Without one it is only stored.',
     }),
   ),
   includeItems: itemPatterns('What is mirrored; everything when it is null.'),

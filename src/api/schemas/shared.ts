@@ -1,5 +1,5 @@
 import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
-import { documentStatuses } from '../../engine/document.ts';
+import { documentStatuses, type Json } from '../../engine/document.ts';
 
 /** Pieces that several resources share. `x-expected` is the rule in words, to follow "must be". */
 
@@ -8,6 +8,8 @@ export function nullable<Value extends TSchema>(schema: Value, options: TSchemaO
     ...schema,
     ...options,
     type: [(schema as unknown as { type: string }).type, 'null'],
+    // An enumeration holds all that is allowed, whatever the type says.
+    ...('enum' in schema && { enum: [...(schema.enum as readonly unknown[]), null] }),
   });
 }
 
@@ -16,6 +18,11 @@ export function words<const Word extends string>(values: readonly Word[], option
 }
 
 export const timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] });
+
+export const trust = words(['told', 'own', 'read'], {
+  description:
+    'told: said to memory by a user or an application. own: written by the owner of a source. read: everything else that is mirrored.',
+});
 
 /** Any JSON object, sent as it is. */
 export const jsonObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true });
@@ -29,15 +36,28 @@ export const containerTag = Type.String({
 
 export const containerTags = Type.Array(containerTag, { description: 'Any of these containers.' });
 
-export const metadataInput = Type.Unsafe<Record<string, string | number | boolean | string[]>>({
+const metadataKeys = {
+  pattern: '^(?!sm_internal_)[A-Za-z0-9_.-]{1,64}$',
+  'x-expected': '1 to 64 letters, digits, underscores, dots and hyphens, and not begin with sm_internal_',
+};
+
+export const metadataInput = Type.Unsafe<Record<string, Json>>({
+  type: 'object',
+  description:
+    'At most 64 fields with any JSON values, 8 levels deep, 1,000 values and 32 KiB in all. Filters reach values inside by path (`a.b`). Keys that begin with sm_internal_ are not allowed.',
+  maxProperties: 64,
+  propertyNames: metadataKeys,
+  additionalProperties: true,
+  examples: [{ channel: 'slack', turns: 6, archived: false, labels: ['planning'], author: { name: 'Mira' } }],
+});
+
+/** Metadata of sources, and conditions on it: one value for each field, or several. */
+export const flatMetadata = Type.Unsafe<Record<string, string | number | boolean | string[]>>({
   type: 'object',
   description:
     'At most 64 flat fields, 32 KiB in all. Values: string, number, boolean or string[]. Keys that begin with sm_internal_ are not allowed.',
   maxProperties: 64,
-  propertyNames: {
-    pattern: '^(?!sm_internal_)[A-Za-z0-9_.-]{1,64}$',
-    'x-expected': '1 to 64 letters, digits, underscores, dots and hyphens, and not begin with sm_internal_',
-  },
+  propertyNames: metadataKeys,
   additionalProperties: {
     'x-expected': 'a string of at most 4096 characters, a number, a boolean, or an array of at most 256 such strings',
     anyOf: [
@@ -47,7 +67,7 @@ export const metadataInput = Type.Unsafe<Record<string, string | number | boolea
       { type: 'array', maxItems: 256, items: { type: 'string', maxLength: 4096 } },
     ],
   },
-  examples: [{ channel: 'slack', turns: 6, archived: false, labels: ['planning'] }],
+  examples: [{ channel: 'slack' }],
 });
 
 export const customId = Type.String({
@@ -62,6 +82,17 @@ export const documentIdParameter = Type.String({
   'x-expected': '1 to 255 characters without control characters',
 });
 
+export const memoryKind = words(['fact', 'episode'], {
+  description: 'fact: what holds, with versions. episode: what somebody said, and when.',
+});
+
+export const memoryOrigin = {
+  category: nullable(Type.String(), { description: 'e.g. fact, preference, event or plan. Null: unknown.' }),
+  author: nullable(Type.String(), { description: 'Who said or wrote it. Null: nobody is named.' }),
+  trust,
+  saidAt: nullable(timestamp, { description: 'When it was said or written.' }),
+};
+
 /** The filter grammar is too deep for a schema to name the mistake; `parseFilters` checks it. */
 export const filters = Type.Unsafe<object | string>({
   anyOf: [{ type: 'object', additionalProperties: true }, { type: 'string' }],
@@ -69,6 +100,12 @@ export const filters = Type.Unsafe<object | string>({
     'Conditions on metadata: {"AND": [...]} or {"OR": [...]} of conditions {key, value, filterType, numericOperator, negate, ignoreCase} or of groups. At most 8 levels and 200 conditions. As an object or as JSON text.',
   'x-expected': 'an object or its JSON text',
   examples: [{ AND: [{ key: 'channel', value: 'slack' }] }],
+});
+
+export const asOf = Type.String({
+  format: 'date-time',
+  'x-expected': 'a time in ISO 8601',
+  description: 'Only what memory knew at this time: versions that held then, and documents that were there already.',
 });
 
 export const filepath = Type.String({

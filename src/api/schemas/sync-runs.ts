@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { connectionParams } from './connections.ts';
+import { connectionParams, problems } from './connections.ts';
 import { nullable, timestamp, words } from './shared.ts';
 
 /** Sections 19.3, 19.13, 19.17 and 19.18 of the API, and the progress of a connection. */
@@ -105,19 +105,7 @@ const progressFields = {
   }),
   documents: Type.Object({ waiting: Type.Integer(), done: Type.Integer(), failed: Type.Integer() }),
   heldDeletes: Type.Integer({ description: 'Documents that a sweep would delete and the brake holds.' }),
-  problems: Type.Array(
-    Type.Object({
-      partition: Type.String(),
-      title: nullable(Type.String()),
-      state: words(['parked', 'paused'], {
-        description: 'paused: somebody has to do something at the source. parked: it only takes time.',
-      }),
-      code: Type.String(),
-      reason: Type.String(),
-      until: nullable(timestamp, { description: 'When it is tried again, or when missing documents go.' }),
-    }),
-    { description: 'Parts of the source that are left alone for now.' },
-  ),
+  problems,
 };
 
 export const progressAnswer = Type.Object(progressFields);

@@ -13,8 +13,8 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 };
 
-/** What somebody sees at the end of an authorization. */
-export function authorizationPage({ title, text }: { title: string; text: string }): string {
+/** What somebody sees at the end of an authorization; with a link to go on by, whose host is shown. */
+export function authorizationPage({ title, text, link }: { title: string; text: string; link?: string }): string {
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -24,6 +24,9 @@ export function authorizationPage({ title, text }: { title: string; text: string
     `<style>${style}</style>`,
     `<h1>${escaped(title)}</h1>`,
     `<p>${escaped(text)}</p>`,
+    ...(link === undefined
+      ? []
+      : [`<p><a rel="noreferrer" href="${escaped(link)}">Continue to ${escaped(new URL(link).host)}</a></p>`]),
     '</html>',
     '',
   ].join('\n');

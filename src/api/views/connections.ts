@@ -1,4 +1,4 @@
-import type { Connection, StartedConnection, SyncRun } from '../../connect/connections.ts';
+import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connect/connections.ts';
 import type { Document } from '../../engine/document.ts';
 import type { ConnectionAnswer, CreateConnectionAnswer, ProviderDocument } from '../schemas/connections.ts';
 import { publicMetadata } from './metadata.ts';
@@ -6,7 +6,7 @@ import { publicMetadata } from './metadata.ts';
 /** Section 19.2. `config` holds no secrets: those are in the vault. */
 export function connectionView(connection: Connection): ConnectionAnswer {
   const { id, provider, status, statusReason, containerTag, schedule, onSourceDelete, documentCount } = connection;
-  const { lastSyncedAt, allowedHours, filters, selection } = connection;
+  const { lastSyncedAt, allowedHours, filters, selection, memories, trust, author, inProfile } = connection;
   return {
     id,
     provider,
@@ -18,6 +18,10 @@ export function connectionView(connection: Connection): ConnectionAnswer {
     filters,
     selection,
     onSourceDelete,
+    memories,
+    trust,
+    author,
+    inProfile,
     documentCount,
     createdAt: connection.createdAt.toISOString(),
     containerTags: [containerTag],
@@ -31,7 +35,12 @@ export function connectionView(connection: Connection): ConnectionAnswer {
     ...(connection.expiresAt && { expiresAt: connection.expiresAt.toISOString() }),
     ...(connection.documentLimit !== null && { documentLimit: connection.documentLimit }),
     ...(connection.lastRun && { lastSyncRun: shortRun(connection.lastRun) }),
+    problems: connection.problems.map(issueView),
   };
+}
+
+export function issueView(issue: PartitionIssue) {
+  return { ...issue, until: issue.until?.toISOString() ?? null };
 }
 
 /** Section 19.6. */

@@ -21,6 +21,7 @@ export function documentView(document: Document & DocumentContent, memories: Doc
 function memoryView(memory: DocumentMemory) {
   return {
     ...memory,
+    saidAt: memory.saidAt?.toISOString() ?? null,
     metadata: publicMetadata(memory.metadata),
     createdAt: memory.createdAt.toISOString(),
     updatedAt: memory.updatedAt.toISOString(),

@@ -1,5 +1,6 @@
 import type { ListedMemory, Memory } from '../../memory/memories.ts';
-import type { MemoryEntryAnswer } from '../schemas/memories.ts';
+import type { CitedMemory, Profile } from '../../memory/profiles.ts';
+import type { CitedMemoryAnswer, MemoryEntryAnswer } from '../schemas/memories.ts';
 import { publicMetadata } from './metadata.ts';
 
 /** Section 16; what a write of a memory answers. */
@@ -20,12 +21,35 @@ function metadataView({ metadata, temporalContext }: Pick<Memory, 'metadata' | '
   return { ...publicMetadata(metadata ?? {}), ...(temporalContext && { temporalContext }) };
 }
 
+/** Section 15. */
+export function profileView({ facts, ...profile }: Profile) {
+  return { profile, facts: facts.map(citedMemoryView) };
+}
+
+function citedMemoryView(cited: CitedMemory): CitedMemoryAnswer {
+  const { id, memory, version, isInference, createdAt, updatedAt } = cited;
+  return {
+    ...{ id, memory, version, isInference, ...provenanceView(cited) },
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+function provenanceView({ kind, category, author, trust, saidAt, sources }: CitedMemory) {
+  return {
+    ...{ kind, category, author, trust },
+    saidAt: saidAt?.toISOString() ?? null,
+    sources: sources.map((source) => ({ ...source, date: new Date(source.date).toISOString() })),
+  };
+}
+
 export function memoryEntryView(entry: ListedMemory, orgId: string): MemoryEntryAnswer {
   const { id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId } = entry;
   const { spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds } = entry;
   return {
     ...{ id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId },
     ...{ orgId, spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds },
+    ...provenanceView(entry),
     createdAt: entry.createdAt.toISOString(),
     updatedAt: entry.updatedAt.toISOString(),
     forgetAfter: entry.forgetAfter?.toISOString() ?? null,

@@ -3,26 +3,43 @@ import type { SearchResultAnswer } from '../schemas/search.ts';
 import { publicMetadata } from './metadata.ts';
 
 export interface ResultParts {
+  /** Who searches memories finds passages in the field `memory`, too. */
+  passagesAsMemories: boolean;
   documents: boolean;
   summaries: boolean;
 }
 
 /** Section 14. */
 export function searchResultView(result: SearchResult, parts: ResultParts): SearchResultAnswer {
-  const { id, similarity, version, filepath } = result;
+  const { id, similarity, version, filepath, containerTag, memoryKind, category, author, trust, extractor } = result;
   return {
-    id,
-    similarity,
-    filepath,
-    ...(result.kind === 'memory'
-      ? { memory: result.text, version, rootMemoryId: result.rootMemoryId }
-      : { chunk: result.text, version: null }),
-    metadata: result.metadata && publicMetadata(result.metadata),
+    ...{ id, similarity, filepath, containerTag, category, author, trust, extractor },
+    ...(result.isAggregated && { isAggregated: true as const }),
+    kind: memoryKind ?? 'passage',
+    saidAt: result.saidAt?.toISOString() ?? null,
+    sources: result.documents.map(sourceView),
+    ...textView(result, parts),
+    ...{ version, metadata: metadataView(result, parts) },
+    createdAt: result.createdAt.toISOString(),
     updatedAt: result.updatedAt.toISOString(),
     ...(result.chunks && { chunks: result.chunks.map(chunkView) }),
     ...(result.context && { context: contextView(result.context) }),
     ...(parts.documents && { documents: result.documents.map((document) => resultDocumentView(document, parts)) }),
   };
+}
+
+function textView({ kind, text, rootMemoryId }: SearchResult, { passagesAsMemories }: ResultParts) {
+  return kind === 'memory' || passagesAsMemories ? { memory: text, rootMemoryId } : { chunk: text };
+}
+
+function metadataView({ kind, metadata }: SearchResult, { passagesAsMemories }: ResultParts) {
+  const shown = metadata && publicMetadata(metadata);
+  return kind === 'chunk' && passagesAsMemories ? { ...shown, kind: 'passage' } : shown;
+}
+
+function sourceView({ id, title, type, url, filepath, author, trust, documentDate, createdAt }: ResultDocument) {
+  const date = (documentDate ?? createdAt).toISOString();
+  return { documentId: id, title, type, url, filepath, author, trust, date };
 }
 
 function chunkView({ content, documentId, position, similarity }: MatchingChunk) {

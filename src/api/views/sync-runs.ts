@@ -1,4 +1,5 @@
 import type { ConnectionProgress, SyncRun } from '../../connect/connections.ts';
+import { issueView } from './connections.ts';
 import type { ProgressAnswer, SyncRunAnswer } from '../schemas/sync-runs.ts';
 
 /** Section 19.3. */
@@ -13,6 +14,5 @@ export function syncRunView(run: SyncRun): SyncRunAnswer {
 }
 
 export function progressView(progress: ConnectionProgress): ProgressAnswer {
-  const problems = progress.problems.map((problem) => ({ ...problem, until: problem.until?.toISOString() ?? null }));
-  return { ...progress, run: progress.run && syncRunView(progress.run), problems };
+  return { ...progress, run: progress.run && syncRunView(progress.run), problems: progress.problems.map(issueView) };
 }

@@ -1,0 +1,98 @@
+import { MemorydError } from '../base/errors.ts';
+
+/** Levels of objects and arrays. No field of the API comes near; what walks a body may then recurse. */
+const maxDepth = 100;
+/** Keys and entries of one body. The largest bodies that the API takes have a tenth. */
+const maxValues = 250_000;
+/** Of one object. Whoever sends more means something else. */
+const maxKeys = 1_000;
+
+/** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs in JSON. Escaped or as it is. */
+const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
+
+/**
+ * Refuses JSON that is nested too deeply or has too many values, by one pass over its characters: parsing and
+ * checking such a thing would take minutes. Throws `invalid_request`.
+ */
+export function checkBounds(text: string): void {
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case quote:
+        at = endOfString(text, at);
+        break;
+      case openingBrace:
+      case openingBracket:
+        depth += 1;
+        values += 1;
+        if (depth > maxDepth) throw refused(`is nested deeper than ${maxDepth} levels`);
+        break;
+      case closingBrace:
+      case closingBracket:
+        depth -= 1;
+        break;
+      case comma:
+        values += 1;
+        if (values > maxValues) throw refused(`has more than ${maxValues} values`);
+    }
+  }
+}
+
+const [quote, openingBrace, closingBrace, openingBracket, closingBracket, comma, backslash] = [...'"{}[],\\'].map(
+  (character) => character.charCodeAt(0),
+) as [number, number, number, number, number, number, number];
+
+/** Where a string ends that begins here; the end of the text when it does not. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === backslash) at += 1;
+    else if (code === quote) return at;
+  }
+  return text.length;
+}
+
+/**
+ * The value as the database can hold it: without U+0000 and halves of surrogate pairs. `text` is what it was
+ * read from. Throws `invalid_request` for keys that would reach into objects, and for too many keys.
+ */
+export function storableJson(value: unknown, text: string): unknown {
+  checkKeys(value);
+  return unstorable.test(text) ? storable(value) : value;
+}
+
+/** Text as the database can hold it. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+function checkKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const entry of value) checkKeys(entry);
+    return;
+  }
+  const keys = Object.keys(value);
+  if (keys.length > maxKeys) throw refused(`has an object with more than ${maxKeys} keys`);
+  for (const key of keys) {
+    if (isForbidden(key)) throw refused(`has a key that is named ${key}`);
+    checkKeys((value as Record<string, unknown>)[key]);
+  }
+}
+
+/** Names that reach into every object of the process. */
+export function isForbidden(key: string): boolean {
+  return key === '__proto__' || key === 'constructor';
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value);
+  if (Array.isArray(value)) return value.map(storable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storableText(key), storable(entry)]));
+}
+
+function refused(how: string): MemorydError {
+  return new MemorydError('invalid_request', `The body ${how}`);
+}

@@ -1,0 +1,67 @@
+import Type from 'typebox';
+import { requireFullKey } from '../../account/access.ts';
+import type { AuditQuery } from '../../account/audit.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { readDigits } from '../body.ts';
+import { nullable, timestamp, words } from '../schemas/shared.ts';
+
+const standardLimit = 100;
+
+const query = Type.Object({
+  action: Type.Optional(Type.String({ maxLength: 100, description: 'Only this one, such as key.create.' })),
+  outcome: Type.Optional(words(['done', 'denied', 'failed'])),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'next of the page before.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: `Default ${standardLimit}.` })),
+});
+
+const answer = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      at: timestamp,
+      action: Type.String({ description: 'request: something that was denied.' }),
+      outcome: words(['done', 'denied', 'failed']),
+      status: Type.Integer({ description: 'Of the HTTP answer.' }),
+      keyId: nullable(Type.String(), {
+        description: 'Null: no key, or an unknown one. local: a command on the machine.',
+      }),
+      keyName: nullable(Type.String()),
+      address: nullable(Type.String()),
+      target: nullable(Type.String(), { description: 'Id of what it was done to, or the route that was denied.' }),
+      count: Type.Integer({ description: 'Denied requests of one kind within a minute are counted together.' }),
+    }),
+    { description: 'Newest first.' },
+  ),
+  next: nullable(Type.String(), { description: 'cursor of the next page; null on the last one.' }),
+});
+
+/** Who did what to keys, connections, settings and data, and what was denied. Kept for 90 days. */
+export function auditRoutes(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/audit',
+    {
+      preValidation: readDigits('limit'),
+      schema: {
+        operationId: 'listAuditEvents',
+        summary: 'The security log',
+        description: 'Needs a full key. Events appear within a second or two and are kept for 90 days.',
+        tags: ['Keys'],
+        querystring: query,
+        response: { 200: answer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const { action, outcome, cursor, limit = standardLimit } = request.query;
+      const wanted: AuditQuery = {
+        limit: limit + 1,
+        ...(action !== undefined && { action }),
+        ...(outcome !== undefined && { outcome }),
+        ...(cursor !== undefined && { before: cursor }),
+      };
+      const found = await services.audit.list(wanted);
+      const events = found.slice(0, limit).map((event) => ({ ...event, at: event.at.toISOString() }));
+      return { events, next: found.length > limit ? events.at(-1)!.id : null };
+    },
+  );
+}

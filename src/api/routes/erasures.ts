@@ -1,0 +1,67 @@
+import { requireFullKey, requireManagement } from '../../account/access.ts';
+import type { Erasure, ErasureInput } from '../../account/erasures.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import * as schemas from '../schemas/erasures.ts';
+
+const tags = ['Erasures'];
+
+/** Deleting takes content out of what can be found; erasing takes it out of the files of the database, too. */
+export function erasureRoutes(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/erasures',
+    {
+      config: { audit: 'erasure' },
+      schema: {
+        operationId: 'erase',
+        summary: 'Erase content for good',
+        description:
+          'Of documents, of a container, or of all that was deleted and forgotten so far. The rows are gone at the answer, with their versions, copies and terms; then the files of the database are rewritten. Needs a full key that may write.',
+        tags,
+        body: schemas.erasureBody,
+        response: { 202: schemas.erasureAnswer },
+      },
+    },
+    async (request, reply) => {
+      requireManagement(callerOf(request));
+      const erasure = await services.erasures.start(inputOf(request.body), { rewrite: request.body.rewrite ?? true });
+      request.auditTarget = erasure.id;
+      return reply.code(202).send(viewOf(erasure));
+    },
+  );
+
+  app.get(
+    '/v3/erasures/:id',
+    {
+      schema: {
+        operationId: 'getErasure',
+        summary: 'How far an erasure is',
+        description: 'Kept for 90 days. Needs a full key.',
+        tags,
+        params: schemas.erasureParams,
+        response: { 200: schemas.erasureAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const erasure = await services.erasures.find(request.params.id);
+      if (!erasure) throw new MemorydError('not_found', 'Erasure not found');
+      return viewOf(erasure);
+    },
+  );
+}
+
+function inputOf(body: { documents?: string[]; containerTag?: string; deleted?: true }): ErasureInput {
+  const { documents, containerTag, deleted } = body;
+  if ([documents, containerTag, deleted].filter((one) => one !== undefined).length === 1) {
+    if (documents) return { documents };
+    if (containerTag !== undefined) return { containerTag };
+    return { deleted: true };
+  }
+  throw new MemorydError('invalid_request', 'Provide one of documents, containerTag and deleted');
+}
+
+function viewOf({ id, status, documents, memories, problem, left, createdAt, finishedAt }: Erasure) {
+  const times = { createdAt: createdAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null };
+  return { id, status, documents, memories, problem, left, ...times };
+}
