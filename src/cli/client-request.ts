@@ -10,6 +10,8 @@ export interface Endpoint {
   unreachable: string;
   signal: AbortSignal;
   timeoutMs: number;
+  /** What the daemon must answer with, as PEM. Absent: any certificate for its name that Node trusts. */
+  certificate?: string;
 }
 
 export interface CallOptions {
@@ -59,6 +61,7 @@ export async function openStream(
   const timer = setTimeout(() => begun.abort(), endpoint.timeoutMs);
   try {
     const response = await fetch(`${endpoint.url}${path}`, {
+      ...(await pinned(endpoint)),
       headers: { authorization: `Bearer ${endpoint.key}`, ...headers },
       signal: AbortSignal.any([endpoint.signal, begun.signal]),
     });
@@ -74,11 +77,23 @@ export async function openStream(
 async function send(endpoint: Endpoint, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
   const timeout = AbortSignal.timeout(endpoint.timeoutMs);
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.any([endpoint.signal, timeout]) });
+    const response = await fetch(url, {
+      ...init,
+      ...(await pinned(endpoint)),
+      signal: AbortSignal.any([endpoint.signal, timeout]),
+    });
     return { status: response.status, text: await response.text() };
   } catch (error) {
     throw noAnswer(endpoint, error, timeout.aborted);
   }
+}
+
+/** The daemon of this machine is known by its certificate, whatever name that was made for. */
+async function pinned({ certificate }: Endpoint): Promise<Pick<RequestInit, 'dispatcher'>> {
+  if (certificate === undefined) return {};
+  const { Agent } = await import('undici');
+  const connect = { ca: certificate, checkServerIdentity: () => undefined };
+  return { dispatcher: new Agent({ connect }) as unknown as NonNullable<RequestInit['dispatcher']> };
 }
 
 function noAnswer(endpoint: Endpoint, error: unknown, isLate: boolean): CommandFailure {

@@ -1,4 +1,10 @@
-import type { ConnectionProgress, ConnectionStatus, SyncMode, SyncRun } from '../connect/connections.ts';
+import type {
+  ConnectionProgress,
+  ConnectionStatus,
+  PartitionIssue,
+  SyncMode,
+  SyncRun,
+} from '../connect/connections.ts';
 import type { CheckResult, JsonObject, JsonSchema } from '../connect/contract.ts';
 import type { SyncItem } from '../connect/items.ts';
 import type { PushAnswer, PushState } from '../connect/push/push-service.ts';
@@ -6,6 +12,8 @@ import type { DocumentStatus } from '../engine/document.ts';
 import type { SearchMode } from '../search/search.ts';
 import { readEvents } from './client-events.ts';
 import { call, type Endpoint } from './client-request.ts';
+import type { ContainerAnswer, ContainerQuota } from './container-answer.ts';
+import type { ErasureAnswer, ErasureBody } from './erasure-answer.ts';
 
 /** A type as JSON carries it: dates are ISO 8601 texts. */
 type Wire<Value> = Value extends Date
@@ -23,6 +31,7 @@ export interface SearchBody {
   threshold?: number;
   limit?: number;
   include?: { documents: boolean };
+  asOf?: string;
 }
 
 export interface SearchAnswer {
@@ -41,7 +50,70 @@ export interface SearchHit {
   metadata: Record<string, unknown> | null;
   updatedAt: string;
   filepath?: string | null;
+  kind?: MemoryKind | 'passage';
+  containerTag?: string;
+  trust?: Trust;
+  author?: string | null;
+  saidAt?: string | null;
+  sources?: Source[];
   documents?: { id: string; title?: string | null; type?: string | null }[];
+}
+
+type MemoryKind = 'fact' | 'episode';
+type Trust = 'told' | 'own' | 'read';
+
+interface Source {
+  documentId: string;
+  title: string | null;
+  filepath: string | null;
+  date: string;
+}
+
+export interface MemoryAnswer {
+  id: string;
+  memory: string;
+  kind: MemoryKind;
+  trust: Trust;
+  author: string | null;
+  version: number;
+  isForgotten: boolean;
+  saidAt: string | null;
+  createdAt: string;
+  sources: Source[];
+}
+
+interface MemoriesAnswer {
+  memoryEntries: MemoryAnswer[];
+  pagination: { currentPage: number; totalItems: number; totalPages: number };
+}
+
+interface MemoriesBody {
+  containerTags: string[];
+  limit: number;
+  page: number;
+  includeForgotten: boolean;
+  asOf?: string;
+}
+
+interface Forgotten {
+  id: string;
+  memory: string;
+  score: number;
+}
+
+interface ForgetMatchingBody {
+  containerTag: string;
+  ids?: string[];
+  query?: string;
+  dryRun?: boolean;
+  reason?: string;
+}
+
+export interface ForgottenAnswer {
+  dryRun: boolean;
+  count: number;
+  candidates?: Forgotten[];
+  forgotten?: Forgotten[];
 }
 
 export interface ConnectionAnswer {
@@ -61,6 +133,8 @@ export interface ConnectionAnswer {
   nextSyncAt?: string | null;
   documentCount: number;
   lastSyncRun?: { status: SyncRun['status']; error?: string | null; completedAt?: string | null } | null;
+  /** Absent in the answers of an earlier version. */
+  problems?: Wire<PartitionIssue>[];
 }
 
 export interface CheckAnswer {
@@ -132,6 +206,7 @@ export interface ServiceStatus {
   storage: { engine: string; dataDir?: string | null };
   queue: { kind: string };
   embedder: { id: string; runtime: string; state: string };
+  languageModel?: { id: string; state: string; tokensToday: number } | null;
   /** Number of documents by status. */
   documents: Partial<Record<DocumentStatus, number>>;
 }
@@ -183,6 +258,12 @@ export interface NewKey {
   /** None: a key for everything. */
   containerTags?: string[];
   expiresInDays?: number;
+  rateLimitMax?: number;
+  rateLimitTimeWindow?: number;
+}
+
+export interface RotatedKey extends NewKeyAnswer {
+  replaces: { id: string; expiresAt: string };
 }
 
 export interface NewKeyAnswer {
@@ -210,6 +291,21 @@ export function createClient(endpoint: Endpoint) {
   return {
     url: endpoint.url,
     search: (body: SearchBody) => call<SearchAnswer>(endpoint, 'POST', '/v4/search', { body }),
+    memories: (body: MemoriesBody) => call<MemoriesAnswer>(endpoint, 'POST', '/v4/memories/list', { body }),
+    correctMemory: (body: { containerTag: string; id: string; newContent: string }) =>
+      call<{ id: string; memory: string; version: number }>(endpoint, 'PATCH', '/v4/memories', { body }),
+    forgetMemory: (body: { containerTag: string; content: string; reason?: string }) =>
+      call<{ id: string }>(endpoint, 'DELETE', '/v4/memories', { body }),
+    forgetMatching: (body: ForgetMatchingBody) =>
+      call<ForgottenAnswer>(endpoint, 'POST', '/v4/memories/forget-matching', { body }),
+    /** The containers that the key may read. */
+    container: (tag: string) => call<ContainerAnswer>(endpoint, 'GET', `/v3/container-tags/${segment(tag)}`),
+    setQuota: (tag: string, quota: Partial<ContainerQuota>) =>
+      call<object>(endpoint, 'PATCH', `/v3/container-tags/${segment(tag)}`, { body: { quota } }),
+    containerTags: async () =>
+      (await call<{ containerTag: string }[]>(endpoint, 'GET', '/v3/container-tags/list')).map(
+        (one) => one.containerTag,
+      ),
     status: () => call<ServiceStatus>(endpoint, 'GET', '/v3/status'),
     session: () => call<{ accessType: string }>(endpoint, 'GET', '/v3/session'),
     /** One message of the model context protocol; null when it needs no answer. */
@@ -287,9 +383,13 @@ export function createClient(endpoint: Endpoint) {
     addFile: (form: FormData) => call<AddAnswer>(endpoint, 'POST', '/v3/documents/file', { form }),
     document: (id: string) =>
       call<AddAnswer & { title: string | null }>(endpoint, 'GET', `/v3/documents/${segment(id)}`),
+    erase: (body: ErasureBody) => call<ErasureAnswer>(endpoint, 'POST', '/v3/erasures', { body }),
+    erasure: (id: string) => call<ErasureAnswer>(endpoint, 'GET', `/v3/erasures/${segment(id)}`),
     keys: async () => (await call<{ keys: KeyAnswer[] }>(endpoint, 'GET', '/v3/auth/keys')).keys,
     createKey: (body: NewKey) =>
       call<NewKeyAnswer>(endpoint, 'POST', body.containerTags ? '/v3/auth/scoped-key' : '/v3/auth/agent-key', { body }),
+    rotateKey: (id: string, overlapHours: number) =>
+      call<RotatedKey>(endpoint, 'POST', `/v3/auth/keys/${segment(id)}/rotate`, { body: { overlapHours } }),
     revokeKey: (id: string) =>
       call<{ success: boolean; id: string }>(endpoint, 'DELETE', `/v3/auth/scoped-key/${segment(id)}`),
   };

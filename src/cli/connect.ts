@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { nearest } from '../base/nearest.ts';
 import { pushProvider } from '../connect/push/push-service.ts';
 import { askMissing, withAuthorization } from './ask-secrets.ts';
@@ -38,6 +38,10 @@ interface ConnectOptions extends DaemonOptions, JsonOption {
   include?: string[];
   exclude?: string[];
   gitignore?: boolean;
+  memories?: 'off' | 'facts' | 'facts+episodes';
+  trust?: 'own' | 'read';
+  author?: string;
+  profile?: boolean;
   wait: boolean;
 }
 
@@ -56,6 +60,15 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .option('--include <glob>', 'only what matches; may be repeated', collect)
     .option('--exclude <glob>', 'not what matches; may be repeated', collect)
     .option('--gitignore', 'leave out what .gitignore files name')
+    .addOption(
+      new Option(
+        '--memories <what>',
+        'what becomes a memory (default: of what is own and of chats all, of the rest nothing)',
+      ).choices(['off', 'facts', 'facts+episodes']),
+    )
+    .addOption(new Option('--trust <whose>', 'own: the owner wrote it; read: others did').choices(['own', 'read']))
+    .option('--author <name>', 'who wrote what names nobody, e.g. "Alice <alice@example.com>"')
+    .option('--profile', 'let what is read there enter profiles')
     .option('--wait', 'wait for the first sync', true)
     .option('--no-wait', 'return at once; the first sync goes on in the daemon');
   addDaemonOptions(addJsonOption(command));
@@ -63,9 +76,13 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },
     { command: "memoryd connect folder . --include '**/*.md' --tag handbook", purpose: 'only Markdown, own container' },
     { command: 'memoryd connect imap --set host=mail.example.com --set-file password=-', purpose: 'a secret by input' },
-    { command: 'memoryd connect google-drive', purpose: 'shows where to allow the access' },
-    { command: 'memoryd connect google-drive --paste', purpose: 'the same, with the browser on another machine' },
-    { command: 'memoryd connect notion --again nTPk --set-env token=NOTION_TOKEN', purpose: 'new credentials' },
+    {
+      command: 'memoryd connect folder ./journal --trust own --author Alice',
+      purpose: 'notes of one’s own make memories',
+    },
+    { command: 'memoryd connect github', purpose: 'shows where to allow the access' },
+    { command: 'memoryd connect github --paste', purpose: 'the same, with the browser on another machine' },
+    { command: 'memoryd connect github --again nTPk --set-env token=GITHUB_TOKEN', purpose: 'new credentials' },
   ]);
   command.action((provider: string, target: string | undefined, options: ConnectOptions) =>
     connect(provider, target, options, context),
@@ -90,6 +107,7 @@ async function connect(
   const created = await client.connect(provider, {
     metadata: typedSettings(texts, configSchema),
     ...(options.tag === undefined ? {} : { containerTag: options.tag }),
+    ...memorySettings(options),
     ...(await connectedBefore(options.again, client)),
   });
   if (options.json && !options.wait) return printJson(context.stdout, created);
@@ -109,6 +127,15 @@ async function connect(
   }
   if (options.json) printJson(context.stdout, created);
   else printLine(context.stdout, created.id);
+}
+
+function memorySettings({ memories, trust, author, profile }: ConnectOptions) {
+  return {
+    ...(memories !== undefined && { memories }),
+    ...(trust !== undefined && { trust }),
+    ...(author !== undefined && { author }),
+    ...(profile === true && { inProfile: true }),
+  };
 }
 
 async function connectedBefore(again: string | undefined, client: Client): Promise<{ connectionId?: string }> {

@@ -34,7 +34,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
     connection.containerTag,
     stateOf(connection),
     String(connection.documentCount),
-    progress ? String(failedOf(progress)) : '-',
+    progress ? String(progress.items.failed) : '-',
     localTime(connection.lastSyncRun?.completedAt),
     targetOf(connection),
   ]);
@@ -50,14 +50,23 @@ function notesOf({ connection, progress }: ConnectionState): string[] {
   const notes: string[] = [];
   const reason = whyNot(connection);
   if (reason) notes.push(reason);
+  const news = connection.problems?.filter((problem) => !reason?.includes(problem.reason));
+  notes.push(...problemNotes(news));
   if (!progress) return notes;
   if (progress.heldDeletes > 0) notes.push(heldNote(progress.heldDeletes, connection.id));
   const counts = [
-    ...(failedOf(progress) > 0 ? [`${counted(failedOf(progress), 'item')} failed`] : []),
+    ...(progress.items.failed > 0 ? [`${counted(progress.items.failed, 'item')} failed`] : []),
     ...(progress.items.skipped > 0 ? [`${counted(progress.items.skipped, 'item')} skipped`] : []),
   ];
   if (counts.length > 0) notes.push(`${counts.join(', ')}: see \`memoryd failures ${connection.id}\`.`);
   return notes;
+}
+
+/** `docs: Could not be read: …`. Parts that are left alone, cannot be read, or are found late. */
+export function problemNotes(problems: ConnectionAnswer['problems'] = []): string[] {
+  return problems.map(({ title, partition, reason }) =>
+    partition === null ? reason : `${title ?? partition}: ${reason}`,
+  );
 }
 
 /** Why it does not sync, or its last sync ended early. */
@@ -66,10 +75,6 @@ function whyNot({ status, statusReason, lastSyncRun }: ConnectionAnswer): string
   return lastSyncRun?.status === 'failed'
     ? `${lastSyncRun.error ?? 'The sync failed.'} Its documents stay searchable.`
     : null;
-}
-
-function failedOf({ items, documents }: NonNullable<ConnectionState['progress']>): number {
-  return items.failed + documents.failed;
 }
 
 function stateOf(connection: ConnectionAnswer): string {

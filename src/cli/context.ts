@@ -23,6 +23,8 @@ export interface CommandContext {
   ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
   createApp(options: AppOptions): Promise<DaemonApp>;
   createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
+  /** Asks the language model one short question; answers its id, null when none is configured. */
+  tryLanguageModel(options: AppOptions): Promise<string | null>;
   /** Seals every stored secret anew; needs the database for itself when it is the embedded one. */
   rotateKeys(options: AppOptions, discardUnreadable: boolean): Promise<RotationReport>;
 }

@@ -27,7 +27,7 @@ export async function openClient(options: DaemonOptions, context: CommandContext
       remedy: 'Start one with `memoryd start`, or name another one with --data-dir, or with --url and --key.',
     });
   }
-  return client(file.url, key ?? localKey(file, file.url), lostDaemon(file, dataDir), context);
+  return client(file.url, key ?? localKey(file, file.url), lostDaemon(file, dataDir), context, file.certificate);
 }
 
 interface Named {
@@ -61,15 +61,21 @@ function lostDaemon(file: DaemonFile, dataDir: string): string {
   return `${daemonFilePath(dataDir)} names process ${file.pid}, ${state}. Start the daemon again with \`memoryd start\`.`;
 }
 
-function client(url: string, key: Named, unreachable: string, context: CommandContext): Client {
+function client(
+  url: string,
+  key: Named,
+  unreachable: string,
+  { signal }: CommandContext,
+  certificate?: string,
+): Client {
   if (!/^https?:\/\/[^/]/.test(url)) {
     throw new CommandFailure(exitCodes.usage, `${url} is not an address.`, {
       remedy: 'An address looks like http://127.0.0.1:6767.',
     });
   }
-  const { signal } = context;
   const keySource = key.from.startsWith('of') ? key.from : `of ${key.from}`;
-  return createClient({ url: trimmed(url), key: key.value, keySource, unreachable, signal, timeoutMs });
+  const pinned = certificate === undefined ? {} : { certificate };
+  return createClient({ url: trimmed(url), key: key.value, keySource, unreachable, signal, timeoutMs, ...pinned });
 }
 
 function trimmed(url: string): string {

@@ -6,6 +6,8 @@ export interface DaemonFile {
   url: string;
   pid: number;
   token: string;
+  /** Of a daemon that speaks https: the certificate that it answers with, as PEM. */
+  certificate?: string;
   /** ISO 8601. */
   startedAt: string;
 }
@@ -25,9 +27,10 @@ export async function readDaemonFile(dataDir: string): Promise<DaemonFile | null
     }
     throw error;
   }
-  const { url, pid, token, startedAt } = (content ?? {}) as Partial<DaemonFile>;
+  const { url, pid, token, certificate, startedAt } = (content ?? {}) as Partial<DaemonFile>;
   if (typeof url !== 'string' || typeof pid !== 'number' || typeof token !== 'string') return null;
-  return { url, pid, token, startedAt: String(startedAt) };
+  const known = typeof certificate === 'string' ? { certificate } : {};
+  return { url, pid, token, ...known, startedAt: String(startedAt) };
 }
 
 /** Written whole or not at all, with mode 0600 from its first byte. */

@@ -18,6 +18,7 @@ interface CreateOptions extends DaemonOptions, JsonOption {
   tag?: string[];
   permission: string;
   expiresInDays?: number;
+  requestsPerMinute?: number;
 }
 
 export function addKeysCommand(program: Command, context: CommandContext): void {
@@ -29,6 +30,7 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
   ]);
   addList(keys, context);
   addCreate(keys, context);
+  addRotate(keys, context);
   addRevoke(keys, context);
 }
 
@@ -60,6 +62,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--name <name>', 'what it is for')
     .option('--tag <tag>', 'a container that it opens; may be repeated (default: all, and management)', collect)
     .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
+    .option('--requests-per-minute <count>', 'requests that it may make', wholeNumber(1, 10_000))
     .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
@@ -74,12 +77,45 @@ function addCreate(keys: Command, context: CommandContext): void {
       ...(options.name === undefined && !options.tag ? { name: 'command line' } : {}),
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.tag === undefined ? {} : { containerTags: options.tag }),
+      ...(options.requestsPerMinute === undefined
+        ? {}
+        : { rateLimitMax: options.requestsPerMinute, rateLimitTimeWindow: 60_000 }),
       ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),
     });
     if (options.json) return printJson(context.stdout, created);
     printLine(context.stderr, `Key ${created.id} (${created.name}). It is shown only this once:`);
     printLine(context.stdout, created.key);
   });
+}
+
+function addRotate(keys: Command, context: CommandContext): void {
+  const command = keys
+    .command('rotate')
+    .description('Replace a key by a new one that may do the same. The old one works on for a while.')
+    .argument('<id>', 'id of the key, as `memoryd keys list` shows it')
+    .option('--overlap-hours <hours>', 'how long the old one works on', wholeNumber(0, 720), 24);
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd keys rotate NhFgtsqwDtGuSptFDaYPo2', purpose: 'a day to change programs over' },
+  ]);
+  command.action(async (id: string, options: DaemonOptions & JsonOption & { overlapHours: number }) => {
+    const client = await openClient(options, context);
+    const rotated = await client.rotateKey(id, options.overlapHours).catch(explainMissing(id));
+    if (options.json) return printJson(context.stdout, rotated);
+    printLine(context.stderr, `${id} works until ${localTime(rotated.replaces.expiresAt)}.`);
+    printLine(context.stderr, `Key ${rotated.id} (${rotated.name}) takes its place. It is shown only this once:`);
+    printLine(context.stdout, rotated.key);
+  });
+}
+
+function explainMissing(id: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof CommandFailure) || error.status !== 404) throw error;
+    throw new CommandFailure(exitCodes.failure, `There is no key ${id}.`, {
+      remedy: '`memoryd keys list` shows the ids of the keys there are.',
+      cause: error,
+    });
+  };
 }
 
 function addRevoke(keys: Command, context: CommandContext): void {
@@ -91,13 +127,7 @@ function addRevoke(keys: Command, context: CommandContext): void {
   addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
   command.action(async (id: string, options: DaemonOptions & JsonOption) => {
     const client = await openClient(options, context);
-    const answer = await client.revokeKey(id).catch((error: unknown) => {
-      if (!(error instanceof CommandFailure) || error.status !== 404) throw error;
-      throw new CommandFailure(exitCodes.failure, `There is no key ${id}.`, {
-        remedy: '`memoryd keys list` shows the ids of the keys there are.',
-        cause: error,
-      });
-    });
+    const answer = await client.revokeKey(id).catch(explainMissing(id));
     if (options.json) return printJson(context.stdout, answer);
     printLine(context.stdout, `Revoked ${answer.id}.`);
   });

@@ -50,6 +50,13 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
   };
 }
 
+/** A time, or a day, of which the end is meant. */
+export function pastMoment(text: string): string {
+  const moment = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999` : text);
+  if (!Number.isNaN(moment.getTime())) return moment.toISOString();
+  throw new InvalidArgumentError('It must be a day or a time, such as 2026-10-01 or 2026-10-01T12:00.');
+}
+
 export function fraction(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value <= 1) return value;

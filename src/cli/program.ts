@@ -9,14 +9,17 @@ import { paint, printJson, printLine, type CommandContext, type Screen } from '.
 import { addDisconnectCommand } from './disconnect.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEncryptionCommand } from './encryption.ts';
+import { addEraseCommand } from './erase.ts';
 import { exitCodes, reportFailure } from './exit.ts';
 import { addFailuresCommand } from './failures.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMcpCommand } from './mcp.ts';
+import { addMemoriesCommand } from './memories.ts';
 import { addModelsCommand } from './models.ts';
 import { addExamples } from './options.ts';
 import { addCancelCommand, addPauseCommand, addResumeCommand } from './pause.ts';
+import { addQuotaCommand } from './quota.ts';
 import { addRetryCommand } from './retry.ts';
 import { addRunsCommand } from './runs.ts';
 import { addPushCommand } from './push.ts';
@@ -71,8 +74,11 @@ export function buildProgram(context: CommandContext): Command {
   program.commandsGroup('Memory:');
   addSearchCommand(program, context);
   addAddCommand(program, context);
+  addMemoriesCommand(program, context);
+  addEraseCommand(program, context);
   addMcpCommand(program, context);
   addKeysCommand(program, context);
+  addQuotaCommand(program, context);
   return program;
 }
 

@@ -12,6 +12,7 @@ export interface ProgressView {
     itemsTotal: number | null;
     error: string | null;
   } | null;
+  /** `failed` holds those whose document failed too. */
   items: { pending: number; failed: number; skipped: number };
   documents: { waiting: number; done: number; failed: number };
   heldDeletes: number;
@@ -33,7 +34,7 @@ export function progressSummary(view: ProgressView, elapsedMs: number, connectio
   const lines = [`${totals(view).join(', ')} in ${duration(elapsedMs)}`];
   if (view.run?.error) lines.push(`The sync ended early: ${view.run.error}`);
   if (view.items.pending > 0) lines.push(`${counted(view.items.pending, 'item')} will be tried again by itself.`);
-  if (view.items.failed + view.documents.failed > 0) lines.push(`\`memoryd failures ${connectionId}\` says why.`);
+  if (view.items.failed > 0) lines.push(`\`memoryd failures ${connectionId}\` says why.`);
   if (view.heldDeletes > 0) lines.push(heldNote(view.heldDeletes, connectionId));
   return lines;
 }
@@ -52,7 +53,7 @@ function totals(view: ProgressView): string[] {
   return [
     `${number(view.run?.itemsSeen ?? 0)} seen`,
     `${number(view.documents.done)} done`,
-    `${number(view.items.failed + view.documents.failed)} failed`,
+    `${number(view.items.failed)} failed`,
     ...(view.items.skipped > 0 ? [`${number(view.items.skipped)} skipped`] : []),
   ];
 }

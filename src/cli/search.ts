@@ -7,6 +7,7 @@ import {
   addExamples,
   addJsonOption,
   fraction,
+  pastMoment,
   wholeNumber,
   type DaemonOptions,
   type JsonOption,
@@ -19,6 +20,7 @@ interface SearchOptions extends DaemonOptions, JsonOption {
   limit: number;
   mode: SearchMode;
   threshold?: number;
+  asOf?: string;
 }
 
 export function addSearchCommand(program: Command, context: CommandContext): void {
@@ -33,7 +35,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
         .choices(['hybrid', 'documents', 'memories'])
         .default('hybrid'),
     )
-    .option('--threshold <number>', 'leave out what is less similar, 0 to 1 (default: 0.6)', fraction);
+    .option('--threshold <number>', 'leave out what is less similar, 0 to 1 (default: 0.6)', fraction)
+    .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd search how do we rotate keys', purpose: 'ask in plain words' },
@@ -52,6 +55,7 @@ async function search(query: string, options: SearchOptions, context: CommandCon
     include: { documents: true },
     ...(options.tag === undefined ? {} : { containerTag: options.tag }),
     ...(options.threshold === undefined ? {} : { threshold: options.threshold }),
+    ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
   });
   if (options.json) return printJson(context.stdout, answer);
   if (answer.results.length === 0) {

@@ -69,7 +69,7 @@ async function connectOnce(connections: Connections, folder: StartFolder & { tag
     ({ config, containerTag }) => config['path'] === folder.path && containerTag === folder.tag,
   );
   if (!connection) {
-    const input = { provider: 'folder', containerTag: folder.tag, metadata: { path: folder.path } };
+    const input = { provider: 'folder', containerTag: folder.tag, metadata: { path: folder.path }, readsAnyPath: true };
     const { id } = await connections.create(input);
     return { connection: { id, status: 'active' }, sinceRun: null };
   }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { configFields, type ConfigField } from '../base/config-schema.ts';
 import { describeSource, loadConfig, type LoadedConfig } from '../base/config.ts';
@@ -37,6 +38,8 @@ function flagHelp(schema: ConfigField['schema']): string {
 }
 
 async function start(folder: string | undefined, options: StartOptions, context: CommandContext): Promise<void> {
+  // What the daemon writes is for its own user: keys, the mirrored texts, uploads on their way.
+  process.umask(0o077);
   const flags = Object.fromEntries(flagFields.map(({ path }) => [path, options[path]]));
   const loaded = loadConfig({ flags, configFile: options.config, env: context.env, cwd: context.cwd });
   const mirrored = folder === undefined ? null : await checkFolder(folder, context.cwd);
@@ -96,7 +99,9 @@ async function announced(
   if (config.role !== 'all' && config.role !== 'api') return work();
   const { pid } = process;
   const startedAt = context.clock.now().toISOString();
-  await writeDaemonFile(config.dataDir, { url: app.url, pid, token: app.localToken, startedAt });
+  const { certFile } = config.tls;
+  const certificate = certFile === undefined ? {} : { certificate: await readFile(certFile, 'utf8') };
+  await writeDaemonFile(config.dataDir, { url: app.url, pid, token: app.localToken, ...certificate, startedAt });
   try {
     await work();
   } finally {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { slownessOf } from '../base/slow-runtime.ts';
 import type { Client, ServiceStatus } from './client.ts';
 import { connectionStates, connectionTable, type ConnectionState } from './connection-table.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
@@ -33,16 +34,25 @@ export function formatStatus(
   screen: Screen,
 ): string[] {
   const label = (text: string) => paint(screen, 'dim', text.padEnd(11));
-  const { embedder, storage, queue } = status;
+  const { embedder, languageModel, storage, queue } = status;
   return [
     `${paint(screen, 'bold', `memoryd ${status.version}`)} at ${url}, up for ${duration(status.uptimeMs)}`,
     `${label('storage')}${storage.engine}${storage.dataDir ? ` in ${storage.dataDir}` : ''}`,
     `${label('queue')}${queue.kind}, role ${status.role}`,
     `${label('model')}${embedder.id} on ${embedder.runtime}, ${embedder.state}`,
+    ...(slownessOf(embedder.runtime)
+      ? [`${label('')}slow (WebAssembly); \`memoryd doctor\` says how to mend that`]
+      : []),
+    ...(languageModel ? [`${label('language')}${languageModelLine(languageModel)}`] : []),
     `${label('documents')}${documentCounts(status.documents)}`,
     '',
     ...(connections.length > 0 ? connectionTable(connections, roomOf(screen)) : ['Nothing is connected.']),
   ];
+}
+
+/** `openai-compatible:llama3.2, ready, 1200 tokens today`. */
+function languageModelLine({ id, state, tokensToday }: NonNullable<ServiceStatus['languageModel']>): string {
+  return `${id}, ${state}, ${tokensToday} tokens today`;
 }
 
 /** `118 done, 3 waiting, 1 failed`; what is on its way counts as waiting. */

@@ -43,7 +43,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
     { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
     { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
     { command: 'memoryd sync --all', purpose: 'everything' },
-    { command: 'memoryd sync notion --full --dry-run', purpose: 'what a full sync would add, update and delete' },
+    { command: 'memoryd sync github --full --dry-run', purpose: 'what a full sync would add, update and delete' },
     { command: 'memoryd sync nTPk --confirm-deletes', purpose: 'delete what `memoryd status` shows as held back' },
   ]);
   command.action((word: string | undefined, options: SyncOptions) => sync(word, options, context));

@@ -92,6 +92,11 @@ export function localTime(timestamp: string | null | undefined): string {
   return Number.isNaN(date.getTime()) ? '-' : dateFormat.format(date);
 }
 
+/** The local day of a timestamp of the API; a dash for none. */
+export function localDay(timestamp: string | null | undefined): string {
+  return localTime(timestamp).split(' ')[0]!;
+}
+
 /** `8 s`, `3 min`, `2 h 5 min`, `4 d 3 h`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
@@ -104,6 +109,6 @@ export function duration(ms: number): string {
 }
 
 /** `1 document`, `3 documents`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
 }

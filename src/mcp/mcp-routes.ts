@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { requireOwnOrigin } from '../api/allowed-hosts.ts';
 import { abortOnDisconnect } from '../api/disconnect.ts';
 import { callerOf, type Api, type FurtherContext } from '../api/context.ts';
 
@@ -55,6 +56,7 @@ export function mcpRoutes(app: Api, { services, config, clock, log, version }: F
       },
     },
     async (request, reply) => {
+      requireOwnOrigin(request, config.corsOrigins);
       // Loaded at the first message: the daemon starts sooner without it.
       const { answerMessage } = await import('./answer.ts');
       const header = request.headers['mcp-protocol-version'];

@@ -1,15 +1,44 @@
 import { readScope } from '../account/access.ts';
+import type { CitedMemory } from '../memory/profiles.ts';
 import { containerToRead, usualContainer } from './container.ts';
-import { joined, profileLines, section } from './text.ts';
+import { createFence, fenceNote, type Fence } from './fence.ts';
+import { joined, oneLine, section } from './text.ts';
 import type { McpCall } from './tool.ts';
 
 /** Other containers that a conversation is told about. */
 const maxOthers = 3;
 
+export interface ShownProfile {
+  containerTag: string;
+  static: string[];
+  dynamic: string[];
+  facts: CitedMemory[];
+}
+
+export async function readProfile({ services }: McpCall, containerTag: string): Promise<ShownProfile> {
+  const profile = await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] });
+  const { static: lasting = [], dynamic = [], facts } = profile;
+  return { containerTag, static: lasting, dynamic, facts };
+}
+
+/** What was told, then what was mirrored; nothing for an empty profile. */
+export function profileSections({ containerTag, facts, ...lists }: ShownProfile, fence: Fence): string[] {
+  const lines = [...lists.static, ...lists.dynamic];
+  const mirrored = new Set(facts.filter(({ trust }) => trust !== 'told').map(({ memory }) => memory));
+  const told = lines.filter((line) => !mirrored.has(line)).map(oneLine);
+  const read = lines.filter((line) => mirrored.has(line)).map((line) => `- ${oneLine(line)}`);
+  return [
+    ...section(`Profile of ${containerTag}`, told),
+    ...(read.length === 0
+      ? []
+      : [`## Profile of ${containerTag}, from mirrored sources\n${fenceNote}\n\n${fence(read.join('\n'))}`]),
+  ];
+}
+
 /** What is known of the container of a call, as text. */
 export async function profileText(call: McpCall): Promise<string> {
   const tag = containerToRead(call, undefined);
-  return joined(await profileSection(call, tag), `Nothing is known in ${tag} yet.`);
+  return textOf([await readProfile(call, tag)], `Nothing is known in ${tag} yet.`);
 }
 
 /** The same, with up to three containers beside it that were active lately. */
@@ -18,11 +47,13 @@ export async function contextText(call: McpCall): Promise<string> {
   const containers = await call.services.containerTags.list(readScope(call.caller, []));
   const others = containers.map(({ containerTag }) => containerTag).filter((tag) => tag !== own);
   const tags = [...(own === null ? [] : [own]), ...others.slice(0, maxOthers)];
-  const sections = await Promise.all(tags.map((tag) => profileSection(call, tag)));
-  return joined(sections.flat(), 'Nothing is known yet.');
+  return textOf(await Promise.all(tags.map((tag) => readProfile(call, tag))), 'Nothing is known yet.');
 }
 
-async function profileSection({ services }: McpCall, containerTag: string): Promise<string[]> {
-  const profile = await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] });
-  return section(`Profile of ${containerTag}`, profileLines(profile));
+function textOf(profiles: readonly ShownProfile[], nothing: string): string {
+  const fence = createFence(profiles.flatMap(({ facts }) => facts.map(({ memory }) => memory)));
+  return joined(
+    profiles.flatMap((profile) => profileSections(profile, fence)),
+    nothing,
+  );
 }

@@ -14,6 +14,12 @@ export const inContainer = {
   ),
 };
 
+export const memoryContent = Type.String({
+  minLength: 1,
+  maxLength: 10_000,
+  description: 'The exact text of the memory.',
+});
+
 export const inPage = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1, description: '1-based.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),

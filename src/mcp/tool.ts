@@ -47,7 +47,15 @@ export function defineTool<Input extends TSchema, Output extends TSchema>(
       if (removed) throw new MemorydError('invalid_request', removed);
       const issues = check(given);
       if (issues.length > 0) throw validationFailed(issues);
-      return work(given as Static<Input>, call);
+      return work(storable(given) as Static<Input>, call);
     },
   };
+}
+
+/** The database's text holds no U+0000, and no half characters. */
+function storable(given: unknown): unknown {
+  if (typeof given === 'string') return given.replaceAll('\0', '').toWellFormed();
+  if (Array.isArray(given)) return given.map(storable);
+  if (typeof given !== 'object' || given === null) return given;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, storable(value)]));
 }

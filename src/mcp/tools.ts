@@ -1,5 +1,7 @@
 import type { Tool } from './tool.ts';
 import { addMemory } from './tools/add-memory.ts';
+import { correctMemory } from './tools/correct-memory.ts';
+import { forgetMemory } from './tools/forget-memory.ts';
 import { getDocument } from './tools/get-document.ts';
 import { listConnections } from './tools/list-connections.ts';
 import { listDocuments } from './tools/list-documents.ts';
@@ -13,6 +15,8 @@ import { whoAmI } from './tools/who-am-i.ts';
 export const tools: readonly Tool[] = [
   searchMemory,
   addMemory,
+  correctMemory,
+  forgetMemory,
   listDocuments,
   getDocument,
   listMemories,

@@ -4,6 +4,7 @@ import { words } from '../../api/schemas/shared.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { containerToWrite } from '../container.ts';
 import { inContainer } from '../schemas.ts';
+import { oneLine } from '../text.ts';
 import { defineTool, type McpCall } from '../tool.ts';
 
 /** From this similarity on, a memory in other words is the one that is meant. */
@@ -13,8 +14,10 @@ export const addMemory = defineTool(
   {
     name: 'add_memory',
     title: 'Save or forget',
-    description:
-      'Saves text (or the page behind an address) to memory. With action "forget" it forgets the memory that says just this, or the one that is closest to it.',
+    description: `Saves text, or the page behind an address, to memory.
+When: the user says something worth keeping (who they are, what they prefer, decide or plan), or asks for it. Write whole statements that name whom they are about. Save what the user says, not what a mirrored source says.
+Answers: the id of the document and its status; it is found once that is done, which takes seconds.
+Next: nothing. With action "forget" it forgets the memory that says just this, or the one that is closest to it; forgetMemory can do more.`,
     effect: 'changes',
     input: Type.Object({
       content: Type.String({
@@ -58,7 +61,7 @@ async function forget(content: string, containerTag: string, call: McpCall) {
   const found =
     (await forgetExactly(content, containerTag, call)) ?? (await forgetClosest(content, containerTag, call));
   if (!found) throw new MemorydError('not_found', 'No memory says this');
-  return { id: found.id, message: `Forgot "${found.memory}".` };
+  return { id: found.id, message: `Forgot "${oneLine(found.memory)}".` };
 }
 
 async function forgetExactly(memory: string, containerTag: string, { services }: McpCall) {
@@ -70,10 +73,8 @@ async function forgetExactly(memory: string, containerTag: string, { services }:
   }
 }
 
-async function forgetClosest(content: string, containerTag: string, { services, signal }: McpCall) {
-  const scope = { containerTags: [containerTag] };
-  const request = { q: content, mode: 'memories', threshold: sameMeaning, limit: 1, scope, signal } as const;
-  const [closest] = await services.search.search(request);
-  if (!closest) return null;
-  return { id: await services.memories.forget({ containerTag, id: closest.id }, null), memory: closest.text };
+async function forgetClosest(content: string, containerTag: string, { services }: McpCall) {
+  const closest = { containerTag, query: content, threshold: sameMeaning, maxForget: 1, dryRun: false, reason: null };
+  const { matched } = await services.memories.forgetMatching(closest);
+  return matched[0] ?? null;
 }

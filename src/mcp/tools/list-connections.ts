@@ -12,7 +12,10 @@ export const listConnections = defineTool(
   {
     name: 'listConnections',
     title: 'List connections',
-    description: 'The sources that are mirrored into memory, and how far they are. syncConnection syncs one now.',
+    description: `Lists the sources that are mirrored into memory, and how far each is.
+When: the user asks what is connected, or something that a source should hold is not found.
+Answers: id, provider, space, status with its reason, number of documents, and the time of the last sync.
+Next: syncConnection syncs one now.`,
     effect: 'reads',
     input: Type.Object({
       containerTag: Type.Optional(

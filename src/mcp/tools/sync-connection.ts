@@ -9,8 +9,10 @@ export const syncConnection = defineTool(
   {
     name: 'syncConnection',
     title: 'Sync a connection',
-    description:
-      'Mirrors the changes of a source now. It goes on in the background; listConnections shows how far it is.',
+    description: `Mirrors the changes of a source now.
+When: the user says that a source has changed and the change is not found yet. Sources sync by themselves otherwise.
+Answers: that the sync began; it goes on in the background.
+Next: listConnections shows how far it is.`,
     effect: 'starts work',
     input: Type.Object({
       connectionId: describedAs(documentIdParameter, 'Id of the connection, as listConnections shows it.'),

@@ -10,7 +10,8 @@ export const whoAmI = defineTool(
   {
     name: 'whoAmI',
     title: 'Who am I',
-    description: 'What the key of this connection may do, and which space is used when none is named.',
+    description: `Says what the key of this connection may do, and which space add_memory uses when none is named.
+When: a call was refused, or the user asks where things are saved.`,
     effect: 'reads',
     input: Type.Object({}),
     output: Type.Object({

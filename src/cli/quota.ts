@@ -1,0 +1,64 @@
+import type { Command } from 'commander';
+import type { ContainerAnswer } from './container-answer.ts';
+import { printJson, printLine, type CommandContext } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import {
+  addDaemonOptions,
+  addExamples,
+  addJsonOption,
+  wholeNumber,
+  type DaemonOptions,
+  type JsonOption,
+} from './options.ts';
+
+interface QuotaOptions extends DaemonOptions, JsonOption {
+  documents?: number;
+  bytes?: number;
+  requestsPerMinute?: number;
+  none?: boolean;
+}
+
+const most = Number.MAX_SAFE_INTEGER;
+
+export function addQuotaCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('quota')
+    .description('Show or set what a container may hold, and how often it may be asked.')
+    .argument('<tag>', 'its container tag')
+    .option('--documents <count>', 'documents that it may hold, mirrored ones included', wholeNumber(1, most))
+    .option('--bytes <count>', 'bytes of its documents', wholeNumber(1, most))
+    .option('--requests-per-minute <count>', 'requests that name it', wholeNumber(1, 1_000_000))
+    .option('--none', 'take all limits away, before others are set');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd quota user_mira', purpose: 'what holds' },
+    { command: 'memoryd quota user_mira --documents 10000 --bytes 500000000', purpose: 'as much and no more' },
+    { command: 'memoryd quota user_mira --none', purpose: 'no limits' },
+  ]);
+  command.action(async (tag: string, options: QuotaOptions) => {
+    const client = await openClient(options, context);
+    const quota = changeOf(options);
+    if (Object.keys(quota).length > 0) await client.setQuota(tag, quota);
+    const container = await client.container(tag);
+    if (options.json) return printJson(context.stdout, { quota: container.quota, usage: container.usage });
+    for (const line of linesOf(container)) printLine(context.stdout, line);
+  });
+}
+
+function changeOf({ none = false, documents, bytes, requestsPerMinute }: QuotaOptions) {
+  return {
+    ...(none && { documents: null, bytes: null, requestsPerMinute: null }),
+    ...(documents !== undefined && { documents }),
+    ...(bytes !== undefined && { bytes }),
+    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+  };
+}
+
+function linesOf({ quota, usage }: ContainerAnswer): string[] {
+  const held = (what: 'documents' | 'bytes') => `${usage ? `${usage[what]} of ` : ''}${quota[what] ?? 'any number'}`;
+  return [
+    `documents            ${held('documents')}`,
+    `bytes                ${held('bytes')}`,
+    `requests per minute  ${quota.requestsPerMinute ?? 'any number'}`,
+  ];
+}
