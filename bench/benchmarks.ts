@@ -48,6 +48,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchSearchOverHttp(engine, quick ? 2_000 : 10_000)];
     },
   },
+  'search-modes': {
+    engines,
+    async run(engine, quick) {
+      const { benchSearchModes } = await import('./search-modes.ts');
+      return benchSearchModes(engine, quick ? 500 : 5_000);
+    },
+  },
   'api-add': {
     engines,
     async run(engine, quick) {

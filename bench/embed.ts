@@ -1,5 +1,6 @@
 import { createMinilmEmbedder, type MinilmOptions } from '../src/models/minilm/minilm-embedder.ts';
 import type { Embedder } from '../src/models/embedder.ts';
+import { createTokenCounter } from '../src/models/token-counting.ts';
 
 export interface EmbedFigures {
   /** From creation to the first vector. */
@@ -63,7 +64,8 @@ function makeTexts(embedder: Embedder, tokens: number): string[] {
   return Array.from({ length: textsPerCall }, (_, index) => {
     const picked = Array.from({ length: tokens - 2 }, (_, position) => words[(index + position * 3) % words.length]!);
     const text = picked.join(' ');
-    if (embedder.countTokens(text) !== tokens - 2) throw new Error('A word of the sample is more than one token.');
+    if (createTokenCounter(embedder.tokens)(text) !== tokens - 2)
+      throw new Error('A word of the sample is more than one token.');
     return text;
   });
 }

@@ -28,8 +28,9 @@ export async function benchFetchQueued(engine: Engine, items: number): Promise<F
 async function syncOnce(engine: Engine, items: number): Promise<number> {
   const { database, close } = await openBenchDatabase(engine);
   try {
-    const text = makeText(createRandom(7), bytes);
-    const { connector } = createListedSource({ items, text, incremental: false });
+    const random = createRandom(7);
+    const texts = Array.from({ length: items }, () => makeText(random, bytes));
+    const { connector } = createListedSource({ items, textOf: (index) => texts[index]!, incremental: false });
     const synced = await createSynced(database, connector);
     const started = performance.now();
     await synced.sync('full');

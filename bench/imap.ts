@@ -40,11 +40,19 @@ export async function benchImap(engine: Engine, mails: number): Promise<Figure[]
 function speedFigures(engine: Engine, mails: number, times: Record<'bare' | 'connector' | 'sync', number[]>): Figure[] {
   const rate = (all: readonly number[]) => `${Math.round((mails * 1_000) / median(all))} mails per second`;
   const ratio = (all: readonly number[]) => median(all.map((ms, round) => times.bare[round]! / ms));
-  const common = { limit: `bare loop ${rate(times.bare)}`, better: 'larger', target: 0.6 } as const;
+  const common = { limit: `bare loop ${rate(times.bare)}`, better: 'larger' } as const;
   const { connector, sync } = times;
+  const stored = { limit: null, ratio: null, better: 'larger', target: null } as const;
   return [
-    { name: `imap: ${mails} mails read by the connector`, value: rate(connector), ratio: ratio(connector), ...common },
-    { name: `imap: ${mails} mails synced, ${engine}`, value: rate(sync), ratio: ratio(sync), ...common },
+    {
+      name: `imap: ${mails} mails read by the connector`,
+      value: rate(connector),
+      ratio: ratio(connector),
+      target: 0.6,
+      ...common,
+    },
+    // The loop stores nothing, so that it is no limit of this.
+    { name: `imap: ${mails} mails read and stored, ${engine}`, value: rate(sync), ...stored },
   ];
 }
 

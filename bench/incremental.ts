@@ -27,7 +27,7 @@ export async function benchIncremental(engine: Engine, items: number): Promise<F
 async function countUnchanged(engine: Engine, items: number): Promise<{ requests: number; statements: number }> {
   const { database, close } = await openBenchDatabase(engine);
   try {
-    const { connector, asked } = createListedSource({ items, text: 'a text', incremental: true });
+    const { connector, asked } = createListedSource({ items, textOf: (index) => `text ${index}`, incremental: true });
     const synced = await createSynced(database, connector);
     await synced.sync('full');
     await synced.sync('incremental');

@@ -9,15 +9,16 @@ export interface Asked {
 }
 
 /**
- * A source that costs nothing: refs are made up page by page, and texts are ready. With `changes` it
+ * A source that costs nothing: refs are made up page by page, and texts are ready, each another one. With `changes` it
  * also has a position, after which `edited` items changed.
  */
-export function createListedSource(options: { items: number; text: string; incremental: boolean }) {
-  const { items, text } = options;
+export function createListedSource(options: { items: number; textOf(index: number): string; incremental: boolean }) {
+  const { items, textOf } = options;
+  const textById = (id: string) => textOf(Number(id.slice(id.lastIndexOf('-') + 1)));
   const asked: Asked = { requests: 0, refs: 0 };
   const ref = (index: number): Ref => {
     const id = `item-${String(index).padStart(7, '0')}`;
-    return { id, rev: 'r1', title: id, path: `/folder-${index % 100}/${id}`, size: text.length };
+    return { id, rev: 'r1', title: id, path: `/folder-${index % 100}/${id}`, size: textOf(index).length };
   };
   const connector: Connector<any, any> = defineConnector<any, any>({
     spec: {
@@ -39,9 +40,9 @@ export function createListedSource(options: { items: number; text: string; incre
       const refs = Array.from({ length: count }, (_, index) => ref(at + index));
       return at + count < items ? { refs, next: { at: at + count } } : { refs, done: true };
     },
-    fetch: async () => ({ text }),
+    fetch: async (_context, _partition, { id }) => ({ text: textById(id) }),
     async *fetchMany(_context, _partition, refs) {
-      for (const { id } of refs) yield [id, { text: `${id} ${text}` }];
+      for (const { id } of refs) yield [id, { text: textById(id) }];
     },
     ...(options.incremental && {
       head: async () => ({ since: 1 }),

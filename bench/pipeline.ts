@@ -8,7 +8,7 @@ import { newId } from '../src/base/ids.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { defaultRunSettings } from '../src/connect/run.ts';
 import { runSync } from '../src/connect/runner.ts';
-import { createExtractor } from '../src/engine/extract/extractor.ts';
+import { createTextWork } from '../src/engine/text/text-work.ts';
 import { createHandOver } from '../src/engine/hand-over.ts';
 import { createProcessor } from '../src/engine/process.ts';
 import type { Embedder } from '../src/models/embedder.ts';
@@ -46,8 +46,8 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
       now: clock.now(),
     }),
   );
-  const extractor = createExtractor({ log });
-  const processor = createProcessor({ database, embedder, extractor, clock, log });
+  const textWork = createTextWork({ log });
+  const processor = createProcessor({ database, embedder, textWork, clock, log });
   const handOver = createHandOver({ processor, clock, log, concurrency: slots });
   const stop = new AbortController();
   const draining = new Map<number, Promise<unknown>>();
@@ -88,7 +88,7 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
     finish,
     async close() {
       await handOver.close();
-      await extractor.close();
+      await textWork.close();
     },
   };
 }

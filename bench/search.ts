@@ -42,6 +42,7 @@ export async function benchSearch(engine: Engine, chunks: number): Promise<Searc
   try {
     const fillMs = await time(() => fillSearchWorld(opened.database, world, chunks));
     const vectorIndex = createVectorIndex({
+      kind: 'chunks',
       database: opened.database,
       embedder: worldModel,
       clock: systemClock,
@@ -99,7 +100,7 @@ function tableEmbedder(vectors: Map<string, Float32Array>): Embedder {
     relatedAt: 0.4,
     runtime: async () => 'table',
     embed: async (texts) => texts.map((text) => vectors.get(text)!),
-    countTokens: (text) => text.length,
+    tokens: { kind: 'words' },
     verify: async () => ({ id: worldModel.id, runtime: 'table', ok: true, checks: [] }),
     close: async () => {},
   };

@@ -3,7 +3,7 @@ import { createRandom } from './corpus.ts';
 
 /**
  * An embedder that costs nothing, so that only the pipeline is measured: ready-made vectors in turn,
- * and tokens counted by length.
+ * and tokens estimated.
  */
 export function createTrivialEmbedder(dimensions = 384): Embedder {
   const random = createRandom(11);
@@ -16,7 +16,7 @@ export function createTrivialEmbedder(dimensions = 384): Embedder {
     maxInputs: 1_000,
     relatedAt: 0.3,
     embed: async (texts) => texts.map(() => vectors[turn++ % vectors.length]!),
-    countTokens: (text) => Math.ceil(text.length / 5),
+    tokens: { kind: 'estimate' },
     runtime: async () => 'trivial',
     verify: async () => ({ id: 'trivial', runtime: 'trivial', ok: true, checks: [] }),
     close: async () => {},

@@ -28,7 +28,11 @@ export async function dumpSchema(database: Database): Promise<string> {
   const extensions = await database.query<{ name: string }>(sql`
     select extname as name from pg_extension where extname <> 'plpgsql' order by 1`);
   const tables = await readTables(database);
-  const parts = [...extensions.map(({ name }) => `create extension ${name};`), ...tables.map(tableText)];
+  const parts = [
+    ...extensions.map(({ name }) => `create extension ${name};`),
+    ...tables.map(tableText),
+    ...(await readCode(database)),
+  ];
   return `${header}\n${parts.join('\n\n')}\n`;
 }
 
@@ -71,6 +75,18 @@ function readTables(database: Database): Promise<Table[]> {
     from pg_class t
     where t.relkind = 'r' and t.relnamespace = 'public'::regnamespace
     order by t.relname`);
+}
+
+/** Functions and triggers of ours, not those of extensions. */
+async function readCode(database: Database): Promise<string[]> {
+  const rows = await database.query<{ text: string }>(sql`
+    select trim(trailing chr(10) from pg_get_functiondef(p.oid)) || ';' as text, 1 as place, p.proname as name from pg_proc p
+    where p.pronamespace = 'public'::regnamespace
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    union all
+    select pg_get_triggerdef(t.oid) || ';', 2, t.tgname from pg_trigger t where not t.tgisinternal
+    order by place, name`);
+  return rows.map(({ text }) => text);
 }
 
 async function main(): Promise<void> {

@@ -1,27 +1,29 @@
 /**
- *     npm run fuzz:mirror -- [--minutes 10] [--engine pglite|postgres] [--seed N [--path P]]
+ *     npm run fuzz:mirror -- [--minutes 10 | --programs 10000] [--engine pglite|postgres] [--seed N [--path P]]
  *
- * Runs random programs of edits, faults, crashes, restarts and clock jumps against the mirror, until
- * the time is over or one fails. A failure prints its seed and how to see it again; with `--seed`
- * just that one is run, made smaller as long as it still fails.
+ * Runs random programs of edits, faults, crashes, frozen processes and clock jumps against the mirror, until
+ * the time is over, so many have passed, or one fails. A failure prints its seed and how to see it again; with
+ * `--seed` just that one is run, made smaller as long as it still fails.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { openTestDatabase } from '../test/support/databases.ts';
+import { closeIdleDatabases, openTestDatabase } from '../test/support/databases.ts';
 import { checkPrograms, createProgramRunner } from '../test/support/mirror-program.ts';
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
+    programs: { type: 'string' },
     engine: { type: 'string', default: 'pglite' },
     seed: { type: 'string' },
     path: { type: 'string' },
   },
 });
-const minutes = Number(values.minutes);
+const minutes = values.programs === undefined ? Number(values.minutes) : Infinity;
+const wanted = Number(values.programs ?? Infinity);
 const engine = values.engine;
-if (!(minutes > 0) || (engine !== 'pglite' && engine !== 'postgres')) {
-  console.error('--minutes must be a number above 0, and --engine pglite or postgres.');
+if (!(minutes > 0) || !(wanted > 0) || (engine !== 'pglite' && engine !== 'postgres')) {
+  console.error('--minutes and --programs must be numbers above 0, and --engine pglite or postgres.');
   process.exit(2);
 }
 
@@ -57,10 +59,11 @@ if (values.seed !== undefined) {
 } else {
   const end = performance.now() + minutes * 60_000;
   let well = true;
-  while (well && performance.now() < end) {
+  while (well && programs < wanted && performance.now() < end) {
     const seed = randomInt(2 ** 31);
     well = await check(seed, programsAtOnce, undefined);
     if (well) console.log(`${(programs += programsAtOnce)} programs passed (last seed ${seed}).`);
   }
   process.exitCode = well ? 0 : 1;
 }
+await closeIdleDatabases();

@@ -127,6 +127,7 @@ async function capturingContext(): Promise<{ context: CommandContext; printed():
     ask: null,
     createApp: unused,
     createEmbedder: unused,
+    tryLanguageModel: unused,
     rotateKeys: unused,
   };
   const printed = () => {

@@ -1,0 +1,66 @@
+/**
+ *     node scripts/eval.ts [--set PATH …] [--granularity turn|session] [--json FILE] [--remarks]
+ *
+ * Measures search and memories through the HTTP API of a daemon that it starts, with default settings and an
+ * embedded database, on the sets in fixtures/memory or those named. docs/evaluation.md describes layouts and
+ * figures. `--remarks` prints each statement that differs from its label.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startClient, type Client } from './eval/client.ts';
+import { measureProfiles, measureSentences, measureUpdates } from './eval/memory-sets.ts';
+import { printFigures, type Figure } from './eval/report.ts';
+import { measureBeir, measureConversations, type Granularity } from './eval/retrieval.ts';
+import { loadSets, type EvalSet } from './eval/sets.ts';
+
+const { values } = parseArgs({
+  options: {
+    set: { type: 'string', multiple: true, default: [join(import.meta.dirname, '../fixtures/memory')] },
+    granularity: { type: 'string' },
+    json: { type: 'string' },
+    remarks: { type: 'boolean', default: false },
+  },
+});
+if (values.granularity !== undefined && !['turn', 'session'].includes(values.granularity)) {
+  console.error('--granularity is turn or session.');
+  process.exit(2);
+}
+const granularities =
+  values.granularity === undefined ? (['turn', 'session'] as const) : [values.granularity as Granularity];
+
+const sets = (await Promise.all(values.set.map(loadSets))).flat();
+const client = await startClient();
+const figures: Figure[] = [];
+try {
+  for (const set of sets) {
+    const measured = await measure(client, set);
+    printFigures(measured);
+    figures.push(...measured);
+  }
+} finally {
+  await client.stop();
+}
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+
+async function measure(of: Client, set: EvalSet): Promise<Figure[]> {
+  const remark = (text: string) => {
+    if (values.remarks) console.log(`  ${text}`);
+  };
+  switch (set.layout) {
+    case 'conversations': {
+      const found: Figure[] = [];
+      for (const granularity of granularities)
+        found.push(...(await measureConversations(of, set.name, set, granularity)));
+      return found;
+    }
+    case 'beir':
+      return measureBeir(of, set.name, set);
+    case 'sentences':
+      return measureSentences(of, set.name, set, remark);
+    case 'updates':
+      return measureUpdates(of, set.name, set, remark);
+    case 'profiles':
+      return measureProfiles(of, set.name, set, remark);
+  }
+}

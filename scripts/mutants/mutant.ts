@@ -1,0 +1,19 @@
+/** A fault that is planted into a copy of the tree, to see whether a suite notices. */
+export interface Mutant {
+  /** Below the folder of its set. */
+  file: string;
+  /** Stands in the file once. */
+  find: string;
+  replace: string;
+  /** Whether it loses, hides or wrongly deletes what a source holds: none of these may survive. */
+  loses: boolean;
+  /** In place of those of its set. */
+  suites?: readonly string[];
+}
+
+export interface MutantSet {
+  area: string;
+  /** The smallest first: the first one that fails is enough. */
+  suites: readonly string[];
+  mutants: readonly Mutant[];
+}
