@@ -211,10 +211,12 @@ describe.each(engines)('filters on %s', (engine) => {
     }
   });
 
-  test('a key is a name, not a path, and is case-sensitive', async () => {
+  test('a key is a name, or else a path, and is case-sensitive', async () => {
     const filter = condition('metadata', 'x', { key: 'a.B-c_d' });
     expect(await evaluate(filter, { 'a.B-c_d': 'x' })).toBe(true);
-    expect(await evaluate(filter, { a: { 'B-c_d': 'x' } })).toBe(false);
+    expect(await evaluate(filter, { a: { 'B-c_d': 'x' } })).toBe(true);
+    expect(await evaluate(filter, { 'a.B-c_d': 'y', a: { 'B-c_d': 'x' } })).toBe(false);
+    expect(await evaluate(filter, { a: 'x' })).toBe(false);
     expect(await evaluate(filter, { 'a.b-c_d': 'x' })).toBe(false);
     expect(await evaluate(condition('metadata', 'x', { key: `k' or true --` }), { k: 'x' })).toBe(false);
   });

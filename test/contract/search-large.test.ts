@@ -13,6 +13,7 @@ import { createTableEmbedder, storeWorld, worldModel, worldTime, type WorldDocum
 
 const dimensions = 16;
 const count = 3_000;
+const memoryCount = 5_000;
 const queries = 20;
 
 describe.each(engines)('search in many chunks on %s', (engine) => {
@@ -41,22 +42,28 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
       text: `island ${place}`,
       vector: nextVector(39),
     }));
+    const memories = Array.from({ length: memoryCount }, (_, index) => ({
+      ...{ id: `m${index}`, containerTag: index % 10 === 0 ? 'few' : 'most', vector: nextVector() },
+      text: Array.from({ length: 6 }, () => `word${Math.floor(400 * words() ** 3)}`).join(' '),
+      sources: [`d${index % 300}`],
+      forgotten: index % 7 === 0,
+    }));
     await storeWorld(opened.database, {
       documents: [...documents, { id: 'far', containerTag: 'most', metadata: { group: 9 }, chunks: far }],
+      memories,
     });
     await opened.database.script('vacuum analyze');
     for (let index = 0; index < queries; index++) {
       const q = Array.from({ length: 4 }, () => `word${Math.floor(400 * words() ** 3)}`).join(' ');
       asked.set(q, nextVector(index));
     }
-    const index = createVectorIndex({
-      database: opened.database,
-      embedder: { id: worldModel, dimensions },
-      clock: createTestClock(),
-      log: silentLogger,
-      threshold: 1_000,
-    });
-    expect(await index.ensure()).toBe('ready');
+    for (const kind of ['chunks', 'memories'] as const) {
+      const index = createVectorIndex({
+        ...{ database: opened.database, kind, threshold: 1_000 },
+        ...{ embedder: { id: worldModel, dimensions }, clock: createTestClock(), log: silentLogger },
+      });
+      expect(await index.ensure()).toBe('ready');
+    }
   }, 120_000);
   afterAll(() => opened.close());
 
@@ -128,6 +135,21 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(await recall({})).toBeGreaterThanOrEqual(0.9);
   });
 
+  test.each(['memories only', 'memories', 'hybrid'] as const)('also in mode %s', async (mode) => {
+    expect(await recall({ mode })).toBeGreaterThanOrEqual(0.9);
+    expect(await recall({ mode, filters: inGroup(1) })).toBeGreaterThanOrEqual(0.9);
+  });
+
+  test('the vector index of memories is used, but not for what held at another time', async () => {
+    const { database, statements } = watched();
+    const search = searchOn(database, 100);
+    const request = { q: [...asked.keys()][0]!, mode: 'memories only' } as const;
+    await search(request);
+    expect(await planOf(statements.at(-2)!)).toMatch(/Index Scan using memories_hnsw_\w+/);
+    await search({ ...request, includeForgotten: true });
+    expect(await planOf(statements.at(-2)!)).not.toContain('memories_hnsw');
+  });
+
   test('also in a container that is most of the store', async () => {
     expect(await recall({ scope: { containerTags: ['most'] } })).toBeGreaterThanOrEqual(0.9);
   });
@@ -140,14 +162,14 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(await recall({ filters: inGroup(1) })).toBeGreaterThanOrEqual(0.9);
   });
 
-  test('the vector index and the term index are used, in one statement once the scope is known', async () => {
+  test('the vector index and the term index are used, in one statement once the scope is known, and one for what is shown', async () => {
     const { database, statements } = watched();
     const search = searchOn(database, 100);
     await search({ q: 'island' });
     const before = statements.length;
     await search({ q: 'island' });
-    expect(statements.length).toBe(before + 1);
-    const plan = await planOf(statements.at(-1)!);
+    expect(statements.length).toBe(before + 2);
+    const plan = await planOf(statements.at(-2)!);
     expect(plan).toMatch(/Index Scan using chunks_hnsw_\w+/);
     expect(plan).toContain('chunks_by_term');
   });
@@ -155,7 +177,7 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
   test('a small scope is read without the vector index', async () => {
     const { database, statements } = watched();
     await searchOn(database, 5_000)({ q: [...asked.keys()][0]! });
-    expect(await planOf(statements.at(-1)!)).not.toContain('chunks_hnsw');
+    expect(await planOf(statements.at(-2)!)).not.toContain('chunks_hnsw');
   });
 
   test('settings of the index hold for the statement alone', async () => {
@@ -176,7 +198,7 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(found.length).toBe(30);
     const before = statements.length;
     expect(await search({ q: q!, ...narrowing })).toEqual(found);
-    expect(statements.length).toBe(before + 1);
+    expect(statements.length).toBe(before + 2);
     const exact = await searchOn(opened.database, 1_000)({ q: q!, ...narrowing });
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set(exact.map(({ id }) => id)));
   });

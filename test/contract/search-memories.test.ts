@@ -44,12 +44,66 @@ describe.each(engines)('search in memories on %s', (engine) => {
           memory('foreign', { containerTag: 'others' }),
         ],
       );
-      const asked = { q: 'schooner', mode: 'memories' as const };
-      expect(ids(await find(asked, { vector: ships })).sort()).toEqual(['current', 'later']);
+      const asked = { q: 'schooner', mode: 'memories only' as const };
+      for (const exactLimit of [100, 0]) {
+        expect(ids(await find(asked, { vector: ships, exactLimit })).sort()).toEqual(['current', 'later']);
+        const all = await find({ ...asked, includeForgotten: true }, { vector: ships, exactLimit });
+        expect(ids(all).sort()).toEqual(['current', 'expired', 'forgotten', 'later']);
+        const both = await find({ ...asked, mode: 'hybrid' }, { vector: ships, exactLimit });
+        const shown = both.map(({ id, kind }) => `${kind} ${id}`).sort();
+        expect(shown).toEqual(['chunk c', 'memory current', 'memory later']);
+      }
+    });
+
+    test('asked about a time, those are found that held then', async () => {
+      const [before, then, after] = ['2026-01-01', '2026-02-01', '2026-02-20'].map((day) => new Date(day));
+      await storeWorld(database, {
+        documents: [
+          { id: 'old', containerTag: 'team', createdAt: before!, chunks: [chunk('old', 'A schooner.', ships)] },
+          { id: 'new', containerTag: 'team', createdAt: after!, chunks: [chunk('new', 'A schooner again.', ships)] },
+        ],
+        memories: [
+          memory('held', { createdAt: before, sources: ['new'] }),
+          memory('learned later', { createdAt: after }),
+          memory('replaced later', { createdAt: before, latest: false, supersededAt: after }),
+          memory('replaced before', { createdAt: before, latest: false, supersededAt: then }),
+          memory('forgotten later', { createdAt: before, forgotten: true, forgottenAt: after }),
+          memory('forgotten before', { createdAt: before, forgotten: true, forgottenAt: then }),
+          memory('expired later', { createdAt: before, forgetAfter: after }),
+          memory('expired before', { createdAt: before, forgetAfter: then }),
+        ],
+      });
+      const asked = { q: 'schooner', mode: 'hybrid' as const, limit: 20, asOf: then! };
+      const held = ['expired later', 'forgotten later', 'held', 'old', 'replaced later'];
+      for (const exactLimit of [100, 0]) {
+        expect(ids(await find(asked, { vector: ships, exactLimit })).sort()).toEqual(held);
+      }
       const all = await find({ ...asked, includeForgotten: true }, { vector: ships });
-      expect(ids(all).sort()).toEqual(['current', 'expired', 'forgotten', 'later']);
-      const both = await find({ ...asked, mode: 'hybrid' }, { vector: ships });
-      expect(both.map(({ id, kind }) => `${kind} ${id}`).sort()).toEqual(['chunk c', 'memory current', 'memory later']);
+      expect(ids(all).sort()).toEqual([...held, 'expired before', 'forgotten before'].sort());
+    });
+
+    test('each tells its kind, who said it and when, and whether it still counts', async () => {
+      const said = { kind: 'episode', author: 'Mira', trust: 'own', createdAt: worldTime } as const;
+      await storeWorld(database, {
+        documents: [{ id: 'doc', containerTag: 'team', author: 'Lena', chunks: [chunk('c', 'The schooner.', ships)] }],
+        memories: [memory('m', said)],
+      });
+      const found = await find({ q: 'schooner', mode: 'hybrid' }, { vector: ships });
+      const byId = new Map(found.map((one) => [one.id, one]));
+      expect(byId.get('m')).toMatchObject({ memoryKind: 'episode', author: 'Mira', trust: 'own', isLatest: true });
+      expect(byId.get('m')).toMatchObject({ containerTag: 'team', createdAt: worldTime, isWeak: false });
+      const document = { id: 'doc', author: 'Lena', trust: 'told', documentDate: null };
+      expect(byId.get('c')).toMatchObject({ memoryKind: null, author: 'Lena', documents: [document] });
+    });
+
+    test('the nearest are answered as weak when nothing passes the threshold, if that is asked for', async () => {
+      await store([chunk('c', 'Soup.', cooking)], [memory('m', { vector: cooking, text: 'Stew.' })]);
+      const asked = { q: 'schooner', mode: 'hybrid' as const, threshold: 0.6 };
+      expect(await find(asked, { vector: ships })).toEqual([]);
+      const weak = await find({ ...asked, weak: true }, { vector: ships });
+      expect(Object.fromEntries(weak.map(({ id, isWeak }) => [id, isWeak]))).toEqual({ c: true, m: true });
+      const strong = await find({ ...asked, weak: true, q: 'soup' }, { vector: cooking });
+      expect(strong.map(({ isWeak }) => isWeak)).toEqual([false, false]);
     });
 
     test('an inferred one ranks below a stated one of the same similarity', async () => {
@@ -132,16 +186,21 @@ describe.each(engines)('search in memories on %s', (engine) => {
         metadata: { x: [1] },
         filepath: '/one.md',
         updatedAt: worldTime,
-        documents: [],
+        containerTag: 'team',
+        memoryKind: 'fact',
+        trust: 'told',
       });
-      const [shown] = await find({ ...asked, includeDocuments: true }, { vector: ships });
-      expect(shown!.documents).toEqual([
+      expect(plain!.documents).toEqual([
         {
           id: 'one',
           customId: null,
           title: 'ONE',
           type: 'text',
           url: null,
+          filepath: '/one.md',
+          author: null,
+          trust: 'told',
+          documentDate: null,
           metadata: { a: 1 },
           summary: null,
           createdAt: worldTime,

@@ -5,11 +5,9 @@ import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
-import { minMax as minMaxSql } from '../../src/store/search/ranking.ts';
-import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import { minMax, rank, visibleItems } from '../support/search-reference.ts';
+import { rank, visibleItems } from '../support/search-reference.ts';
 import {
   createTableEmbedder,
   emptyWorld,
@@ -136,7 +134,7 @@ const request: fc.Arbitrary<SearchRequest> = fc
     scope: fc
       .constantFrom(null, null, ['a'], ['a', 'b'], ['a', 'b', 'c'], ['c', 'nobody'], [])
       .map((containerTags) => ({ containerTags })),
-    mode: fc.constantFrom('memories' as const, 'documents' as const, 'hybrid' as const),
+    mode: fc.constantFrom('memories' as const, 'documents' as const, 'hybrid' as const, 'memories only' as const),
     threshold: fc.constantFrom(0, 0, 0.3, 0.6),
     limit: fc.constantFrom(1, 3, 100),
     filters: fc.option(filter, { nil: undefined, freq: 1 }),
@@ -221,44 +219,4 @@ describe.each(engines)('ranking on %s', (engine) => {
     await fc.assert(property, { numRuns: runs });
     expect(results).toBeGreaterThan(runs);
   }, 120_000);
-
-  test('min-max stretches every arm to 0…1, keeps its order, and ignores its scale', async () => {
-    const scores = fc.array(
-      fc.option(
-        fc.integer({ min: -1_000, max: 1_000 }).map((value) => value / 8),
-        { freq: 6 },
-      ),
-      { minLength: 1, maxLength: 30 },
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        scores,
-        fc.constantFrom(0.25, 2, 64),
-        fc.integer({ min: -50, max: 50 }),
-        async (values, factor, shift) => {
-          const stretched = await stretch(values);
-          const moved = await stretch(values.map((value) => (value === null ? null : value * factor + shift)));
-          expect(moved).toEqual(stretched);
-          for (const [index, expected] of minMax(values).entries()) {
-            if (expected === null) expect(stretched[index]).toBeNull();
-            else expect(stretched[index]).toBeCloseTo(expected, 12);
-          }
-          expect(stretched.every((value) => value === null || (value >= 0 && value <= 1))).toBe(true);
-          for (const [i, a] of values.entries()) {
-            for (const [j, b] of values.entries()) {
-              if (a !== null && b !== null && a < b) expect(stretched[i]).toBeLessThan(stretched[j]!);
-            }
-          }
-        },
-      ),
-      { numRuns: runs },
-    );
-  });
-
-  async function stretch(values: readonly (number | null)[]): Promise<(number | null)[]> {
-    const rows = await database.query<{ stretched: number | null }>(sql`
-      select ${minMaxSql('p.value')} as stretched
-      from unnest(${values}::float8[]) with ordinality as p(value, place) order by place`);
-    return rows.map((row) => row.stretched);
-  }
 });

@@ -118,9 +118,16 @@ describe.each(engines)('similarity on %s', (engine) => {
       expect(await related('any marmalade at the meeting about budgets?', [...many, ...added])).toEqual(['hit']);
     });
 
-    test('but not a word that is no rarity, nor one of a small store', async () => {
+    test('all words of the query, however few texts there are', async () => {
+      const some = [chunk('hit', 'Dentist, crown: copay 250.'), chunk('miss', 'The crown of a dentist.')];
+      expect(await related('Dentist crown copay', some)).toEqual(['hit']);
+      await emptyWorld(database);
+      expect(await related('dentist', some)).toEqual(['hit', 'miss']);
+    });
+
+    test('but not one common word of several, in a large store or a small one', async () => {
       const some = Array.from({ length: 30 }, (_, index) => chunk(`some${index}`, 'Pancake recipe.'));
-      expect(await related('pancake', some)).toEqual([]);
+      expect(await related('pancake on the roof of the observatory', some)).toEqual([]);
     });
 
     test('in memories as in chunks', async () => {

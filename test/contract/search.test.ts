@@ -213,14 +213,18 @@ describe.each(engines)('search on %s', (engine) => {
         },
       ],
     });
-    const [found] = await find({ q: 'schooner', includeDocuments: true, includeSummaries: true });
+    const [found] = await find({ q: 'schooner', includeSummaries: true });
     expect(found).toMatchObject({
       id: 'c',
       kind: 'chunk',
       version: null,
       rootMemoryId: null,
       filepath: '/log.md',
+      containerTag: 'team',
+      memoryKind: null,
+      trust: 'told',
       metadata: { a: [1, 2] },
+      createdAt: worldTime,
       updatedAt: worldTime,
     });
     expect(found!.documents).toEqual([
@@ -230,6 +234,10 @@ describe.each(engines)('search on %s', (engine) => {
         title: 'Log',
         type: 'text',
         url: null,
+        filepath: '/log.md',
+        author: null,
+        trust: 'told',
+        documentDate: null,
         metadata: { a: [1, 2] },
         summary: 'A log.',
         createdAt: worldTime,

@@ -28,12 +28,13 @@ describe.each(engines)('vector index on %s', (engine) => {
   });
   afterEach(async () => {
     for (const { name } of await indexes()) await database.script(`drop index ${name}`);
-    await database.script('truncate documents, leases cascade');
+    await database.script('truncate documents, memories, leases cascade');
   });
   afterAll(() => opened.close());
 
   function create(options: Partial<VectorIndexOptions> = {}) {
     return createVectorIndex({
+      kind: 'chunks',
       database,
       embedder: { id: worldModel, dimensions },
       clock,
@@ -66,7 +67,7 @@ describe.each(engines)('vector index on %s', (engine) => {
     return database.query(sql`
       select c.relname as name, i.indisvalid as valid, pg_get_indexdef(c.oid) as definition
       from pg_index i join pg_class c on c.oid = i.indexrelid
-      where i.indrelid = 'chunks'::regclass and c.relname like 'chunks_hnsw%'`);
+      where c.relname like '%\\_hnsw\\_%'`);
   }
 
   test('is absent below the threshold, and built at it', async () => {
@@ -83,6 +84,21 @@ describe.each(engines)('vector index on %s', (engine) => {
     expect(built!.valid).toBe(true);
     expect(built!.definition).toContain(`(embedding)::vector(${dimensions})`);
     expect(built!.definition).toContain('hand-made');
+  });
+
+  test('of memories holds those that count, by the same rules', async () => {
+    const next = createVectors(createRandom(1), { dimensions, clusters: 5, spread: 0.5 });
+    const memories = Array.from({ length: threshold + 1 }, (_, index) => ({
+      ...{ id: `m${index}`, containerTag: 'team', text: 'text', vector: next(), forgotten: index < 2 },
+    }));
+    await storeWorld(database, { documents: [], memories });
+    expect(await create({ kind: 'memories' }).ensure()).toBe('absent');
+    await database.execute(sql`update memories set is_forgotten = false where id = 'm0'`);
+    expect(await create({ kind: 'memories' }).ensure()).toBe('ready');
+    const [built] = await indexes();
+    expect(built!.name).toMatch(/^memories_hnsw_/);
+    expect(built!.definition).toContain('is_latest');
+    expect(await create().ensure()).toBe('absent');
   });
 
   test('vectors of other models do not count', async () => {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -68,6 +68,14 @@ describe('exit codes', () => {
     const result = await memoryd(['search', 'rotate', 'keys', '--json'], { env: access() });
     expect(result).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(result.stdout)).toEqual(found);
+  });
+
+  test('1: a port in use is said before anything is opened', async () => {
+    const { hostname, port } = new URL(api.url);
+    const dataDir = join(folder, 'data');
+    const { exitCode, stderr } = await memoryd(['start', '--host', hostname, '--port', port, '--data-dir', dataDir]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`Port ${port} on ${hostname} is in use.`)]);
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   test('1: failure', async () => {

@@ -87,3 +87,19 @@ describe.each(stores)('a mirrored folder on $name', (store) => {
     for (const path of before.keys()) expect((await texts()).has(path)).toBe(true);
   });
 });
+
+it('never mirrors the data directory of the daemon, when that lies in the folder', async () => {
+  const folder = await temporaryFolder('memoryd-folder-');
+  await writeFile(join(folder, 'notes.md'), '# Notes\n\nThe kiln is fired on Mondays.\n');
+  const daemon = await startDaemon({ args: [folder], dataDir: join(folder, 'state') });
+  try {
+    await expect.poll(async () => (await storedTexts(daemon)).size, { timeout: 30_000, interval: 100 }).toBe(1);
+    const [connection] = await call(daemon, 'POST', '/v3/connections/list', {});
+    // One page of the listing holds everything in the folder.
+    const items = await call(daemon, 'GET', `/v3/connections/${connection.id}/items`);
+    expect(items.items.map((item: { path: string }) => item.path)).toEqual(['notes.md']);
+  } finally {
+    await daemon.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

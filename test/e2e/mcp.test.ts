@@ -114,7 +114,7 @@ describe('memoryd mcp', () => {
     expect(answers).toHaveLength(4);
     const of = (id: unknown) => answers.find((answer) => answer.id === id);
     expect(of(0).result).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'memoryd' } });
-    expect(of('two').result.tools).toHaveLength(9);
+    expect(of('two').result.tools).toHaveLength(11);
     expect(of(4).error.code).toBe(-32601);
     expect(stderr).toContain('memoryd mcp:');
   });

@@ -172,7 +172,9 @@ describe('the official client', () => {
         data: { content: '' },
       },
     });
-    await expect(client.add({ content: 'x', containerTags: ['only'] })).rejects.toThrow(Supermemory.BadRequestError);
+    await expect(client.add({ content: 'x', containerTags: ['one', 'two'] })).rejects.toThrow(
+      Supermemory.BadRequestError,
+    );
     await expect(client.search.documents({ q: 'x' })).rejects.toThrow(/searchMode/);
     await expect(client.get('/_stainless_unknown_path')).rejects.toThrow(Supermemory.NotFoundError);
   });

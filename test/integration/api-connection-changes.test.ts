@@ -85,7 +85,9 @@ describe.each(engines)('changes of a connection on %s', (engine) => {
     await sync();
     const before = await shown();
     expect(await patch({})).toMatchObject({ status: 200, body: before });
-    const { body } = await patch({ onSourceDelete: 'keep', containerTag: 'elsewhere', unknown: 1 });
+    expect(await patch({ onSourceDelete: 'keep', containerTag: 'elsewhere' })).toMatchObject({ status: 400 });
+    expect(await shown()).toEqual(before);
+    const { body } = await patch({ onSourceDelete: 'keep' });
     expect(body).toEqual({ ...before, onSourceDelete: 'keep' });
     expect(await requested()).toBeNull();
   });

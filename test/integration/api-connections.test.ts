@@ -57,7 +57,12 @@ describe.each(engines)('connections on %s', (engine) => {
       selection: [],
       nextSyncAt: test.clock.now().toISOString(),
       onSourceDelete: 'keep',
+      memories: null,
+      trust: 'read',
+      author: null,
+      inProfile: false,
       documentCount: 0,
+      problems: [],
     });
   });
 
@@ -365,6 +370,7 @@ describe.each(engines)('connections on %s', (engine) => {
       storage: { engine: 'pglite', dataDir: '/data' },
       queue: { kind: 'in-process' },
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
+      languageModel: null,
     });
     expect(Object.keys(body.documents)).toEqual([
       'unknown',

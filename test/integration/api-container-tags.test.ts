@@ -35,10 +35,18 @@ describe.each(engines)('container tags on %s', (engine) => {
     };
     const changed = await change('user_mira', body);
     const now = test.clock.now().toISOString();
-    const view = { containerTag: 'user_mira', memoryFilesystemPaths: null, ...body, updatedAt: now };
+    const quota = { documents: null, bytes: null, requestsPerMinute: null };
+    const view = {
+      containerTag: 'user_mira',
+      memoryFilesystemPaths: null,
+      memories: null,
+      ...body,
+      quota,
+      updatedAt: now,
+    };
     expect(changed).toMatchObject({ status: 200, body: view });
     expect(changed.body).not.toHaveProperty('createdAt');
-    expect((await container('user_mira')).body).toEqual({ ...view, createdAt: now });
+    expect((await container('user_mira')).body).toEqual({ ...view, usage: null, createdAt: now });
     expect((await change('user_mira', { entityContext: null })).body).toMatchObject({
       name: 'Mira',
       entityContext: null,

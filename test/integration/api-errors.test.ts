@@ -230,8 +230,8 @@ describe('validation errors', () => {
   });
 
   it('keep names that look like numbers apart from places in arrays', async () => {
-    const { body } = await test.call('POST', '/v3/documents', { content: 'x', metadata: { '7': null } });
-    expect(body.error[0].path).toEqual(['metadata', '7']);
+    const { body } = await test.call('POST', '/v3/documents', { content: 'x', filterByMetadata: { '7': null } });
+    expect(body.error[0].path).toEqual(['filterByMetadata', '7']);
   });
 
   it('do not give large inputs back', async () => {

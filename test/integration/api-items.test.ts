@@ -68,7 +68,7 @@ describe.each(engines)('items on %s', (engine) => {
         mimeType: null,
         size: 11,
         state: 'skipped',
-        attempts: 1,
+        attempts: 0,
         nextRetryAt: null,
         errorClass: 'too_large',
         error: 'It has 9 GB.',
@@ -131,6 +131,29 @@ describe.each(engines)('items on %s', (engine) => {
     expect(await ids('?state=done')).toEqual(['a', 'bad', 'bad-for-good', 'z']);
     // Nothing else was asked of the source.
     expect(source.requests.toSorted()).toEqual(['fetch bad', 'fetch bad-for-good']);
+  });
+
+  it('fail with their documents, and bring them to be processed again', async () => {
+    source.put('damaged', 'x');
+    source.put('fine', 'y');
+    await sync();
+    await test.database.execute(sql`
+      update documents set status = 'failed', error_code = 'extract_failed', error_message = 'The file is damaged.',
+        next_attempt_at = null, lease_token = null where custom_id = 'synthetic:damaged'`);
+    expect(await ids('?state=done')).toEqual(['fine']);
+    expect(await ids('?state=failed')).toEqual([]);
+    expect((await test.call('GET', url('items?state=dead'))).body.items).toMatchObject([
+      { id: 'damaged', state: 'dead', errorClass: 'extract_failed', error: 'The file is damaged.', nextRetryAt: null },
+    ]);
+    expect((await test.call('GET', url('progress'))).body.items).toMatchObject({ done: 1, failed: 1 });
+    const retry = (body?: object) => test.call('POST', url('items/retry'), body);
+    const status = async () =>
+      (await test.database.query(sql`select status from documents where custom_id = 'synthetic:damaged'`))[0];
+    expect((await retry({ class: ['transient'] })).body).toEqual({ retried: 0 });
+    expect(await status()).toEqual({ status: 'failed' });
+    expect((await retry()).body).toEqual({ retried: 1 });
+    expect(await status()).toEqual({ status: 'queued' });
+    expect(await ids('?state=done')).toEqual(['damaged', 'fine']);
   });
 
   it('are tried again when a paused connection is resumed', async () => {
@@ -224,7 +247,7 @@ describe.each(engines)('items on %s', (engine) => {
       partitions: [{ id: 'all', title: 'Everything', count: 30, of: 30, confirmed: false }],
     });
     expect(held.items).toHaveLength(20);
-    expect(held.items[0]).toMatchObject({ id: 'item-10', state: 'done', documentId: expect.any(String) });
+    expect(held.items[0]).toMatchObject({ id: 'item-10', state: 'gone', documentId: expect.any(String) });
     const { body: rest } = await test.call('GET', url(`pending-deletes?limit=20&cursor=${held.next}`));
     expect([rest.items.length, rest.next]).toEqual([10, null]);
     expect((await test.call('POST', url('pending-deletes/confirm'))).body).toMatchObject({ heldDeletes: 0 });

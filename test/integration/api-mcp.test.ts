@@ -43,6 +43,8 @@ describe.each(engines)('the tools on %s', (engine) => {
     ).toEqual([
       ['search_memory', true, false],
       ['add_memory', false, true],
+      ['correctMemory', false, true],
+      ['forgetMemory', false, true],
       ['listDocuments', true, false],
       ['getDocument', true, false],
       ['listMemories', true, false],
@@ -78,25 +80,49 @@ describe.each(engines)('the tools on %s', (engine) => {
       source: 'mcp',
       metadata: { sm_source: 'supermemory-mcp' },
     });
-    const found = await mcp.tool('search_memory', { query: 'Mira prefers written updates', containerTag: 'user_mira' });
+    const query = 'Mira prefers written updates';
+    const found = await mcp.tool('search_memory', { query, containerTag: 'user_mira' });
     expect(found.structured).toEqual({
-      query: 'Mira prefers written updates',
+      query,
       containerTag: 'user_mira',
-      profile: { static: expect.arrayContaining(['Mira lives in Porto.']), dynamic: expect.any(Array) },
+      weak: false,
       results: expect.any(Array),
       total: found.structured.results.length,
       timing: expect.any(Number),
     });
-    expect(found.structured.total).toBeGreaterThan(0);
-    expect(found.structured.results[0]).toMatchObject({ id, text: expect.stringContaining('short written updates') });
+    expect(found.structured.results[0]).toMatchObject({
+      id,
+      text: expect.stringContaining('short written updates'),
+      containerTag: 'user_mira',
+      trust: 'told',
+      date: time,
+      documentIds: [documentId],
+    });
     expect(found.text).toMatch(
-      /^## Profile\n- .*Mira lives in Porto\.[^]*\n\n## Matching memories\n- \[\d+%\] .*short written/m,
+      /^## Told to memory\n\n\[1\] (fact|episode|passage), \d+% match, 2026-03-01, space user_mira, .*\n> .*short written/m,
     );
-    const bare = await mcp.tool('search_memory', { query: 'quasar', includeProfile: false, containerTag: 'user_mira' });
-    expect(bare).toEqual({
-      text: 'Nothing is remembered about this.',
+    expect(found.text).not.toContain('Profile');
+    const both = await mcp.tool('search_memory', { query, containerTag: 'user_mira', includeProfile: true });
+    expect(both.structured.profile).toEqual({
+      containerTag: 'user_mira',
+      static: expect.arrayContaining(['Mira lives in Porto.']),
+      dynamic: expect.any(Array),
+    });
+    expect(both.text).toMatch(/short written[^]*\n\n## Profile of user_mira\n(- .*\n)*- Mira lives in Porto\./);
+  });
+
+  it('show the nearest texts where nothing matches, and nothing only where nothing is', async () => {
+    const weak = await mcp.tool('search_memory', { query: 'quasar', containerTag: 'user_mira' });
+    expect(weak.structured.weak).toBe(true);
+    expect(weak.structured.total).toBeGreaterThan(0);
+    expect(weak.text).toMatch(/^Nothing matches well\. /);
+    expect(await mcp.tool('search_memory', { query: 'quasar', containerTag: 'nowhere' })).toEqual({
+      text: 'There is nothing to be found in nowhere.',
       isError: false,
-      structured: { query: 'quasar', containerTag: 'user_mira', results: [], total: 0, timing: expect.any(Number) },
+      structured: {
+        ...{ query: 'quasar', containerTag: 'nowhere', weak: false, results: [], total: 0 },
+        timing: expect.any(Number),
+      },
     });
   });
 
@@ -107,14 +133,25 @@ describe.each(engines)('the tools on %s', (engine) => {
       documents: [{ ...document, title: null, summary: null }],
       pagination: { currentPage: 1, limit: 5, totalItems: 1, totalPages: 1 },
     });
-    expect((await mcp.tool('getDocument', { documentId })).structured.document).toEqual({
+    const content = 'Mira prefers short written updates. Mira lives in Porto.';
+    const shown = await mcp.tool('getDocument', { documentId });
+    expect(shown.structured.document).toEqual({
       ...document,
       title: null,
       summary: null,
       url: null,
-      content: 'Mira prefers short written updates. Mira lives in Porto.',
+      path: null,
+      author: null,
+      trust: 'told',
+      date: time,
+      containerTag: 'user_mira',
+      content,
       contentTruncated: false,
+      offset: 0,
+      totalLength: content.length,
+      nextOffset: null,
     });
+    expect(shown.text).toContain(`> ${content}`);
     const memories = await mcp.tool('listMemories', { containerTag: 'user_mira' });
     const { body } = await test.call('POST', '/v4/memories/list', { containerTag: 'user_mira' });
     expect(body.memoryEntries.length).toBeGreaterThan(1);
@@ -138,13 +175,128 @@ describe.each(engines)('the tools on %s', (engine) => {
     expect(spaces.text).toContain('user_mira');
   });
 
-  it('cut a long document', async () => {
-    const content = `${'x'.repeat(199_999)}😀 the end`;
+  it('search every space that the key may read unless one is named', async () => {
+    const memories = (content: string) => [{ content }];
+    await test.call('POST', '/v4/memories', { containerTag: 'north', memories: memories('The beacon is red') });
+    await test.call('POST', '/v4/memories', { containerTag: 'south', memories: memories('The beacon is green') });
+    const { structured, text } = await mcp.tool('search_memory', { query: 'beacon' });
+    expect(structured.containerTag).toBeNull();
+    const tags = structured.results.map((hit: any) => hit.containerTag);
+    expect(tags).toEqual(expect.arrayContaining(['north', 'south']));
+    expect(text).toContain('space north');
+    expect(text).toContain('space south');
+    const scoped = await open(await test.newKey({ containerTags: ['south', 'other'] }));
+    const own = await scoped.tool('search_memory', { query: 'beacon' });
+    expect(own.structured.results.map((hit: any) => hit.containerTag)).toEqual(['south']);
+  });
+
+  it('show a long document in parts, which cut no character', async () => {
+    const content = `${'x'.repeat(19_999)}😀${'y'.repeat(150)} the end`;
     const { body } = await test.call('POST', '/v3/documents', { content, containerTag: 'long' });
     await test.process();
-    const { document } = (await mcp.tool('getDocument', { documentId: body.id })).structured;
-    expect([document.contentTruncated, document.content.length]).toEqual([true, 200_000]);
-    expect(document.content.isWellFormed()).toBe(true);
+    const parts: string[] = [];
+    for (let offset: number | null = 0; offset !== null;) {
+      const { text, structured } = await mcp.tool('getDocument', { documentId: body.id, offset });
+      const { document } = structured;
+      expect([document.offset, document.totalLength, document.contentTruncated]).toEqual([
+        offset,
+        content.length,
+        true,
+      ]);
+      expect(text.includes(`call getDocument again with offset ${document.nextOffset}`)).toBe(
+        document.nextOffset !== null,
+      );
+      parts.push(document.content);
+      offset = document.nextOffset;
+    }
+    expect(parts.map(({ length }) => length)).toEqual([19_999, content.length - 19_999]);
+    expect(parts.join('')).toBe(content);
+    const far = await mcp.tool('getDocument', { documentId: body.id, offset: 30_000, limit: 100 });
+    expect(far.structured.document).toMatchObject({ content: '', offset: content.length, nextOffset: null });
+  });
+
+  it('correct a memory, by its id or its text', async () => {
+    const containerTag = 'corrected';
+    const { body } = await test.call('POST', '/v4/memories', {
+      containerTag,
+      memories: [{ content: 'Noor lives in Oslo' }],
+    });
+    const first = await mcp.tool('correctMemory', {
+      ...{ containerTag, id: body.memories[0].id, newContent: 'Noor lives in Bergen' },
+    });
+    expect(first.structured).toEqual({ containerTag, id, memory: 'Noor lives in Bergen', version: 2 });
+    const second = await mcp.tool('correctMemory', {
+      ...{ containerTag, content: 'Noor lives in Bergen', newContent: 'Noor lives in Molde' },
+    });
+    expect(second.structured.version).toBe(3);
+    const { memoryEntries } = (await mcp.tool('listMemories', { containerTag })).structured;
+    expect(memoryEntries).toMatchObject([{ memory: 'Noor lives in Molde', version: 3, trust: 'told', kind: 'fact' }]);
+    expect(await mcp.tool('correctMemory', { containerTag, content: 'Noor sings', newContent: 'x' })).toMatchObject({
+      isError: true,
+      text: 'Error: Memory not found',
+    });
+    expect((await mcp.tool('correctMemory', { containerTag, newContent: 'x' })).text).toContain('Exactly one of');
+  });
+
+  it('search what memory knew at a time', async () => {
+    const containerTag = 'asof';
+    const { body } = await test.call('POST', '/v4/memories', {
+      ...{ containerTag, memories: [{ content: 'Kim drinks green tea' }] },
+    });
+    const asOf = test.clock.now().toISOString();
+    test.clock.advance(60_000);
+    await mcp.tool('correctMemory', { containerTag, id: body.memories[0].id, newContent: 'Kim drinks black tea' });
+    const texts = async (more: object) => {
+      const { structured } = await mcp.tool('search_memory', { query: 'Kim drinks tea', containerTag, ...more });
+      return structured.results.filter(({ kind }: any) => kind !== 'passage').map(({ text }: any) => text);
+    };
+    expect(await texts({})).toEqual(['Kim drinks black tea']);
+    expect(await texts({ asOf })).toEqual(['Kim drinks green tea']);
+    const search = { q: 'Kim drinks tea', containerTag, searchMode: 'memories', threshold: 0 };
+    const past = await test.call('POST', '/v4/search', { ...search, asOf });
+    expect(past.body.results[0]).toMatchObject({ memory: 'Kim drinks green tea', version: 1 });
+    const listed = await test.call('POST', '/v4/memories/list', { containerTag, asOf });
+    expect(listed.body.memoryEntries.map(({ memory }: any) => memory)).toEqual(['Kim drinks green tea']);
+    const profile = await test.call('POST', '/v4/profile', { containerTag, asOf, q: 'Kim drinks tea' });
+    const { static: lasting, dynamic } = profile.body.profile;
+    expect([...lasting, ...dynamic]).toEqual(['Kim drinks green tea']);
+    expect(profile.body.searchResults.results[0]).toMatchObject({ memory: 'Kim drinks green tea' });
+    for (const path of ['/v4/search', '/v4/memories/list', '/v4/profile'])
+      expect((await test.call('POST', path, { ...search, asOf: '2026-02-30T00:00:00Z' })).status).toBe(400);
+    expect((await mcp.tool('search_memory', { query: 'x', asOf: 'once' })).text).toMatch(/^Error: asOf must be /);
+  });
+
+  it('forget by ids, by the exact text, and by meaning after a dry run', async () => {
+    const containerTag = 'topics';
+    const contents = ['Noor plays the cello', 'Noor plays the cello in an orchestra', 'Noor drinks coffee'];
+    const { body } = await test.call('POST', '/v4/memories', {
+      containerTag,
+      memories: contents.map((content) => ({ content })),
+    });
+    const texts = async () =>
+      (await mcp.tool('listMemories', { containerTag })).structured.memoryEntries.map((entry: any) => entry.memory);
+    const asked = { containerTag, about: 'everything about Noor playing the cello' };
+    const dry = await mcp.tool('forgetMemory', asked);
+    expect(dry.structured).toMatchObject({ containerTag, dryRun: true, count: dry.structured.memories.length });
+    expect(dry.structured.memories[0]).toEqual({
+      id,
+      memory: expect.stringContaining('cello'),
+      similarity: expect.any(Number),
+    });
+    expect(dry.text).toMatch(/^Dry run: /);
+    expect(await texts()).toHaveLength(3);
+    const chosen = dry.structured.memories.map((one: any) => one.id);
+    const done = await mcp.tool('forgetMemory', { containerTag, ids: chosen });
+    expect(done.structured).toMatchObject({ dryRun: false, count: chosen.length });
+    expect(await texts()).not.toContain(contents[0]);
+    await mcp.tool('forgetMemory', { containerTag, content: contents[2] });
+    expect(await texts()).not.toContain(contents[2]);
+    const none = await mcp.tool('forgetMemory', { containerTag, ids: [body.memories[2].id] });
+    expect([none.isError, none.text]).toEqual([true, expect.stringContaining('No memory of topics has these ids')]);
+    expect((await mcp.tool('forgetMemory', { containerTag })).text).toContain('Exactly one of ids, content and about');
+    const meant = await mcp.tool('forgetMemory', { ...asked, dryRun: false });
+    expect(meant.structured.dryRun).toBe(false);
+    expect((await texts()).filter((text: string) => text.includes('cello'))).toEqual([]);
   });
 
   it('forget by the exact text, and by a text that is nearly the same', async () => {
@@ -177,9 +329,6 @@ describe.each(engines)('the tools on %s', (engine) => {
       connections: [{ id: connectionId, provider: 'synthetic', containerTag: 'mirrored', status: 'active' }],
     });
     expect((await mcp.tool('listConnections', { containerTag: 'other' })).structured.connections).toEqual([]);
-    const busy = await mcp.tool('syncConnection', { connectionId });
-    expect([busy.isError, busy.text]).toEqual([true, expect.stringContaining('Error: ')]);
-    await test.call('POST', `/v3/connections/${connectionId}/cancel`);
     const synced = await mcp.tool('syncConnection', { connectionId });
     expect(synced).toMatchObject({ isError: false, structured: { connectionId, runId: id, status: 'running' } });
     const runs = await test.call('GET', `/v3/connections/${connectionId}/sync-runs`);
@@ -269,6 +418,9 @@ describe('a key', () => {
       ['search_memory', { query: 'secret plan', containerTag }],
       ['add_memory', { content: 'x', containerTag }],
       ['add_memory', { content: 'Foreign secret plan', action: 'forget', containerTag }],
+      ['correctMemory', { content: 'Foreign secret plan', newContent: 'x', containerTag }],
+      ['forgetMemory', { content: 'Foreign secret plan', containerTag }],
+      ['forgetMemory', { about: 'secret', containerTag }],
       ['listDocuments', { containerTag }],
       ['listMemories', { containerTag }],
       ['listConnections', { containerTag }],
@@ -289,7 +441,7 @@ describe('a key', () => {
   it('of several containers has to name one', async () => {
     const mcp = await open(await test.newKey({ containerTags: ['mine', 'ours'] }));
     expect((await mcp.tool('whoAmI')).structured.activeSpace).toBeNull();
-    expect((await mcp.tool('search_memory', { query: 'x' })).text).toMatch(
+    expect((await mcp.tool('search_memory', { query: 'x', includeProfile: true })).text).toMatch(
       /^Error: containerTag is required for this key/,
     );
     expect((await mcp.tool('add_memory', { content: 'x' })).isError).toBe(true);
@@ -302,6 +454,8 @@ describe('a key', () => {
     for (const [name, given] of [
       ['add_memory', { content: 'x' }],
       ['add_memory', { content: 'Foreign secret plan', action: 'forget', containerTag: 'foreign' }],
+      ['correctMemory', { content: 'Foreign secret plan', newContent: 'x', containerTag: 'foreign' }],
+      ['forgetMemory', { about: 'secret', containerTag: 'foreign' }],
       ['syncConnection', { connectionId: foreign.connection }],
     ] as const) {
       expect(await mcp.tool(name, given)).toMatchObject({ isError: true, text: 'Error: This key may only read' });
@@ -314,14 +468,15 @@ describe('input that cannot be', () => {
   let mcp: McpClient;
   beforeAll(async () => {
     await start({
-      services: ({ search }) => ({
+      services: ({ search, containerTags }) => ({
         search: {
           search: (request) => (request.q === 'break' ? Promise.reject(new Error('canary')) : search.search(request)),
         },
         profiles: { read: () => Promise.reject(new Error('canary')), buckets: async () => [] },
         containerTags: {
+          ...containerTags,
           list: () => Promise.reject(new MemorydError('database_unreachable', 'PostgreSQL does not answer')),
-        } as any,
+        },
       }),
     });
     mcp = await open(fullKey);

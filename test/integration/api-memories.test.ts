@@ -4,6 +4,8 @@ import { forgetOutdated } from '../../src/schedule/forget-outdated.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { engines } from '../support/databases.ts';
 
+const told = { author: null, trust: 'told' };
+
 describe.each(engines)('memories on %s', (engine) => {
   let test: TestApi;
   beforeAll(async () => {
@@ -17,8 +19,9 @@ describe.each(engines)('memories on %s', (engine) => {
     return body.id as string;
   };
   const list = async (containerTag: string, more: object = {}) =>
-    (await test.call('POST', '/v4/memories/list', { containerTags: [containerTag], order: 'asc', ...more })).body
-      .memoryEntries;
+    (
+      await test.call('POST', '/v4/memories/list', { containerTags: [containerTag], order: 'asc', ...more })
+    ).body.memoryEntries.filter(({ kind }: { kind: string }) => kind === 'fact');
   const texts = async (containerTag: string) => (await list(containerTag)).map((one: { memory: string }) => one.memory);
   const profile = async (containerTag: string, more: object = {}) =>
     (await test.call('POST', '/v4/profile', { containerTag, ...more })).body;
@@ -62,14 +65,14 @@ describe.each(engines)('memories on %s', (engine) => {
   });
 
   it('that a changed document no longer says are forgotten, others keep their ids', async () => {
-    await add('changed', 'Alice prefers tea. The harbour crane lifts containers.', { customId: 'note' });
+    await add('changed', 'Alice prefers tea. Bob works at Acme.', { customId: 'note' });
     const before = await list('changed');
-    await add('changed', 'Alice prefers tea. The lighthouse guides every ship.', { customId: 'note' });
+    await add('changed', 'Alice prefers tea. Carol lives in Rome.', { customId: 'note' });
     const after = await list('changed', { includeForgotten: true });
     expect(after).toMatchObject([
       { id: before[0].id, memory: 'Alice prefers tea.', isForgotten: false },
       { id: before[1].id, isForgotten: true, forgetReason: 'source changed' },
-      { memory: 'The lighthouse guides every ship.', isForgotten: false },
+      { memory: 'Carol lives in Rome.', isForgotten: false },
     ]);
   });
 
@@ -105,6 +108,33 @@ describe.each(engines)('memories on %s', (engine) => {
     expect(again.headers['x-should-retry']).toBe('false');
     expect((await test.call('PATCH', '/v4/memories', change)).status).toBe(404);
     expect(await texts('mira')).toEqual(["Mira's time zone is Europe/Berlin"]);
+  });
+
+  it('say who said them, when, how far to trust them and where they come from, wherever they are shown', async () => {
+    const containerTag = 'cited';
+    const document = { content: 'Nadia lives in Porto.', containerTag, dreaming: 'instant' };
+    const { id: documentId } = (
+      await test.call('POST', '/v3/documents', {
+        ...{ ...document, metadata: { title: 'Notes' }, filepath: '/notes.md', documentDate: '2026-02-03' },
+      })
+    ).body;
+    await test.process();
+    const date = '2026-02-03T00:00:00.000Z';
+    const source = { documentId, title: 'Notes', type: 'text', url: null, filepath: '/notes.md' };
+    const whence = { kind: 'fact', author: null, trust: 'told', sources: [{ ...source, ...told, date }] };
+    const { body: found } = await test.call('POST', '/v4/search', { q: 'Nadia lives in Porto', containerTag });
+    const isFact = ({ kind }: { kind: string }) => kind === 'fact';
+    expect(found.results.filter(isFact)).toMatchObject([{ ...whence, memory: document.content, containerTag }]);
+    const { body: listed } = await test.call('POST', '/v4/memories/list', { containerTag });
+    expect(listed.memoryEntries.filter(isFact)).toMatchObject([{ ...whence, memory: document.content }]);
+    const { profile: shown, facts: cited } = await profile(containerTag);
+    expect([...shown.static, ...shown.dynamic]).toEqual([document.content]);
+    expect(cited).toMatchObject([
+      { ...whence, id: listed.memoryEntries.find(isFact).id, memory: document.content, version: 1 },
+    ]);
+    expect((await test.call('GET', `/v3/container-tags/${containerTag}/profile`)).body.facts).toEqual(cited);
+    const part = await profile(containerTag, { include: ['dynamic'] });
+    expect(part.facts.map(({ memory }: { memory: string }) => memory)).toEqual(part.profile.dynamic);
   });
 
   it('are shown with their dates where they are found', async () => {
@@ -188,8 +218,8 @@ describe.each(engines)('memories on %s', (engine) => {
     expect((await bad({ containerTag: 'x', newContent: 'a' }, 'PATCH')).status).toBe(400);
     expect((await bad({ containerTag: 'x', id: 'none' }, 'DELETE')).status).toBe(404);
     expect((await bad({ containerTag: 'x' }, 'POST', '/v4/memories/forget-matching')).status).toBe(400);
-    expect((await bad({ containerTags: ['x'], memories: [{ content: 'a' }] }, 'POST')).body).toEqual({
-      error: 'Use containerTag (a single string); containerTags is not supported as the only scope on writes',
+    expect((await bad({ containerTags: ['x', 'y'], memories: [{ content: 'a' }] }, 'POST')).body).toEqual({
+      error: expect.stringMatching(/^Use containerTag .* COMPAT=plural-tags/),
     });
     const key = await test.newKey({ containerTags: ['own'] });
     expect((await test.call('POST', '/v4/profile', { containerTag: 'mira' }, key)).status).toBe(403);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemorydError } from '../../src/base/errors.ts';
+import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
 
 let test: TestApi;
@@ -126,6 +127,15 @@ describe('Idempotency-Key', () => {
       payload: { content: 'd' },
     });
     expect([response.statusCode, response.headers['x-should-retry']]).toEqual([409, 'false']);
+  });
+
+  it('gives a new key again without writing it down', async () => {
+    const body = { containerTag: 'r', name: 'secret' };
+    const first = await send(body, { 'idempotency-key': 'new key' }, '/v3/auth/scoped-key');
+    const again = await send(body, { 'idempotency-key': 'new key' }, '/v3/auth/scoped-key');
+    expect(again).toEqual({ ...first, replayed: 'true' });
+    const rows = await test.database.query<{ body: string | null }>(sql`select body from kept_answers`);
+    expect(rows.filter(({ body }) => body?.includes(first.body.key))).toEqual([]);
   });
 
   it('is at most 255 characters', async () => {

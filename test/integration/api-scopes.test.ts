@@ -222,7 +222,24 @@ it('a full key that may only read does not change the organization', async () =>
   expect((await test.call('GET', '/v3/status', undefined, keys.readAll)).status).toBe(200);
 });
 
-it('plural tags scope a write only where the operator allows it', async () => {
+it('a list of one tag is a tag, of every write; several scope a write only where the operator allows it', async () => {
+  const strict = await startTestApi();
+  for (const [url, more] of [
+    ['/v3/documents', { content: 'x' }],
+    ['/v3/documents/batch', { documents: [{ content: 'x' }] }],
+    ['/v4/memories', { memories: [{ content: 'x' }] }],
+  ] as const) {
+    const one = await strict.call('POST', url, { ...more, containerTags: ['one'] });
+    expect([url, one.status < 300]).toEqual([url, true]);
+    const two = await strict.call('POST', url, { ...more, containerTags: ['one', 'two'] });
+    const error = expect.stringContaining('COMPAT=plural-tags');
+    if (url.endsWith('/batch')) expect(two.body).toMatchObject({ success: 0, results: [{ error }] });
+    else expect([url, two.status, two.body]).toEqual([url, 400, { error }]);
+  }
+  const listed = await strict.call('POST', '/v3/documents/list', { containerTag: 'one' });
+  expect(listed.body.memories.map((document: any) => document.containerTags)).toEqual([['one'], ['one'], ['one']]);
+  await strict.close();
+
   const lenient = await startTestApi({ config: { compat: ['plural-tags'] } });
   const { body } = await lenient.call('POST', '/v3/documents', { content: 'x', containerTags: ['first', 'second'] });
   expect((await lenient.call('GET', `/v3/documents/${body.id}`)).body.containerTags).toEqual(['first', 'second']);

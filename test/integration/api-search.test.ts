@@ -43,7 +43,27 @@ describe.each(engines)('POST /v4/search on %s', (engine) => {
           id: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{22}$/),
           chunk: 'The harbour crane lifts containers at dawn.',
           similarity: expect.toSatisfy((value) => value > 0 && value <= 1),
+          containerTag: 'team',
+          kind: 'passage',
+          category: null,
+          author: null,
+          extractor: null,
+          trust: 'told',
+          saidAt: null,
+          sources: [
+            {
+              documentId: ids[0],
+              title: 'Crane',
+              type: 'text',
+              url: null,
+              filepath: null,
+              author: null,
+              trust: 'told',
+              date: test.clock.now().toISOString(),
+            },
+          ],
           metadata: { kind: 'port', title: 'Crane' },
+          createdAt: test.clock.now().toISOString(),
           updatedAt: test.clock.now().toISOString(),
           version: null,
           filepath: null,
@@ -133,9 +153,15 @@ describe.each(engines)('POST /v4/search on %s', (engine) => {
     }
   });
 
-  it('searches memories by default, and both in hybrid mode', async () => {
-    const { body } = await test.call('POST', '/v4/search', { q: 'harbour crane', containerTag: 'team', threshold: 0 });
-    expect(body.results).toEqual([]);
+  it('searches memories by default, with passages where there are none, and both in hybrid mode', async () => {
+    const asked = { q: 'harbour crane', containerTag: 'team', threshold: 0, limit: 1 };
+    const { body } = await test.call('POST', '/v4/search', asked);
+    const metadata = { kind: 'passage' };
+    expect(body.results).toMatchObject([
+      { memory: 'The harbour crane lifts containers at dawn.', version: null, metadata },
+    ]);
+    expect(body.results[0]).not.toHaveProperty('chunk');
+    expect(body.results[0].sources).toHaveLength(1);
     expect(
       texts(await search({ q: 'harbour crane', containerTag: 'team', searchMode: 'hybrid', limit: 1 })),
     ).toHaveLength(1);

@@ -6,7 +6,7 @@ import { MemorydError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { chunk } from '../../src/engine/chunk/chunk.ts';
 import type { Extracted } from '../../src/engine/extract/extracted.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { terms } from '../../src/engine/terms.ts';
 import { countTokens } from '../support/count-tokens.ts';
 
@@ -18,13 +18,13 @@ const files = readdirSync(corpus, { recursive: true, withFileTypes: true })
   .map((entry) => join(entry.parentPath, entry.name))
   .sort();
 
-const extractor = createExtractor({ log: silentLogger });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger });
+afterAll(() => textWork.close());
 
 /** The text, or null when the file is refused in the way that a document may fail. */
 async function read(path: string): Promise<Extracted | null> {
   try {
-    return await extractor.extract({ kind: 'file', bytes: readFileSync(path), name: path });
+    return await textWork.extract({ kind: 'file', bytes: readFileSync(path), name: path });
   } catch (error) {
     if (!MemorydError.is(error)) throw error;
     expect(['unsupported_type', 'extract_failed', 'too_large']).toContain(error.code);

@@ -65,7 +65,11 @@ describe('check', () => {
       status: 'unknown',
       remedy: expect.stringContaining('max_user_watches'),
     });
-    expect(hints).toEqual([{ partition: root }, { partition: root }]);
+    const late = expect.stringContaining('listed every 1 s instead of watched');
+    expect(hints).toEqual([
+      { partition: root, late },
+      { partition: root, late },
+    ]);
     expect(lines).toEqual([
       { fields: { root, reason: expect.stringContaining('limit') }, message: 'folder is polled instead of watched' },
     ]);

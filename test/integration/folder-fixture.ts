@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Context, Page, Ref } from 'memoryd/connector';
+import type { Context, Page, Ref, UnreadPart } from 'memoryd/connector';
 import folder from '../../connectors/folder/index.ts';
 import { listPage, type ListCursor } from '../../connectors/folder/list.ts';
 import type { FolderConfig } from '../../connectors/folder/config.ts';
@@ -22,6 +22,7 @@ export interface TestContext extends Context<FolderConfig> {
 interface ContextOptions {
   signal?: AbortSignal;
   now?: () => Date;
+  ownFolders?: readonly string[];
 }
 
 /** The least of a context: configuration, sessions, a log that is kept. What a folder has no use for throws. */
@@ -46,6 +47,7 @@ export function createContext(config: FolderConfig, options: ContextOptions = {}
     temporaryFolder: unused,
     records: unused,
     addresses: unused,
+    ownFolders: options.ownFolders ?? [],
     lines,
     loseSessions: () => sessions.clear(),
   };
@@ -74,6 +76,7 @@ export interface Listing {
   paths: (string | undefined)[];
   pages: Page<ListCursor>[];
   incomplete: string | undefined;
+  unread: UnreadPart[];
 }
 
 interface ListingOptions {
@@ -93,7 +96,8 @@ export async function listAll(ctx: TestContext, root: string, options: ListingOp
     await options.between?.(page);
   } while (!pages.at(-1)!.done);
   const refs = pages.flatMap((page) => page.refs);
-  return { refs, paths: refs.map((ref) => ref.path), pages, incomplete: pages.at(-1)!.incomplete };
+  const unread = pages.flatMap((page) => page.unread ?? []);
+  return { refs, paths: refs.map((ref) => ref.path), pages, incomplete: pages.at(-1)!.incomplete, unread };
 }
 
 export async function listPaths(config: FolderConfig): Promise<(string | undefined)[]> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, link, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -103,14 +103,14 @@ describe('refs', () => {
     expect(Date.parse(refs[0]!.updatedAt!)).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('keep rev and fingerprint over a move, change rev with an edit, and tell a reused inode apart', async () => {
+  it('keep the fingerprint over a move, change rev with an edit, and tell a reused inode apart', async () => {
     const list = async () => (await listAll(createContext({ path: root }), root)).refs[0]!;
     await writeTree(root, { 'a.md': 'one' });
     const before = await list();
     await mkdir(join(root, 'sub'));
     await rename(join(root, 'a.md'), join(root, 'sub/b.md'));
     const moved = await list();
-    expect([moved.rev, moved.fingerprint]).toEqual([before.rev, before.fingerprint]);
+    expect(moved.fingerprint).toBe(before.fingerprint);
     expect(moved.id).not.toBe(before.id);
     await writeFile(join(root, 'sub/b.md'), 'two');
     const edited = await list();
@@ -243,12 +243,12 @@ describe('.gitignore', () => {
     expect(await listPaths({ path: root, gitignore: true })).toEqual([]);
   });
 
-  it('makes the listing incomplete when it cannot be read, instead of showing what it hides', async () => {
+  it('leaves its folder unread when it cannot be read, instead of showing what it hides', async () => {
     await writeTree(root, { 'a.md': '', 'sub/.gitignore': '*', 'sub/private.md': '' });
     await chmod(join(root, 'sub/.gitignore'), 0);
-    const { paths, incomplete } = await asNobody({ config: { path: root, gitignore: true }, verb: 'list' });
+    const { paths, incomplete, unread } = await asNobody({ config: { path: root, gitignore: true }, verb: 'list' });
     expect(paths).toEqual(['a.md']);
-    expect(incomplete).toContain('sub (EACCES)');
+    expect([incomplete, unread]).toEqual([undefined, [{ path: 'sub', reason: 'EACCES' }]]);
   });
 
   it('may be a pipe or a folder without harm', async () => {
@@ -354,12 +354,12 @@ describe('names and kinds', () => {
 });
 
 describe('what cannot be read', () => {
-  it('marks the listing incomplete for a folder, to the last page', async () => {
+  it('is told apart when it is a folder: the listing shows what lies outside it', async () => {
     await writeTree(root, ['a.md', 'closed/b.md', 'd.md', 'e.md']);
     await chmod(join(root, 'closed'), 0);
-    const { paths, incomplete } = await asNobody({ config: { path: root }, verb: 'list' });
+    const { paths, incomplete, unread } = await asNobody({ config: { path: root }, verb: 'list' });
     expect(paths).toEqual(['a.md', 'd.md', 'e.md']);
-    expect(incomplete).toContain('closed (EACCES)');
+    expect([incomplete, unread]).toEqual([undefined, [{ path: 'closed', reason: 'EACCES' }]]);
   });
 
   it('keeps the mark in the cursor when the session is lost', async () => {
@@ -370,12 +370,27 @@ describe('what cannot be read', () => {
     expect(page).toMatchObject({ done: true, incomplete: 'a (EIO)' });
   });
 
-  it('marks the listing incomplete for a folder that may be read but not entered', async () => {
-    await writeTree(root, ['half/b.md']);
+  it('is one part when it is a folder that may be read but not entered', async () => {
+    await writeTree(root, ['half/b.md', 'half/c.md']);
     await chmod(join(root, 'half'), 0o744);
-    const { paths, incomplete } = await asNobody({ config: { path: root }, verb: 'list' });
+    const { paths, incomplete, unread } = await asNobody({ config: { path: root }, verb: 'list' });
     expect(paths).toEqual([]);
-    expect(incomplete).toContain('half/b.md (EACCES)');
+    expect([incomplete, unread]).toEqual([undefined, [{ path: 'half', reason: 'EACCES' }]]);
+  });
+
+  it('has another rev when its permissions change, and when it is written with the same size and time', async () => {
+    await writeTree(root, { 'a.md': 'first' });
+    const revOf = async () => (await listAll(createContext({ path: root }), root)).refs[0]!.rev;
+    const file = join(root, 'a.md');
+    const first = await revOf();
+    await chmod(file, 0o600);
+    const second = await revOf();
+    const { atime, mtime } = await stat(file);
+    await writeFile(file, 'other');
+    await utimes(file, atime, mtime);
+    const third = await revOf();
+    expect(new Set([first, second, third]).size).toBe(3);
+    expect(await revOf()).toBe(third);
   });
 
   it('lists files without read permission', async () => {

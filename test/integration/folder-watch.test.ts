@@ -6,6 +6,7 @@ import type { Hint } from 'memoryd/connector';
 import type { FolderConfig } from '../../connectors/folder/config.ts';
 import folder from '../../connectors/folder/index.ts';
 import { watchFolder } from '../../connectors/folder/watch.ts';
+import { watchFolders, watchRecursively, type WatchTree } from '../../connectors/folder/watch-tree.ts';
 import { createContext, createRoot, writeTree, type TestContext } from './folder-fixture.ts';
 
 let root: string;
@@ -22,11 +23,11 @@ interface Running {
 }
 
 /** Watching as the daemon does it; ready when the first hint is there. */
-async function start(config: Partial<FolderConfig> = {}, isRecursive = false): Promise<Running> {
+async function start(config: Partial<FolderConfig> = {}, watchTree: WatchTree = watchFolders): Promise<Running> {
   const abort = new AbortController();
   const ctx = createContext({ path: root, pollEveryMs: 1_000, ...config }, { signal: abort.signal });
   const hints: Hint[] = [];
-  const watching = watchFolder(ctx, (hint) => hints.push(hint), isRecursive);
+  const watching = watchFolder(ctx, (hint) => hints.push(hint), watchTree);
   const covers = (path: string) => (hint: Hint) => hint.ids === undefined || hint.ids.includes(join(root, path));
   const running: Running = {
     ctx,
@@ -59,12 +60,12 @@ function watchers(): number {
 }
 
 describe.each([
-  ['one watcher per folder', false],
-  ['one watcher for the tree', true],
-])('%s', (_name, isRecursive) => {
+  ['one watcher per folder', watchFolders],
+  ['one watcher for the tree', watchRecursively],
+])('%s', (_name, watchTree) => {
   it('hints at files that are made, changed and removed', async () => {
     await writeTree(root, ['sub/old.md']);
-    const running = await start({}, isRecursive);
+    const running = await start({}, watchTree);
     await writeFile(join(root, 'new.md'), 'new');
     expect(await running.hinted('new.md')).toBe('id');
     await writeFile(join(root, 'sub/old.md'), 'changed');
@@ -76,7 +77,7 @@ describe.each([
 
   it('hints at the final path when an editor saves by renaming', async () => {
     await writeTree(root, ['note.md']);
-    const running = await start({}, isRecursive);
+    const running = await start({}, watchTree);
     await writeFile(join(root, '.note.md.swp'), 'saved');
     await rename(join(root, '.note.md.swp'), join(root, 'note.md'));
     expect(await running.hinted('note.md')).toBe('id');
@@ -86,7 +87,7 @@ describe.each([
   it('hints at the whole when a folder is made, moved or removed', async () => {
     await writeTree(root, ['a/b/c.md']);
     await writeTree(join(root, '..'), ['outside/deep/x.md']);
-    const running = await start({}, isRecursive);
+    const running = await start({}, watchTree);
     await rename(join(root, 'a'), join(root, 'moved'));
     expect(await running.hinted('moved/b/c.md')).toBe('whole');
     await rename(join(root, '../outside'), join(root, 'inside'));
@@ -99,7 +100,7 @@ describe.each([
   it('stops at once when the signal aborts, and leaves nothing open', async () => {
     await writeTree(root, ['a/b/c/d.md', 'e/f.md']);
     const before = watchers();
-    const running = await start({}, isRecursive);
+    const running = await start({}, watchTree);
     expect(watchers()).toBeGreaterThan(before);
     await running.stop();
     await expect.poll(watchers).toBe(before);
@@ -235,6 +236,33 @@ describe('the root', () => {
     expect(watchers()).toBe(0);
     expect(await running.hinted('anything')).toBe('whole');
     await running.stop();
+  });
+
+  it('is polled when the system watches no more folders; each hint says so, until it does again', async () => {
+    let isFull = true;
+    // The limit of the system is one for all users; here it is reached by the second folder.
+    const limited: WatchTree = (...given) => {
+      const tree = watchFolders(...given);
+      const renew = async (path: string) => {
+        await tree.renew(path);
+        if (isFull) throw Object.assign(new Error('no space'), { errno: -28, code: 'ENOSPC' });
+      };
+      return { ...tree, renew };
+    };
+    await writeTree(root, ['sub/a.md']);
+    const abort = new AbortController();
+    const hints: Hint[] = [];
+    const ctx = createContext({ path: root, pollEveryMs: 10 }, { signal: abort.signal });
+    const watching = watchFolder(ctx, (hint) => hints.push(hint), limited);
+    await expect.poll(() => hints.filter(({ late }) => late !== undefined).length).toBeGreaterThan(1);
+    expect(hints.at(-1)).toEqual({ partition: root, late: expect.stringMatching(/watched folders.*sysctl/) });
+    expect(ctx.lines[0]!.message).toBe('folder is polled instead of watched');
+    isFull = false;
+    await expect.poll(() => hints.at(-1)).toEqual({ partition: root });
+    await writeFile(join(root, 'sub/a.md'), 'x');
+    await expect.poll(() => hints.at(-1)?.ids).toEqual([join(root, 'sub/a.md')]);
+    abort.abort();
+    await watching;
   });
 });
 

@@ -8,7 +8,7 @@ import type { Authorization } from '../../src/connect/authorization.ts';
 import type { Resource } from '../../src/connect/contract.ts';
 import { createOutbound } from '../../src/connect/http/outbound.ts';
 import { createRedaction } from '../../src/connect/redaction.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';
 import { openTestDatabase, type Engine } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
@@ -26,7 +26,7 @@ export async function connectGithub(options: {
   const { database } = opened;
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
   const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics: createMetrics() });
-  const extractor = createExtractor({ log: silentLogger });
+  const textWork = createTextWork({ log: silentLogger });
   const authorization: Authorization = {
     headers: async () => ({ authorization: `Bearer ${token}` }),
     renew: async () => false,
@@ -41,7 +41,7 @@ export async function connectGithub(options: {
     clock,
     connector: github,
     settings: { claimSize: 128 },
-    runner: { outbound, extractor, credentials: credentials as never },
+    runner: { outbound, extractor: textWork, credentials: credentials as never },
   });
   const chosen = selection.length === 0 ? null : JSON.stringify(selection);
   await database.query(sql`
@@ -53,7 +53,7 @@ export async function connectGithub(options: {
     authorization,
     mirror,
     async close() {
-      await extractor.close();
+      await textWork.close();
       await outbound.close();
       await opened.close();
     },

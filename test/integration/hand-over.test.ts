@@ -3,7 +3,7 @@ import { everyContainer } from '../../src/base/scope.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { DocumentInput } from '../../src/engine/document.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createHandOver, type HandOver } from '../../src/engine/hand-over.ts';
 import { ingest } from '../../src/engine/ingest.ts';
 import { createProcessor, type Processor } from '../../src/engine/process.ts';
@@ -12,8 +12,8 @@ import { rawSql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
-const extractor = createExtractor({ log: silentLogger });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger });
+afterAll(() => textWork.close());
 
 describe.each(engines)('documents handed over on %s', (engine) => {
   let opened: TestDatabase;
@@ -24,7 +24,7 @@ describe.each(engines)('documents handed over on %s', (engine) => {
     opened = await openTestDatabase(engine);
     clock = createTestClock();
     const { database } = opened;
-    processor = createProcessor({ database, clock, log: silentLogger, extractor, embedder: createHashingEmbedder() });
+    processor = createProcessor({ database, clock, log: silentLogger, textWork, embedder: createHashingEmbedder() });
     handOver = createHandOver({ processor, clock, log: silentLogger, concurrency: 2, batchSize: 3 });
   });
   afterEach(async () => {
@@ -54,7 +54,7 @@ describe.each(engines)('documents handed over on %s', (engine) => {
     expect(results.map((one) => one.status)).toEqual(Array(10).fill('queued'));
     expect(await processor.drain(new AbortController().signal)).toBe(0);
     handOver.accept(lease, claimed);
-    await expect.poll(async () => (await statuses()).done).toBe(10);
+    await expect.poll(async () => (await statuses()).done, { timeout: 30_000 }).toBe(10);
     const chunks = await opened.database.query<{ content: string }>(rawSql('select content from chunks'));
     expect(new Set(chunks.map((one) => one.content)).size).toBe(10);
   });
@@ -62,7 +62,7 @@ describe.each(engines)('documents handed over on %s', (engine) => {
   it('only new ones are; a changed one is queued for any worker', async () => {
     const first = await store(notes(2));
     handOver.accept(first.lease, first.claimed);
-    await expect.poll(async () => (await statuses()).done).toBe(2);
+    await expect.poll(async () => (await statuses()).done, { timeout: 30_000 }).toBe(2);
     const changed = notes(3).map((one) => ({
       ...one,
       body: { kind: 'text' as const, text: `${one.customId} is new` },

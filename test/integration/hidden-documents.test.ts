@@ -3,7 +3,7 @@ import { createContainerTags } from '../../src/account/container-tags.ts';
 import { everyContainer } from '../../src/base/scope.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { purgeDeleted } from '../../src/engine/remove.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
@@ -15,8 +15,8 @@ import { createMirror } from '../support/mirror.ts';
 import { rescope } from '../support/rescope.ts';
 import { createScopedSource } from '../support/scoped-source.ts';
 
-const extractor = createExtractor({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
+afterAll(() => textWork.close());
 
 describe.each(engines)('documents that a mirror removed, on %s', (engine) => {
   let opened: TestDatabase;
@@ -38,7 +38,7 @@ describe.each(engines)('documents that a mirror removed, on %s', (engine) => {
       },
     };
     const log = silentLogger;
-    const processor = createProcessor({ database, clock, log, extractor, embedder });
+    const processor = createProcessor({ database, clock, log, textWork, embedder });
     const search = createSearch({ database, embedder, clock, log });
     const documents = createDocuments({ database, clock, wake: async () => {} });
     const never = new AbortController().signal;
@@ -68,11 +68,10 @@ describe.each(engines)('documents that a mirror removed, on %s', (engine) => {
       const found = await search.search({
         q: `${customId.split(':')[1]} trees`,
         scope,
-        searchMode: 'hybrid',
+        mode: 'hybrid',
         threshold: 0,
         limit: 50,
-        include: { documents: true },
-      } as unknown as Parameters<typeof search.search>[0]);
+      });
       const counts = await documents.countByStatus(scope);
       return {
         found: (await documents.find(customId, scope)) !== null,
@@ -137,8 +136,8 @@ describe.each(engines)('documents that a mirror removed, on %s', (engine) => {
     await rescope(database, mirror.id, { filters: { include: ['cherry'] } });
     await sync();
     const before = new Date(clock.now().getTime() + 1);
-    expect(await purgeDeleted(database, { before, batch: 1 })).toBe(1);
-    expect(await purgeDeleted(database, { before, batch: 5 })).toBe(1);
+    expect(await purgeDeleted(database, { before, batch: 1, now: before })).toBe(1);
+    expect(await purgeDeleted(database, { before, batch: 5, now: before })).toBe(1);
     expect([await count('documents'), await count('chunks')]).toEqual([1, 1]);
   });
 

@@ -4,6 +4,7 @@ import type { Connector } from '../../src/connect/contract.ts';
 import { defaultRunSettings } from '../../src/connect/run.ts';
 import { runSync } from '../../src/connect/runner.ts';
 import { findConnection } from '../../src/store/connections.ts';
+import { holdLease } from '../../src/store/leases.ts';
 import { sql } from '../../src/store/sql.ts';
 import { publicUrl, startTestApi, type TestApi } from '../support/api.ts';
 import { engines } from '../support/databases.ts';
@@ -33,6 +34,13 @@ describe.each(engines)('hooks on %s', (engine) => {
     });
     hooked.source.now = () => test.clock.now();
   }
+  const reconcileHooks = async () => test.hooks.subscriptions.reconcile(never, await lead('this process'));
+  /** Makes a process the leader; one that led before is taken to have been stopped for an hour. */
+  async function lead(holder: string) {
+    const now = new Date(test.clock.now().getTime() + 60 * 60_000);
+    return (await holdLease(test.database, 'scheduler', { holder, until: test.clock.now(), now }))!;
+  }
+
   /** A connection that has subscribed, and the secret that its source signs with. */
   async function connect(account?: string) {
     const { body } = await test.call('POST', '/v3/connections/synthetic', {
@@ -42,7 +50,7 @@ describe.each(engines)('hooks on %s', (engine) => {
     if (account !== undefined) {
       await test.database.execute(sql`update connections set account_id = ${account} where id = ${id}`);
     }
-    await test.hooks.subscriptions.reconcile(never);
+    await reconcileHooks();
     const secret = hooked.source.subscribed.at(-1)!.secret;
     // As after the first sync.
     await test.database.execute(
@@ -158,9 +166,9 @@ describe.each(engines)('hooks on %s', (engine) => {
       expect(test.logged()).not.toContain('"level":50');
     });
 
-    it('are refused above 25 MiB', async () => {
+    it('are refused above the size that their connector takes, 256 KiB when it does not say', async () => {
       const { id, secret } = await connect();
-      const padded = `${event({ hints: [] })}${' '.repeat(25 * 1024 * 1024 - event({ hints: [] }).length)}`;
+      const padded = `${event({ hints: [] })}${' '.repeat(256 * 1024 - event({ hints: [] }).length)}`;
       expect((await send(`synthetic/${id}`, signed(padded, secret))).statusCode).toBe(202);
       expect((await send(`synthetic/${id}`, signed(`${padded} `, secret))).statusCode).toBe(413);
     });
@@ -243,8 +251,10 @@ describe.each(engines)('hooks on %s', (engine) => {
 
     it('bring the change into memory, however they were repeated and reordered', async () => {
       const { id, secret } = await connect();
-      const sync = () =>
-        runSync(
+      const sync = async () => {
+        // As long as hooks are gathered.
+        test.clock.advance(10_000);
+        await runSync(
           {
             database: test.database,
             clock: test.clock,
@@ -256,8 +266,10 @@ describe.each(engines)('hooks on %s', (engine) => {
           id,
           never,
         );
+      };
       synthetic.put('a', 'first');
       synthetic.put('b', 'kept');
+      await test.database.execute(sql`update connections set next_sync_at = ${test.clock.now()} where id = ${id}`);
       await sync();
       synthetic.put('a', 'edited');
       synthetic.put('a', 'edited again');
@@ -299,7 +311,7 @@ describe.each(engines)('hooks on %s', (engine) => {
   describe('subscriptions', () => {
     afterEach(() => test.close());
 
-    const reconcile = () => test.hooks.subscriptions.reconcile(never);
+    const reconcile = reconcileHooks;
 
     it('are made once, with a secret of their own that is stored sealed', async () => {
       await open();
@@ -328,6 +340,19 @@ describe.each(engines)('hooks on %s', (engine) => {
       expect([hooked.source.renewals, hooked.source.subscribed.length]).toEqual(canRenew ? [1, 1] : [0, 2]);
       // A new one is there before the old one goes.
       expect([...hooked.source.active.keys()]).toEqual([canRenew ? 'channel-1' : 'channel-2']);
+    });
+
+    it('that a process made while another took the work over are not stored, and end at the source', async () => {
+      await open({ lifeMs: 7 * day, canRenew: true });
+      const { id } = await connect();
+      await test.database.execute(sql`update connections set selection = '[{"id": "r1"}]' where id = ${id}`);
+      await test.hooks.subscriptions.changed(id);
+      const lease = await lead('this process');
+      hooked.source.beforeSubscribed = async () => void (await lead('another process'));
+      await expect(test.hooks.subscriptions.reconcile(never, lease)).rejects.toMatchObject({ code: 'lease_lost' });
+      expect([...hooked.source.active.keys()]).toEqual(['channel-1']);
+      const stored = await test.database.query<{ id: string }>(sql`select id from hook_subscriptions`);
+      expect(stored).toEqual([{ id: 'channel-1' }]);
     });
 
     it('that ended unnoticed are made again', async () => {

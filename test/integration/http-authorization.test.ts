@@ -130,6 +130,16 @@ describe('authorization and other origins', () => {
     expect(source.requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-1']);
   });
 
+  it('says of credentials that are refused where new ones go', async () => {
+    const source = await serve((_, response) => answer(response, 401));
+    const { http } = await open({ authorization: createToken() });
+    await expect(http.get(source.url)).rejects.toMatchObject({
+      kind: 'auth_expired',
+      message: expect.stringMatching(/ answered 401: it does not accept the credentials\.$/),
+      remedy: expect.stringContaining('memoryd connect '),
+    });
+  });
+
   it('does not renew for a refusal by the host of a redirect', async () => {
     const other = await serve((_, response) => answer(response, 401));
     const source = await serve((_, response) => response.writeHead(302, { location: other.url }).end());

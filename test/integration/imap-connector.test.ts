@@ -145,11 +145,11 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector on a real
       expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [], done: true });
       await writer.append('Sent', mailOf({ id: 'two@x' }));
       const came = await imap.changes!(ctx, partition, head);
-      expect(came).toMatchObject({ refs: [{ id: '<two@x>' }], gone: [] });
+      expect(came).toMatchObject({ refs: [{ id: '<two@x>' }], missing: [] });
       opened.kept.keep(came);
       await writer.mailboxOpen('INBOX');
       await writer.messageDelete('1:*');
-      expect(await imap.changes!(ctx, partition, came.next!)).toMatchObject({ refs: [], gone: ['<one@x>'] });
+      expect(await imap.changes!(ctx, partition, came.next!)).toMatchObject({ refs: [], missing: ['<one@x>'] });
     });
 
     it('leaves trash out and marks nothing as seen', async () => {

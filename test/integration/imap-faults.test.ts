@@ -99,7 +99,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
     const before = tap.traffic.count();
     await writer.append('INBOX', mailText(['Message-ID: <answer@x>', 'References: <mail-3@x>', 'Subject: Re: Mail 3']));
     const page = await imap.changes!(ctx, partition, head);
-    expect(page).toMatchObject({ refs: [{ id: '<mail-3@x>' }], gone: [], done: true });
+    expect(page).toMatchObject({ refs: [{ id: '<mail-3@x>' }], missing: [], done: true });
     const asked = tap.traffic.recent().slice(before - tap.traffic.count());
     const shown = asked.filter(({ method }) => method === 'UID FETCH').map(({ path }) => path.split(' ')[0]);
     expect(shown).toHaveLength(2);
@@ -112,7 +112,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
     const head = await keepListing(ctx, opened.kept);
     await writer.append('INBOX', mailText(['Message-ID: <both@x>', 'References: <mail-0@x> <mail-1@x>']));
     const page = await imap.changes!(ctx, partition, head);
-    expect([...page.refs.map(({ id }) => id), ...page.gone!].sort()).toEqual(['<mail-0@x>', '<mail-1@x>']);
+    expect([...page.refs.map(({ id }) => id), ...page.missing!].sort()).toEqual(['<mail-0@x>', '<mail-1@x>']);
   });
 
   it('takes a mail that answers one which nobody has for a thread of its own', async () => {
@@ -120,7 +120,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
     const head = await keepListing(ctx, opened.kept);
     await writer.append('INBOX', mailText(['Message-ID: <lost@x>', 'References: <never-seen@x>']));
     const first = await imap.changes!(ctx, partition, head);
-    expect(first).toMatchObject({ refs: [{ id: '<never-seen@x>' }], gone: [] });
+    expect(first).toMatchObject({ refs: [{ id: '<never-seen@x>' }], missing: [] });
     opened.kept.keep(first);
     await writer.append('INBOX', mailText(['Message-ID: <found@x>', 'In-Reply-To: <never-seen@x>']));
     const second = await imap.changes!(ctx, partition, first.next!);

@@ -6,7 +6,7 @@ import imap from '../../connectors/imap/index.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkFetched, contentBody } from '../../src/connect/fetched.ts';
-import { createExtractor, type Extractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork, type TextWork } from '../../src/engine/text/text-work.ts';
 import { mailText, openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';
 
@@ -109,16 +109,16 @@ const collected = collection === undefined ? [] : readdirSync(collection).filter
 describeWhen(dovecotBinary, 'there is no Dovecot', 'mails as they come', (binary) => {
   let server: Dovecot;
   let writer: ImapFlow;
-  let extractor: Extractor;
+  let textWork: TextWork;
   let opened: ReturnType<typeof openMailContext> | undefined;
 
   beforeAll(async () => {
     server = await startDovecot(binary);
     writer = await server.writer();
-    extractor = createExtractor({ log: createLogger('silent') });
+    textWork = createTextWork({ log: createLogger('silent') });
   });
   afterAll(async () => {
-    await extractor.close();
+    await textWork.close();
     await server.close();
   });
   afterEach(async () => {
@@ -139,7 +139,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'mails as they come', (binary
       const fetched = checkFetched(await imap.fetch(ctx, { id: 'mail' }, ref));
       if (!('parts' in fetched)) throw new Error(`${ref.id} is no document.`);
       expect(fetched.rev).toBe(ref.rev);
-      const content = await contentBody(fetched, extractor, ctx.signal);
+      const content = await contentBody(fetched, textWork, ctx.signal);
       texts.push('body' in content && 'text' in content.body ? content.body.text : JSON.stringify(content));
     }
     return texts;

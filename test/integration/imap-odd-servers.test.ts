@@ -45,7 +45,7 @@ it('knows without UIDNEXT that a mail came', async () => {
   const head = await keepListing(ctx, kept);
   expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [] });
   mails.push([5, 'five@x']);
-  expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [{ id: '<five@x>' }], gone: [] });
+  expect(await imap.changes!(ctx, partition, head)).toMatchObject({ refs: [{ id: '<five@x>' }], missing: [] });
 });
 
 it('reads only All Mail at Gmail, where every label shows its mails again', async () => {

@@ -1,9 +1,3 @@
-import { execFile } from 'node:child_process';
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import imap from '../../connectors/imap/index.ts';
 import type { ImapConfig } from '../../connectors/imap/config.ts';
@@ -12,26 +6,9 @@ import { startTap } from '../../fixtures/servers/imap/tap.ts';
 import { createAddressGuard, type AddressGuard } from '../../src/base/address-guard.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { checkedAddresses } from '../../src/connect/http/checked-addresses.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';
-
-const run = promisify(execFile);
-
-/** A certificate for `localhost`, signed by itself. */
-async function makeCertificate(): Promise<{ certificate: string; key: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-  const config = join(folder, 'config');
-  await writeFile(
-    config,
-    '[req]\ndistinguished_name=n\nx509_extensions=e\nprompt=no\n[n]\nCN=localhost\n[e]\nsubjectAltName=DNS:localhost\n',
-  );
-  const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2'];
-  await run('openssl', ['req', ...kind, '-config', config, '-keyout', key, '-out', certificate]);
-  const texts = { certificate: await readFile(certificate, 'utf8'), key: await readFile(key, 'utf8') };
-  await rm(folder, { recursive: true });
-  return texts;
-}
 
 describeWhen(dovecotBinary, 'there is no Dovecot', 'the encryption of the mail connector', (binary) => {
   let server: Dovecot;

@@ -21,7 +21,7 @@ await testConnector({
     ...['2 refused', '2 slow', '13 one-refresh', '13 crash', '14 withdrawn', '14 refused', '20 canary'],
     ...['6 status-500', '6 status-429', '6 status-404', '6 status-403', '6 not-json', '6 empty-object'],
     ...['6 reset', '6 truncate', '6 silence', '12 seconds', '12 date', '12 none', '12 other-status'],
-    ...['7 expired-position', '19 signature', '19 delivery', '19 order', '19 endpoint'],
+    ...['7 expired-position', '19 signature', '19 delivery', '19 order', '19 endpoint', '22 changes'],
     // Times of files come from this machine's clock, and what decides is in the revision.
     ...['10 clock-ahead', '10 clock-behind'],
     // Folders have neither, and this test may run as a user who can read everything.

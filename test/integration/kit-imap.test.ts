@@ -33,7 +33,8 @@ if (dovecotBinary === undefined) {
       ...['12 other-status', '13 one-refresh', '13 crash', '14 withdrawn'],
       // A thread is always a document; what cannot be read in it is named there.
       ...['16 too_large', '16 binary', '16 encrypted', '16 empty'],
-      ...['19 signature', '19 delivery', '19 order', '19 endpoint'],
+      // Mail is hinted at as a whole, never by its ids.
+      ...['19 signature', '19 delivery', '19 order', '19 endpoint', '22 look-up'],
     ],
   });
 }

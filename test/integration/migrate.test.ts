@@ -129,10 +129,10 @@ describe('reading migration files', () => {
   }
 
   test('in the order of their numbers, each with the hash of its text; other files are passed over', async () => {
-    const read = await readFrom({ '0002-more.sql': 'b', '0001-first-one.sql': 'a', 'README.md': '' });
+    const read = await readFrom({ '0012-more.sql': 'b', '0001-first-one.sql': 'a', 'README.md': '' });
     expect(read.map(({ number, name, text }) => [number, name, text])).toEqual([
       [1, '0001-first-one', 'a'],
-      [2, '0002-more', 'b'],
+      [12, '0012-more', 'b'],
     ]);
     expect(read[0]!.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(read[0]!.hash).not.toBe(read[1]!.hash);
@@ -149,8 +149,7 @@ describe('reading migration files', () => {
   });
 
   test.each([
-    [{ '0001-a.sql': '', '0003-c.sql': '' }, '0003-c stands where number 2'],
-    [{ '0001-a.sql': '', '0001-b.sql': '' }, '0001-b stands where number 2'],
+    [{ '0001-a.sql': '', '0002-b.sql': '', '0002-c.sql': '' }, '0002-b and 0002-c have the same number'],
     [{ '1-a.sql': '' }, '1-a.sql is not named'],
     [{ '0001_a.sql': '' }, '0001_a.sql is not named'],
   ])('%j is refused', async (files, message) => {

@@ -218,7 +218,8 @@ describe.each(engines)('on %s', (engine) => {
         const back = removed.pop();
         if (back && !source.shelves.get(back.shelf)?.has(back.id)) source.put(back.shelf, back.id, back.item);
       } else if (one.kind === 'wait') clock.advance(one.hours * hourMs);
-      else if (one.kind === 'purge') await purgeDeleted(database, { before: clock.now(), batch: 100 });
+      else if (one.kind === 'purge')
+        await purgeDeleted(database, { before: clock.now(), batch: 100, now: clock.now() });
       else if (one.kind === 'sync') await sync(one.of, one.full, one.trouble);
       else await changeScope(one);
     }

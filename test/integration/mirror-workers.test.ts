@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Ref } from '../../src/connect/contract.ts';
 import { joinRun } from '../../src/connect/join-run.ts';
@@ -9,9 +9,11 @@ import { createWaking } from '../../src/engine/waking.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';
 import { listRuns, waitingRun } from '../../src/store/sync-runs.ts';
+import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
+import { createModelProcess } from '../support/mirror-process.ts';
 import { removeKeys, uniquePrefix } from '../support/redis-keys.ts';
 import { pageOf, scriptedConnector } from '../support/scripted-connector.ts';
 import { describeWithService } from '../support/services.ts';
@@ -24,7 +26,7 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
   afterEach(() => opened.close());
 
   /** A source whose fetches wait as long as `hold` says. */
-  async function open(count: number, settings: object) {
+  async function open(count: number, settings: object, clock: Clock = systemClock) {
     opened = await openTestDatabase(engine);
     const fetched: string[] = [];
     let gate: Promise<void> | undefined;
@@ -36,7 +38,7 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
         return { text: ref.id };
       },
     });
-    const mirror = await createMirror({ database: opened.database, clock: systemClock, connector, settings });
+    const mirror = await createMirror({ database: opened.database, clock, connector, settings });
     return { connector, mirror, fetched, hold: (until: Promise<void> | undefined) => void (gate = until) };
   }
 
@@ -70,8 +72,9 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
   });
 
   it('a worker that dies loses nothing: the run waits for its lease and does its items', async () => {
-    const settings = { claimSize: 10, fetchConcurrency: 10, joinBacklog: 10, itemLeaseMs: 1_500 };
-    const { mirror, fetched, hold } = await open(30, settings);
+    const settings = { claimSize: 10, fetchConcurrency: 10, joinBacklog: 10 };
+    const clock = createTestClock();
+    const { mirror, fetched, hold } = await open(30, settings, clock);
     let release = () => {};
     hold(new Promise((resolve) => (release = resolve)));
     const process = createCrashingDatabase(opened.database);
@@ -83,11 +86,61 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
     process.crash();
     hold(undefined);
     release();
-    await dead;
-    await running;
+    let isOver = false;
+    const over = Promise.all([dead, running]).then(() => void (isOver = true));
+    await expect.poll(() => (clock.advance(5_000), isOver)).toBe(true);
+    await over;
     const [run] = await listRuns(opened.database, mirror.id, { limit: 1 });
     expect(run).toMatchObject({ status: 'completed', itemsAdded: 30 });
     expect((await mirror.texts()).size).toBe(30);
+  });
+
+  it('what a worker of the run read before another one took the item over is not stored', async () => {
+    opened = await openTestDatabase(engine);
+    const clock = createTestClock();
+    const process = createModelProcess(opened.database, () => {});
+    /** What each fetch waits for, by worker and item. */
+    const gates = new Map<string, PromiseWithResolvers<void>>();
+    const begun: string[] = [];
+    const workers = new Map<unknown, string>();
+    let text = 'old';
+    const connector = scriptedConnector({
+      // The run goes on until its listing may end.
+      async list(_, from) {
+        if (from === undefined) return { ...pageOf('a', 'b'), next: 1, done: false };
+        await gates.get('list')!.promise;
+        return pageOf('c');
+      },
+      async fetch(_, ref: Ref, context) {
+        if (!workers.has(context)) workers.set(context, workers.size === 0 ? 'holder' : 'other');
+        const call = `${workers.get(context)} ${ref.id}`;
+        begun.push(call);
+        const read = text;
+        await gates.get(call)?.promise;
+        return { text: read };
+      },
+    });
+    const settings = { claimSize: 1, joinBacklog: 1 };
+    const mirror = await createMirror({ database: opened.database, clock, connector, settings });
+    for (const call of ['holder a', 'other b', 'list']) gates.set(call, Promise.withResolvers());
+    await mirror.request();
+    const running = runSync({ ...mirror.runner(), invite: async () => {} }, mirror.id, never);
+    await expect.poll(() => begun).toEqual(['holder a']);
+    const other = joinRun(mirror.runner(process.database), mirror.id, never);
+    await expect.poll(() => begun).toEqual(['holder a', 'other b']);
+    // It stands still for longer than it may hold an item, which changes meanwhile.
+    process.freeze();
+    clock.advance(61_000);
+    text = 'new';
+    gates.get('holder a')!.resolve();
+    await expect.poll(() => begun).toContain('holder b');
+    await expect.poll(async () => (await mirror.texts()).get('b')).toBe('new');
+    gates.get('other b')!.resolve();
+    process.thaw();
+    await process.quiet();
+    gates.get('list')!.resolve();
+    await Promise.all([running, other]);
+    expect([...(await mirror.texts()).values()]).toEqual(['old', 'new', 'new']);
   });
 
   it('who comes when no run is under way has nothing to do', async () => {

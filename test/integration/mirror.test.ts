@@ -135,10 +135,22 @@ describe.each(engines)('the mirror on %s', (engine) => {
     expect(run).toMatchObject({ status: 'completed', itemsAdded: 4, itemsFailed: 1 });
     expect(run.failures).toMatchObject([{ customId: 'synthetic:item-02', error: 'the source failed' }]);
     source.intercept(() => {});
-    await mirror.sync();
+    await mirror.sync({ trigger: 'cron' });
     expect((await mirror.texts()).has('item-02')).toBe(false);
     clock.advance(31_000);
+    await mirror.sync({ trigger: 'cron' });
+    expect(await mirror.texts()).toEqual(source.texts());
+  });
+
+  it('an item that failed is tried again at once by a sync that somebody asks for', async () => {
+    const { source, mirror, fill } = await open();
+    fill(5);
+    source.intercept((request) => {
+      if (request === 'fetch item-02') throw source.fail();
+    });
     await mirror.sync();
+    source.intercept(() => {});
+    await mirror.sync({ trigger: 'manual' });
     expect(await mirror.texts()).toEqual(source.texts());
   });
 
@@ -237,7 +249,7 @@ describe.each(engines)('the mirror on %s', (engine) => {
     const id = (await mirror.documentIds()).get('item-01')!;
     await opened.database.transaction(async (tx) => {
       await suppressItemsOfDocuments(tx, [id], new Date());
-      await removeDocuments(tx, [id]);
+      await removeDocuments(tx, [id], new Date());
     });
     await mirror.sync();
     expect((await mirror.texts()).has('item-01')).toBe(false);

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { openToOthers } from '../../src/base/private-files.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
@@ -219,4 +220,29 @@ test('the data directory is for its owner only', async () => {
   const database = await openPglite({ dataDir: made, log: silentLogger, templateFile });
   opened.push(database);
   expect((await stat(made)).mode & 0o077).toBe(0);
+});
+
+describe('rights of others', () => {
+  const script = 'create table more (n integer); insert into more select generate_series(1, 5000); checkpoint';
+
+  test('a data directory that was there before, and everything in it, is for its owner alone', async () => {
+    await chmod(dataDir, 0o755);
+    const database = await open();
+    await database.script(script);
+    expect(await openToOthers(dataDir)).toEqual([]);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  test('what an earlier version left open is closed at the start, and files of others are left as they are', async () => {
+    await makeDatabase();
+    await writeFile(join(dataDir, 'notes.txt'), 'mine', { mode: 0o644 });
+    await chmod(dataDir, 0o755);
+    await chmod(clusterFile('PG_VERSION'), 0o666);
+    await chmod(clusterFile('base'), 0o755);
+    expect(await openToOthers(dataDir)).not.toEqual([]);
+    await open();
+    expect(await openToOthers(dataDir)).toEqual([]);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
+    expect((await stat(join(dataDir, 'notes.txt'))).mode & 0o777).toBe(0o644);
+  });
 });

@@ -3,8 +3,9 @@ import { MemorydError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { DocumentInput } from '../../src/engine/document.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createProcessor } from '../../src/engine/process.ts';
+import type { Findings, Remembering } from '../../src/memory/remember.ts';
 import type { Embedder } from '../../src/models/embedder.ts';
 import { redriveDocuments, releaseAllLeases } from '../../src/store/processing.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
@@ -12,10 +13,11 @@ import { everyContainer } from '../../src/base/scope.ts';
 
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { createTestClock } from '../support/clock.ts';
+import { createCrashingDatabase } from '../support/crashing-database.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
-const extractor = createExtractor({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
+afterAll(() => textWork.close());
 
 /** An embedder whose calls can be counted, held up and made to fail. */
 function instrument(inner: Embedder) {
@@ -57,7 +59,7 @@ describe.each(engines)('processing on %s', (engine) => {
     const { database } = opened;
     const clock = createTestClock();
     const instrumented = instrument(createHashingEmbedder());
-    const options = { database, clock, log: silentLogger, extractor, embedder: instrumented.embedder };
+    const options = { database, clock, log: silentLogger, textWork, embedder: instrumented.embedder };
     const processor = createProcessor(options);
     const documents = createDocuments({ database, clock, wake: async () => {} });
     const drain = (signal = new AbortController().signal) => processor.drain(signal);
@@ -66,7 +68,7 @@ describe.each(engines)('processing on %s', (engine) => {
         rawSql('select id, content, position, document_id from chunks order by document_id, position'),
       );
     const status = async (id: string) => (await documents.find(id, everyContainer))!;
-    return { database, clock, documents, drain, chunks, status, instrumented };
+    return { database, clock, documents, options, drain, chunks, status, instrumented };
   }
 
   it('takes a document from queued to done with searchable chunks', async () => {
@@ -221,12 +223,31 @@ describe.each(engines)('processing on %s', (engine) => {
     expect(await status(added!.id)).toMatchObject({ status: 'done' });
   });
 
+  it('a worker that lost its lease stores no memories either: the one that has the document found them', async () => {
+    const { clock, documents, options, instrumented } = await open();
+    const found: string[][] = [];
+    const remembering = {
+      findIn: async (_: unknown, texts: { id: string }[]) => ({ documents: texts, mined: [], indexed: new Map() }),
+      store: async (_: unknown, findings: Findings) => void found.push(findings.documents.map(({ id }) => id)),
+    } as unknown as Remembering;
+    const [added] = await documents.add([note('Mira has a boat.', { dreaming: 'instant' })]);
+    const never = new AbortController().signal;
+    instrumented.before = async () => {
+      instrumented.before = async () => {};
+      // Stopped for longer than its lease, while another one does the work.
+      clock.advance(60_000);
+      await createProcessor({ ...options, remembering }).drain(never);
+    };
+    await createProcessor({ ...options, remembering }).drain(never);
+    expect(found).toEqual([[added!.id], []]);
+  });
+
   it('a dead worker’s documents are processed when its lease has ended, or at once by the only process', async () => {
     const { database, clock, documents, drain, status } = await open();
     const [added] = await documents.add([note('left behind')]);
     const takeAndDie = () =>
       database.execute(sql`
-        update documents set status = 'embedding', lease_token = 'dead', attempts = attempts + 1,
+        update documents set status = 'embedding', lease_token = 'dead',
           next_attempt_at = ${new Date(clock.now().getTime() + 30_000)} where id = ${added!.id}`);
     await takeAndDie();
     expect(await drain()).toBe(0);
@@ -238,6 +259,28 @@ describe.each(engines)('processing on %s', (engine) => {
     await releaseAllLeases(database, clock.now());
     expect(await drain()).toBe(1);
     expect(await status(added!.id)).toMatchObject({ status: 'done', content: 'left behind again' });
+  });
+
+  it('a document that ends workers is tried alone in the end, so that its neighbours come in, and then no more', async () => {
+    const { database, clock, documents, options, instrumented, status } = await open();
+    const texts = ['bad', ...Array.from({ length: 5 }, (_, index) => `good ${index}`)];
+    const added = await documents.add(texts.map((text) => note(text, { customId: text })));
+    let crashes = 0;
+    for (; crashes < 30; crashes++) {
+      const process = createCrashingDatabase(database);
+      instrumented.before = async (asked) => {
+        if (asked.includes('bad')) process.crash();
+      };
+      await createProcessor({ ...options, database: process })
+        .drain(new AbortController().signal)
+        .catch(() => {});
+      if (!process.crashed) break;
+      clock.advance(61_000);
+      if (crashes < 4) continue;
+      for (const { id } of added.slice(1)) expect(await status(id)).toMatchObject({ status: 'done', error: null });
+    }
+    expect(crashes).toBe(10);
+    expect(await status(added[0]!.id)).toMatchObject({ status: 'failed', error: { code: 'lost_worker', attempts: 1 } });
   });
 
   it('an empty document is done with no chunks', async () => {

@@ -201,7 +201,7 @@ describe.each(engines)('pushing on %s', (engine) => {
     const { upserts } = await send({ upserts: [upsert('a', 'text')] });
     await opened.database.transaction(async (tx) => {
       await suppressItemsOfDocuments(tx, [upserts[0]!.documentId!], new Date());
-      await removeDocuments(tx, [upserts[0]!.documentId!]);
+      await removeDocuments(tx, [upserts[0]!.documentId!], new Date());
     });
     expect((await send({ upserts: [upsert('a', 'text')] })).upserts[0]!.status).toBe('suppressed');
     expect((await send({ upserts: [upsert('a', 'edited')] })).upserts[0]!.status).toBe('created');

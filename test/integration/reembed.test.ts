@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
 import { withContext } from '../../src/engine/chunk/context.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { reembed } from '../../src/engine/reembed.ts';
 import type { Embedder } from '../../src/models/embedder.ts';
@@ -12,8 +12,8 @@ import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
-const extractor = createExtractor({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
+afterAll(() => textWork.close());
 
 const documentCount = 70;
 const before = createHashingEmbedder({ dimensions: 32 });
@@ -27,7 +27,7 @@ describe.each(engines)('a change of the embedding model on %s', (engine) => {
     opened = await openTestDatabase(engine);
     const { database } = opened;
     const clock = createTestClock();
-    const processor = createProcessor({ database, clock, log: silentLogger, extractor, embedder: before });
+    const processor = createProcessor({ database, clock, log: silentLogger, textWork, embedder: before });
     await createDocuments({ database, clock, wake: async () => {} }).add(
       Array.from({ length: documentCount }, (_, index) => ({
         containerTag: 'notes',

@@ -45,7 +45,7 @@ describe.each(engines)('the scheduler on %s', (engine) => {
           log: createLogger('debug', { write: (line) => void lines.push(line) }),
           holder,
           alone: false,
-          vectorIndex: { ensure: async () => {} },
+          vectorIndexes: [{ ensure: async () => {} }],
           chores,
         });
         schedulers.push(scheduler);

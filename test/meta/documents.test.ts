@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { builtInNames } from '../../src/connect/registry.ts';
 import { listFiles, projectFolder, readFile } from '../support/imports-of.ts';
 
 const documents = listFiles('*.md', 'docs/**/*.md', 'connectors/**/*.md');
@@ -54,6 +55,16 @@ describe('documents', () => {
     const anchored = links.filter(({ anchor, target }) => anchor !== undefined && target.endsWith('.md'));
     expect(anchored.length).toBeGreaterThan(0);
     expect(anchored.filter(({ anchor, target }) => !anchorsOf(target).includes(anchor!))).toEqual([]);
+  });
+
+  it('name no connector that does not exist', () => {
+    const named = [...documents, ...listFiles('src/cli/**/*.ts')].flatMap((path) =>
+      [...readFile(path).matchAll(/\bmemoryd (?:connect|sync) ([a-z][a-z0-9-]+)/g)].map((match) => match[1]!),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    // The example of the page on writing one.
+    const known: string[] = [...builtInNames, 'acme-notes'];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('list every decision once, under its number', () => {

@@ -11,6 +11,7 @@ const units = {
   'store engines': /^src\/store\/(postgres\.ts|pglite\/)/,
   'queue interface': /^src\/queue\/task-queue\.ts$/,
   'model interfaces': /^src\/models\/(embedder|reranker|language-model)\.ts$/,
+  'token counting': /^src\/models\/token-counting\.ts$/,
   base: /^src\/base\//,
   store: /^src\/store\//,
   queue: /^src\/queue\//,
@@ -56,6 +57,7 @@ const allowed: Record<Unit, Permissions> = {
   connectors: {},
   'queue interface': {},
   'model interfaces': { base: 'everything' },
+  'token counting': { base: 'everything', models: 'everything', 'model interfaces': 'everything' },
   store: { base: 'everything' },
   'store engines': { base: 'everything', store: 'everything' },
   queue: { base: 'everything', 'queue interface': 'everything' },
@@ -67,6 +69,8 @@ const allowed: Record<Unit, Permissions> = {
     memory: 'everything',
     'queue interface': 'everything',
     'model interfaces': 'everything',
+    // Texts are cut in threads, which have no embedder to ask: they make the counter for themselves.
+    'token counting': 'everything',
     // What a metadata value may be is written down once, in the contract.
     contract: 'types',
   },
@@ -77,7 +81,13 @@ const allowed: Record<Unit, Permissions> = {
     // Results are documents, and queries are cut into the terms that chunks are indexed by.
     engine: 'everything',
   },
-  account: { base: 'everything', store: 'everything', engine: 'everything', memory: 'everything' },
+  account: {
+    base: 'everything',
+    store: 'everything',
+    engine: 'everything',
+    memory: 'everything',
+    'model interfaces': 'everything',
+  },
   connect: {
     base: 'everything',
     contract: 'everything',

@@ -1,12 +1,14 @@
 import type { InjectOptions } from 'fastify';
 import { createChunkSize } from '../../src/account/chunk-size.ts';
 import { ensureFirstKey } from '../../src/account/first-key.ts';
+import { createIdempotency } from '../../src/account/idempotency.ts';
 import { createKeys, type NewKey } from '../../src/account/keys.ts';
 import { ensureOrganization } from '../../src/account/organization.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import type { ApiConfig, ApiServices, Status } from '../../src/api/services.ts';
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { createEncryption, newEncryptionKey } from '../../src/base/encryption.ts';
+import { createRateCounter } from '../../src/base/rate-counter.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import type { Connector } from '../../src/connect/contract.ts';
@@ -20,13 +22,12 @@ import { createRegistry } from '../../src/connect/registry.ts';
 import { defaultRunSettings } from '../../src/connect/run.ts';
 import { createContentServices } from '../../src/content-services.ts';
 import { createUrlFetcher } from '../../src/engine/fetch-url.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { mcpRoutes } from '../../src/mcp/mcp-routes.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { terms } from '../../src/engine/terms.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createDreaming } from '../../src/memory/dreaming.ts';
-import { createHeuristicExtractor } from '../../src/memory/heuristic-extractor.ts';
 import { createRemembering } from '../../src/memory/remember.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTestClock } from './clock.ts';
@@ -39,6 +40,8 @@ export interface TestApiOptions {
   /** Default: everything is logged. */
   logLevel?: 'debug' | 'info';
   connectors?: Record<string, Connector<any, any>>;
+  /** Is shown every answer as it is about to be sent. */
+  onAnswer?(payload: unknown): void;
   /** OAuth clients of the configuration. */
   clients?: ClientConfig;
   redirectAllowlist?: string[];
@@ -119,13 +122,21 @@ export async function startTestApi(options: TestApiOptions = {}) {
     clock,
     log,
     embedder,
+    answering: null,
     organization,
     defaultContainerTag: standardConfig.defaultContainerTag,
     connections,
     clients: authorizing.clients,
     wake,
   });
-  const remembering = createRemembering({ extractor: createHeuristicExtractor(), embedder, index: terms, clock });
+  const textWork = createTextWork({ log });
+  const remembering = createRemembering({
+    extractor: textWork.rules,
+    turnsOf: (text, signal) => textWork.turns(text, { signal }),
+    embedder,
+    index: terms,
+    clock,
+  });
   const services: ApiServices = {
     ...content,
     connections,
@@ -133,16 +144,24 @@ export async function startTestApi(options: TestApiOptions = {}) {
     push,
     hooks: hooks.receiver,
     keys,
+    idempotency: createIdempotency({ database, clock }),
+    rates: createRateCounter(clock),
     status: createTestStatus(clock.now()),
   };
   const api = createApi({
     services: { ...services, ...options.services?.(services) },
-    config: { ...standardConfig, organization, ...options.config },
+    config: {
+      ...standardConfig,
+      organization,
+      redirectAllowlist: options.redirectAllowlist ?? [],
+      ...options.config,
+    },
     clock,
     log,
     version: '9.9.9',
     further: mcpRoutes,
   });
+  if (options.onAnswer) api.addHook('onSend', async (_request, _reply, payload) => options.onAnswer!(payload));
   await api.ready();
 
   /** A request as JSON with the full key, unless told otherwise. */
@@ -175,16 +194,11 @@ export async function startTestApi(options: TestApiOptions = {}) {
     },
     /** Brings every document that waits to its end; through a database that may be killed meanwhile. */
     async process(database: Database = opened.database): Promise<void> {
-      const extractor = createExtractor({ log });
       const chunkTokens = createChunkSize({ database, clock });
       const processor = createProcessor({
-        ...{ database, embedder, extractor, fetcher, remembering, chunkTokens, clock, log },
+        ...{ database, embedder, textWork, fetcher, remembering, chunkTokens, clock, log },
       });
-      try {
-        await processor.drain(new AbortController().signal);
-      } finally {
-        await extractor.close();
-      }
+      await processor.drain(new AbortController().signal);
     },
     /** Finds the memories of every document that waits for it, however short. */
     dream: () =>
@@ -193,9 +207,14 @@ export async function startTestApi(options: TestApiOptions = {}) {
       ),
     /** Goes on with merges of containers, as the scheduler does. */
     runMerges: () => content.merges.runOpen(new AbortController().signal),
+    /** The same with erasures. */
+    runErasures: () => content.erasures.runOpen(new AbortController().signal),
     async close() {
       await api.close();
       await content.merges.close();
+      await content.erasures.close();
+      await content.audit.close();
+      await textWork.close();
       await fetcher.close();
       await services.connections.close();
       await hooks.receiver.close();
@@ -225,6 +244,7 @@ function createTestStatus(startedAt: Date): Status {
       storage: { engine: 'pglite', dataDir: '/data' },
       queue: { kind: 'in-process' },
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
+      languageModel: null,
     }),
     readiness: async () => ({ database: 'ok', queue: 'ok', embeddings: 'ok', scheduler: 'ok' }),
   };

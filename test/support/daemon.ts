@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,8 @@ export interface DaemonOptions {
   /** Further options of `memoryd start`. */
   args?: string[];
   env?: Record<string, string>;
+  /** Where both streams go, e.g. `/dev/full`. Default: pipes that are read. */
+  outputFile?: string;
   /** To start again on the data of a daemon before. Default: a new directory, removed by `stop`. */
   dataDir?: string;
 }
@@ -26,6 +29,10 @@ export interface Daemon {
   pid: number;
   /** What it has printed so far, both streams. */
   output(): string;
+  /** Whether it has ended, by itself or not. */
+  hasEnded(): boolean;
+  /** Nobody reads what it prints from now on. */
+  closeOutput(): void;
   /** Stops it as an operator would; answers its exit code. The data directory is removed if it was made here. */
   stop(): Promise<number | null>;
   /** Ends it at once, as a crash would. The data directory stays. */
@@ -39,12 +46,14 @@ const patienceMs = 60_000;
 export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> {
   const dataDir = options.dataDir ?? (await newDataDir(options));
   const args = ['start', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])];
+  const output = options.outputFile === undefined ? 'pipe' : openSync(options.outputFile, 'w');
   const child = spawn(process.execPath, [launcher, ...args], {
     env: { PATH: process.env['PATH'], ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output, output],
   });
+  if (typeof output === 'number') closeSync(output);
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part.toString()));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part: Buffer) => (text += part.toString()));
   const exited = new Promise<number | null>((resolve) => child.on('close', resolve));
   const removeData = async () => {
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
@@ -63,6 +72,11 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
       dataDir,
       pid: child.pid!,
       output: () => text,
+      hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+      closeOutput() {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      },
       async stop() {
         const exitCode = await end('SIGTERM');
         await removeData();
@@ -82,11 +96,15 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
 /** With an empty database in it, where it is embedded: to make one takes most of the time of a first start. */
 async function newDataDir({ env }: DaemonOptions): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'memoryd-daemon-'));
-  if (env?.['MEMORYD_DATABASE_URL'] !== undefined) return dataDir;
+  if (env?.['MEMORYD_DATABASE_URL'] === undefined) await putEmptyDatabase(dataDir);
+  return dataDir;
+}
+
+/** An embedded database into a data directory that has none. */
+export async function putEmptyDatabase(dataDir: string): Promise<void> {
   const database = join(dataDir, 'database');
   await mkdir(database, { mode: 0o700 });
   await promisify(execFile)('tar', ['--extract', '--file', await makePgliteTemplate(), '--directory', database]);
-  return dataDir;
 }
 
 /** Waits for the file in which the daemon says where it listens. */

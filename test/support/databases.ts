@@ -59,7 +59,12 @@ const clones = createReuse(async () => {
   return openPglite({ dataDir: 'memory', log: silentLogger, templateFile: await pgliteTemplate });
 });
 // Benchmarks start daemons with this file and without Vitest.
-if (process.env['VITEST'] !== undefined) (await import('vitest')).afterAll(() => clones.close());
+if (process.env['VITEST'] !== undefined) (await import('vitest')).afterAll(closeIdleDatabases);
+
+/** Databases that wait to be used again keep a process from ending. */
+export function closeIdleDatabases(): Promise<void> {
+  return clones.close();
+}
 
 async function openClone(): Promise<TestDatabase> {
   const database = await clones.open();

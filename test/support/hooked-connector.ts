@@ -27,6 +27,8 @@ export function withHooks(connector: Connector<any, any>, options: { lifeMs?: nu
     renewals: 0,
     fails: false,
     now: (): Date => new Date(0),
+    /** Called when a subscription is made at the source and the answer is under way. */
+    beforeSubscribed: async (): Promise<void> => {},
     /** Called while a hook is checked. */
     onReceive: async (): Promise<void> => {},
   };
@@ -48,6 +50,7 @@ export function withHooks(connector: Connector<any, any>, options: { lifeMs?: nu
         source.subscribed.push({ url, secret });
         const made = subscription(`channel-${source.subscribed.length}`);
         source.active.set(made.id, made);
+        await source.beforeSubscribed();
         return [made];
       },
       ...(options.canRenew && {

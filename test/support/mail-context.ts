@@ -1,4 +1,4 @@
-import type { Context, Json, Page, Partition } from 'memoryd/connector';
+import type { Context, FetchedDocument, Json, Page, Partition, Ref } from 'memoryd/connector';
 import imap from '../../connectors/imap/index.ts';
 import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { account } from '../../fixtures/servers/imap/dovecot.ts';
@@ -19,19 +19,28 @@ const byPassword: Authorization = {
 export interface KeptPages {
   /** Revs of threads by their ids. */
   threads: Map<string, string>;
+  refs: Map<string, Ref>;
+  /** Texts of threads, and the revs with which they were read. */
+  documents: Map<string, { rev: string; text: string }>;
   records: Map<string, Json>;
   keep(page: Page): void;
 }
 
 export function createKeptPages(): KeptPages {
   const threads = new Map<string, string>();
+  const refs = new Map<string, Ref>();
   const records = new Map<string, Json>();
   return {
     threads,
+    refs,
+    documents: new Map(),
     records,
-    keep({ refs, gone = [], records: told = {} }) {
-      for (const id of gone) threads.delete(id);
-      for (const { id, rev } of refs) threads.set(id, rev);
+    keep({ refs: shown, missing = [], records: told = {} }) {
+      for (const id of missing) threads.delete(id);
+      for (const ref of shown) {
+        threads.set(ref.id, ref.rev);
+        refs.set(ref.id, ref);
+      }
       for (const [name, value] of Object.entries(told)) {
         if (value === null) records.delete(name);
         else records.set(name, structuredClone(value));
@@ -54,6 +63,16 @@ export async function keepListing(ctx: Context<ImapConfig>, kept: KeptPages): Pr
     from = page.next;
   } while (page.done !== true);
   return head;
+}
+
+/** Reads the threads whose rev is another one than that with which they were read. */
+export async function readChanged(ctx: Context<ImapConfig>, { threads, refs, documents }: KeptPages): Promise<void> {
+  for (const id of documents.keys()) if (!threads.has(id)) documents.delete(id);
+  for (const [id, rev] of threads) {
+    if (documents.get(id)?.rev === rev) continue;
+    const { parts = [], rev: read } = (await imap.fetch(ctx, mailPartition, refs.get(id)!)) as FetchedDocument;
+    documents.set(id, { rev: read ?? rev, text: parts.map(({ title, text }) => `${title}: ${text}`).join('\n') });
+  }
 }
 
 /** What the mail connector works with in one run, at a server on this machine without TLS. */

@@ -1,81 +1,27 @@
 import fc from 'fast-check';
-import { authExpired, forbidden, rateLimited, transient } from '../../src/connect/contract.ts';
-import { createCrashingDatabase } from '../../src/connect/testing/crashing-database.ts';
-import { findOrphans, readMemory, type Remembered } from '../../src/connect/testing/remembered.ts';
-import { createExtractor } from '../../src/engine/extract/extractor.ts';
-import { createProcessor } from '../../src/engine/process.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { authExpired, forbidden, rateLimited, transient } from '../../src/connect/contract.ts';
+import { runSync } from '../../src/connect/runner.ts';
+import { findOrphans, readMemory, type Remembered } from '../../src/connect/testing/remembered.ts';
+import { createTextWork } from '../../src/engine/text/text-work.ts';
+import { createProcessor } from '../../src/engine/process.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
-import { setConnectionStatus } from '../../src/store/connections.ts';
+import { setConnectionStatus, type RequestedSync } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
-import { createTestClock } from './clock.ts';
+import { createTestClock, type TestClock } from './clock.ts';
+import { createModelProcess, type ModelProcess } from './mirror-process.ts';
+import {
+  changesAreEnough,
+  program,
+  type Change,
+  type Freeze,
+  type Program,
+  type Step,
+  type Sync,
+  type Trouble,
+} from './mirror-steps.ts';
 import { createMirror } from './mirror.ts';
-import { createSyntheticSource, type Abilities } from './synthetic-source.ts';
-
-/** What can happen to a source and to the daemon that mirrors it. */
-type Step =
-  | { kind: 'put'; id: string; text: string }
-  | { kind: 'describe'; id: string; note: string }
-  | { kind: 'remove'; id: string }
-  | { kind: 'rename'; id: string; to: string }
-  | { kind: 'expire' }
-  | { kind: 'wait'; ms: number }
-  | { kind: 'process' }
-  | { kind: 'sync'; full: boolean; trouble: Trouble | null }
-  | { kind: 'hint'; ids: string[]; trouble: Trouble | null };
-
-const troubles = [
-  // The daemon: stopped in order, killed before a request is answered, right after the answer, or at a statement.
-  ...['stop', 'kill', 'kill-after', 'kill-statement'],
-  // One request fails, or each from there on, in all the ways there are.
-  ...['fail', 'fail-on', 'bug', 'limit', 'refuse', 'forbid', 'missing'],
-  // The source says that it does not show everything, forgets positions, or changes under the listing.
-  ...['incomplete', 'expire', 'edit'],
-] as const;
-
-/** From the request (or statement) with this number on, or just at it. */
-interface Trouble {
-  at: number;
-  what: (typeof troubles)[number];
-}
-
-export interface Program {
-  abilities: Abilities;
-  steps: Step[];
-}
-
-const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
-const at = (max: number) => fc.integer({ min: 1, max });
-const trouble: fc.Arbitrary<Trouble | null> = fc.option(
-  fc.oneof(
-    { weight: 2, arbitrary: fc.record({ at: at(15), what: fc.constantFrom(...troubles) }) },
-    { weight: 1, arbitrary: fc.record({ at: at(40), what: fc.constant('kill-statement' as const) }) },
-  ),
-  { freq: 2 },
-);
-const words = fc.constantFrom('amber', 'boat', 'copper', 'drift', 'ember', 'fern');
-const text = fc.array(words, { minLength: 1, maxLength: 3 }).map((chosen) => chosen.join(' '));
-/** Not often: a full sync mends what an incremental one did wrong. */
-const sometimes = fc.constantFrom(false, false, false, true);
-const kind = <Kind extends Step['kind']>(name: Kind) => fc.constant(name);
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: kind('put'), id: ids, text }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('describe'), id: ids, note: words }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('remove'), id: ids }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind('rename'), id: ids, to: ids }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('expire') }) },
-  // Also back: clocks are set.
-  { weight: 2, arbitrary: fc.record({ kind: kind('wait'), ms: fc.constantFrom(1, 31_000, 700_000, -90_000) }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('process') }) },
-  { weight: 5, arbitrary: fc.record({ kind: kind('sync'), full: sometimes, trouble }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind('hint'), ids: fc.array(ids, { maxLength: 3 }), trouble }) },
-);
-
-/** Programs of up to 20 steps over eight items. */
-const program: fc.Arbitrary<Program> = fc.record({
-  abilities: fc.record({ incremental: fc.boolean(), lookup: fc.boolean(), batches: fc.boolean() }),
-  steps: fc.array(step, { minLength: 3, maxLength: 20 }),
-});
+import { createSyntheticSource, type Abilities, type RequestHooks } from './synthetic-source.ts';
 
 export interface ProgramRunner {
   /** Throws when memory is not what it must be. */
@@ -86,80 +32,61 @@ export interface ProgramRunner {
 /** Runs programs one after the other in one database, each with a source and a container of its own. */
 export function createProgramRunner(database: Database, name = 'program'): ProgramRunner {
   const embedder = createHashingEmbedder({ dimensions: 8 });
-  const extractor = createExtractor({ log: silentLogger });
+  const textWork = createTextWork({ log: silentLogger });
   let count = 0;
   return {
-    run: (one) => runProgram({ database, embedder, extractor, containerTag: `${name}_${++count}` }, one),
-    close: () => extractor.close(),
+    run: (one) => runProgram({ database, embedder, textWork, containerTag: `${name}_${++count}` }, one),
+    close: () => textWork.close(),
   };
 }
 
 interface Stage {
   database: Database;
   embedder: ReturnType<typeof createHashingEmbedder>;
-  extractor: ReturnType<typeof createExtractor>;
+  textWork: ReturnType<typeof createTextWork>;
   containerTag: string;
 }
 
 const finalRounds = 4;
 
-async function runProgram(stage: Stage, { abilities, steps }: Program): Promise<void> {
-  const { database, extractor, containerTag } = stage;
+async function runProgram(stage: Stage, one: Program): Promise<void> {
+  const { database, textWork, containerTag } = stage;
+  const { abilities, steps } = one;
   const clock = createTestClock();
   const source = createSyntheticSource({ pageSize: 2 });
   const connector = source.connector(abilities);
-  const mirror = await createMirror({ database, clock, connector, containerTag, runner: { extractor } });
+  const mirror = await createMirror({ database, clock, connector, containerTag, runner: { extractor: textWork } });
   const processor = createProcessor({ ...stage, clock, log: silentLogger });
-  const guard = createGuard(source);
-
-  async function sync(request: Parameters<typeof mirror.sync>[0], what: Trouble | null): Promise<void> {
-    let statements = what?.what === 'kill-statement' ? what.at : Infinity;
-    const process = createCrashingDatabase(database, (change) => {
-      if (change === 1 && --statements === 0) process.crash();
-    });
-    const stop = new AbortController();
-    // Somebody authorizes the connection again before the next sync.
-    await setConnectionStatus(database, mirror.id, { status: 'active', reason: null, now: clock.now() });
-    const end = interfere(source, what, {
-      now: () => clock.now(),
-      stop: () => stop.abort(),
-      kill: () => process.crash(),
-      edited: guard.touch,
-    });
-    await mirror.sync(request, stop.signal, process).catch((error: unknown) => {
-      if (!process.crashed) throw error;
-      clock.advance(61_000);
-    });
-    end();
-    guard.check(await remembered());
-  }
-
+  const world: ModelWorld = { clock, source, guard: createGuard(source), abilities, mirror, database };
   const remembered = async () => byId(await readMemory(database, containerTag), connector.spec.name);
   const drain = () => processor.drain(new AbortController().signal);
 
-  async function take(one: Step): Promise<void> {
-    clock.advance(1_000);
-    if ('id' in one) guard.touch(one.id);
-    if (one.kind === 'rename') guard.touch(one.to);
-    if (one.kind === 'put') source.put(one.id, one.text);
-    if (one.kind === 'describe') source.describe(one.id, one.note);
-    if (one.kind === 'remove') source.remove(one.id);
-    if (one.kind === 'rename') source.rename(one.id, one.to);
-    if (one.kind === 'expire') source.expirePositions();
-    if (one.kind === 'wait') clock.advance(one.ms);
-    if (one.kind === 'process') await drain();
-    if (one.kind === 'sync') await sync({ mode: one.full ? 'full' : 'incremental' }, one.trouble);
-    if (one.kind === 'hint') await sync({ trigger: 'event', hints: { all: one.ids } }, one.trouble);
+  async function sync(asked: Sync, freeze: Freeze | null): Promise<void> {
+    await mirror.request(requestOf(asked, abilities));
+    await runProcess(world, asked.troubles, freeze);
+    world.guard.check(await remembered());
   }
 
-  for (const one of steps) await take(one);
+  async function take(step: Step): Promise<void> {
+    clock.advance(1_000);
+    if (step.kind === 'sync') await sync(step, step.freeze);
+    else if (step.kind === 'expire') source.expirePositions();
+    else if (step.kind === 'wait') clock.advance(step.ms);
+    else if (step.kind === 'process') await drain();
+    else if (step.kind === 'report') await mirror.request(reportOf(step.ids, abilities));
+    else change(world, step);
+  }
+
+  for (const id of one.mirrored) source.put(id, `words of ${id}`);
+  if (one.mirrored.length > 0) await sync({ full: false, troubles: [] }, null);
+  for (const step of steps) await take(step);
   let wrong: string[] = [];
-  const followed = changesAreEnough(abilities, steps);
+  const followed = changesAreEnough(one);
   // Failed items are due within a day; a held sweep is released by a second listing minutes later.
   for (let round = 0; round < finalRounds; round++) {
     clock.advance(26 * 3_600_000);
     const held = (await mirror.partitions()).some((partition) => partition['held_sweep'] !== null);
-    await sync({ mode: followed && !held ? 'incremental' : 'full' }, null);
+    await sync({ full: !followed || held, troubles: [] }, null);
     await drain();
     wrong = [...differencesOf(source, await remembered()), ...(await findOrphans(database, containerTag))];
     wrong.push(...(await unsettled(mirror)));
@@ -168,54 +95,174 @@ async function runProgram(stage: Stage, { abilities, steps }: Program): Promise<
   throw new Error(`After the last sync:\n  ${wrong.join('\n  ')}`);
 }
 
-/**
- * Whether the feed of changes alone must lead to the right memory. After a position that expired, what
- * a listing missed meanwhile is only found by the next complete one.
- */
-function changesAreEnough({ incremental = false }: Abilities, steps: readonly Step[]): boolean {
-  const hides = (what: Trouble['what'] | undefined) => what === 'incomplete' || what === 'expire';
-  return incremental && !steps.some((one) => one.kind === 'expire' || ('trouble' in one && hides(one.trouble?.what)));
+interface ModelWorld {
+  clock: TestClock;
+  source: Source;
+  guard: ReturnType<typeof createGuard>;
+  abilities: Abilities;
+  mirror: Awaited<ReturnType<typeof createMirror>>;
+  database: Database;
+}
+
+function requestOf({ full, hints }: Sync, abilities: Abilities): RequestedSync {
+  if (hints) return reportOf(hints, abilities);
+  return { mode: full ? 'full' : 'incremental', trigger: 'manual' };
+}
+
+/** Hints go to the partitions that have the ids; those without any are told nothing. */
+function reportOf(ids: readonly string[], { partitions = 1 }: Abilities): RequestedSync {
+  const ofPart = (index: number) => ids.filter((id) => id.charCodeAt(0) % partitions === index);
+  const parts = Array.from({ length: partitions }, (_, index) => [`part-${index}`, ofPart(index)] as const);
+  const hints = partitions === 1 ? { all: [...ids] } : Object.fromEntries(parts.filter(([, own]) => own.length > 0));
+  return { mode: 'incremental', trigger: 'event', hints };
+}
+
+function change({ source, guard }: Pick<ModelWorld, 'source' | 'guard'>, one: Change): void {
+  guard.touch(one.id);
+  if (one.kind === 'rename') guard.touch(one.to);
+  if (one.kind === 'put') source.put(one.id, one.text);
+  if (one.kind === 'describe') source.describe(one.id, one.note);
+  if (one.kind === 'remove') source.remove(one.id);
+  if (one.kind === 'rename') source.rename(one.id, one.to);
+  if (one.kind === 'return') source.reappear(one.id);
+}
+
+/** Longer than the leases of connections and items. */
+const frozenMs = 61_000;
+
+/** What was asked for, by a process of its own. One that is frozen goes on when another one has taken over. */
+async function runProcess(world: ModelWorld, troubles: readonly Trouble[], freeze: Freeze | null): Promise<void> {
+  const { clock, source, mirror, database, abilities } = world;
+  // Somebody authorizes the connection again before the next sync.
+  await setConnectionStatus(database, mirror.id, { status: 'active', reason: null, now: clock.now() });
+  const stop = new AbortController();
+  let statements = 0;
+  const answers = { answer: 0, content: 0 };
+  let read: string | undefined;
+  let mayFreeze = freeze !== null;
+  const isFrozenAt = (where: Freeze['where'], number: number) =>
+    mayFreeze && freeze?.where === where && freeze.at === number;
+  const killAt = Math.min(...troubles.map(({ what, at }) => (what === 'kill-statement' ? at : Infinity)));
+  const process = createModelProcess(database, (self) => {
+    statements += 1;
+    if (statements === killAt) self.database.crash();
+    if (isFrozenAt('statement', statements)) self.freeze();
+  });
+  const faults = hooksOf(world, troubles, { process, stop: () => stop.abort() });
+  const hooks: RequestHooks = {
+    async before(request) {
+      await process.pass();
+      await faults.before?.(request);
+    },
+    async after(request) {
+      await faults.after?.(request);
+      const content = contentOf(request);
+      answers.answer += 1;
+      if (content !== undefined) answers.content += 1;
+      read = content ?? read;
+      const isNow = isFrozenAt('answer', answers.answer) || isFrozenAt('content', answers.content);
+      if (isNow && (freeze?.where === 'answer' || content !== undefined)) process.freeze();
+      await process.pass();
+    },
+  };
+  const connector = source.connector(abilities, hooks);
+  const running = runSync(
+    { ...mirror.runner(process.database), connector: async () => connector },
+    mirror.id,
+    stop.signal,
+  );
+  const ended = running.catch((error: unknown) => {
+    if (!process.database.crashed) throw error;
+    clock.advance(frozenMs);
+  });
+  if (freeze) {
+    await process.quiet();
+    mayFreeze = false;
+    if (process.isFrozen()) await takeOver(world, freeze, read);
+    process.thaw();
+  }
+  await ended;
+  endFaults(source);
+}
+
+/** The id in a request for the content of one item, or the first of several. */
+const contentOf = (request: string) => /^fetch (\w)/.exec(request)?.[1];
+
+async function takeOver(
+  world: ModelWorld,
+  { changes, other, read: fate }: Freeze,
+  read: string | undefined,
+): Promise<void> {
+  if (fate === 'edited' && read !== undefined) change(world, { kind: 'put', id: read, text: `edited ${read}` });
+  if (fate === 'removed' && read !== undefined) change(world, { kind: 'remove', id: read });
+  for (const one of changes) change(world, one);
+  world.clock.advance(frozenMs);
+  if (other === null) return;
+  await world.mirror.request(requestOf(other, world.abilities));
+  await runProcess(world, other.troubles, null);
 }
 
 type Source = ReturnType<typeof createSyntheticSource>;
 
-/** Lets something happen at a request of the run; answers what ends it. */
-function interfere(
-  source: Source,
-  what: Trouble | null,
-  daemon: { now(): Date; stop(): void; kill(): void; edited(id: string): void },
-): () => void {
-  let seen = 0;
+/** Lets things happen at the requests of a process. */
+function hooksOf(
+  world: ModelWorld,
+  troubles: readonly Trouble[],
+  { process, stop }: { process: ModelProcess; stop(): void },
+): Required<RequestHooks> {
+  const { source, clock, mirror, abilities } = world;
   const errors: Partial<Record<Trouble['what'], () => Error>> = {
     fail: () => transient('the source failed'),
     'fail-on': () => transient('the source fails'),
     bug: () => new TypeError('undefined is not a function'),
-    limit: () => rateLimited('too many requests', new Date(daemon.now().getTime() + 120_000)),
+    limit: () => rateLimited('too many requests', new Date(clock.now().getTime() + 120_000)),
     refuse: () => authExpired('not authorized any more'),
     forbid: () => forbidden('not allowed'),
   };
   const once: readonly Trouble['what'][] = ['fail', 'bug'];
-  source.intercept(() => {
-    seen += 1;
-    if (what === null || seen < what.at) return;
-    const error = errors[what.what];
-    if (error && (seen === what.at || !once.includes(what.what))) throw error();
-    if (what.what === 'stop') daemon.stop();
-    if (what.what === 'kill') daemon.kill();
-    if (what.what === 'kill-after') queueMicrotask(daemon.kill);
-    if (what.what === 'incomplete') hide(source);
-    if (what.what === 'missing') source.missing = true;
-    if (what.what === 'expire' && seen === what.at) source.expirePositions();
-    if (what.what !== 'edit' || seen !== what.at) return;
-    daemon.edited('c');
-    source.put('c', `edited ${seen}`);
-  });
-  return () => {
-    source.intercept(() => {});
-    source.incomplete = undefined;
-    source.hidden.clear();
-    source.missing = false;
+  const used = new Set<Trouble['what']>();
+  let begun = 0;
+  let made = 0;
+
+  async function meet({ what, at }: Trouble, number: number): Promise<void> {
+    if (number < at) return;
+    const error = errors[what];
+    if (error && (number === at || !once.includes(what))) throw error();
+    if (what === 'stop') stop();
+    if (what === 'kill') process.database.crash();
+    if (what === 'kill-after') queueMicrotask(() => process.database.crash());
+    if (what === 'incomplete') hide(source);
+    if (what === 'missing') source.missing = true;
+    if (number !== at) return;
+    if (what === 'expire') source.expirePositions();
+    if (what === 'edit') change(world, { kind: 'put', id: 'c', text: `edited ${number}` });
+    if (what === 'report') await mirror.request(reportOf(['b', 'c'], abilities));
+  }
+
+  return {
+    async before() {
+      begun += 1;
+      const number = begun;
+      for (const one of troubles) await meet(one, number);
+    },
+    async after(request) {
+      made += 1;
+      const number = made;
+      const late = troubles.find(({ what, at }) => what.startsWith('late') && number >= at && !used.has(what));
+      const id = contentOf(request);
+      if (late === undefined || id === undefined) return;
+      used.add(late.what);
+      const isEdit = late.what === 'late-edit';
+      change(world, isEdit ? { kind: 'put', id, text: `late ${number}` } : { kind: 'remove', id });
+      await process.quiet();
+    },
   };
+}
+
+function endFaults(source: Source): void {
+  source.incomplete = undefined;
+  source.hidden.clear();
+  source.missing = false;
 }
 
 function hide(source: Source): void {

@@ -14,6 +14,7 @@ export async function createMirror(options: {
   database: Database;
   clock: Clock;
   connector: Connector<any, any>;
+  config?: Record<string, unknown>;
   settings?: Partial<RunSettings>;
   onSourceDelete?: 'delete' | 'keep';
   containerTag?: string;
@@ -28,7 +29,7 @@ export async function createMirror(options: {
       provider: connector.spec.name,
       containerTag: tag,
       status: 'active',
-      config: {},
+      config: options.config ?? {},
       metadata: { from: 'test' },
       documentLimit: null,
       onSourceDelete: options.onSourceDelete ?? 'delete',

@@ -1,63 +1,77 @@
-import { queryTerms, terms } from '../../src/engine/terms.ts';
+import { terms } from '../../src/engine/terms.ts';
+import { bestFirst, toLines } from '../../src/search/lines.ts';
+import type { Ranked } from '../../src/search/ranking.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
 import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory } from './search-world.ts';
 
 /**
  * The ranking of docs/decisions/0008-search-scoring.md by brute force, without a database: it says
- * what a search must find. Keywords (rule 5 there) are left out; the worlds it is used on have none.
+ * what a search must find. Keywords are left out; the worlds it is used on have none.
  */
-export interface Ranked {
-  id: string;
-  score: number;
-  similarity: number;
-}
-
-interface Item {
-  id: string;
+interface Item extends Omit<Ranked, 'score' | 'similarity'> {
   cosine: number | null;
   weight: number;
   length: number;
   counts: Map<string, number>;
 }
 
-export function rank(world: World, request: SearchRequest, vector: readonly number[], relatedAt: number): Ranked[] {
+interface Word {
+  text: string;
+  times: number;
+}
+
+export function rank(world: World, request: SearchRequest, vector: readonly number[], relatedAt: number) {
   const items = visibleItems(world, request, vector);
-  const words = queryTerms(request.q);
-  const scoreOf = bm25(items, words);
+  const said = terms(request.q);
+  const words = said.terms.map((text, index) => ({ text, times: said.counts[index]! }));
+  const weights = weightsOf(items, words);
+  const scoreOf = bm25(items, words, weights);
   const scored = items.map((item) => ({ ...item, bm25: scoreOf(item) }));
+  const pool = (['chunk', 'memory'] as const).flatMap((kind) =>
+    bestOf(
+      scored.filter((item) => item.kind === kind),
+      kind === 'memory' && request.mode !== 'memories only' ? 100 : 200,
+    ),
+  );
+  const dense = minMax(pool.map(({ cosine }) => cosine));
+  const lexical = minMax(pool.map((item) => item.bm25));
+  const covered = coverage(words, weights);
+  const ranked = pool.map((item, index): Ranked => {
+    const own = rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt));
+    return {
+      ...item,
+      score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
+      similarity: covered(item) >= 0.75 ? Math.max(own, 0.6) : own,
+    };
+  });
+  const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);
+  return lines.filter(({ similarity }) => similarity >= request.threshold).slice(0, request.limit);
+}
+
+function bestOf<T extends Item & { bm25: number }>(scored: readonly T[], count: number): T[] {
   const byCosine = best(
     scored.filter(({ cosine }) => cosine !== null),
     ({ cosine }) => cosine!,
+    count,
   );
   const byTerms = best(
     scored.filter((item) => item.bm25 > 0),
     (item) => item.bm25,
+    count,
   );
-  const pool = [...new Set([...byCosine, ...byTerms])];
-  const dense = minMax(pool.map(({ cosine }) => cosine));
-  const lexical = minMax(pool.map((item) => item.bm25));
-  const covered = coverage(items, words);
-  return pool
-    .map((item, index) => ({
-      id: item.id,
-      score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
-      similarity: rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt)),
-    }))
-    .filter(({ similarity }) => similarity >= request.threshold)
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
-    .slice(0, request.limit);
+  return [...new Set([...byCosine, ...byTerms])];
 }
 
 function rounded(similarity: number): number {
   return Math.round(similarity * 1e6) / 1e6;
 }
 
-function best<T extends { id: string }>(items: readonly T[], score: (item: T) => number): T[] {
-  return items.toSorted((a, b) => score(b) - score(a) || (a.id < b.id ? -1 : 1)).slice(0, 200);
+function best<T extends { id: string }>(items: readonly T[], score: (item: T) => number, count: number): T[] {
+  return items.toSorted((a, b) => score(b) - score(a) || (a.id < b.id ? -1 : 1)).slice(0, count);
 }
 
-export function minMax(values: readonly (number | null)[]): (number | null)[] {
+function minMax(values: readonly (number | null)[]): (number | null)[] {
   const present = values.filter((value) => value !== null);
   const low = Math.min(...present);
   const high = Math.max(...present);
@@ -70,30 +84,33 @@ function calibrate(cosine: number, relatedAt: number): number {
   return Math.min(Math.max(similarity, 0), 1);
 }
 
-function bm25(items: readonly Item[], words: readonly string[]): (item: Item) => number {
-  const weights = weightsOf(items, words);
-  const average = Math.max(items.reduce((sum, { length }) => sum + length, 0) / Math.max(items.length, 1), 1);
+/** Lengths are compared within a kind. */
+function bm25(items: readonly Item[], words: readonly Word[], weights: readonly number[]): (item: Item) => number {
+  const averageOf = (kind: Item['kind']) => {
+    const lengths = items.filter((item) => item.kind === kind).map(({ length }) => length);
+    return Math.max(lengths.reduce((sum, length) => sum + length, 0) / Math.max(lengths.length, 1), 1);
+  };
+  const averages = { chunk: averageOf('chunk'), memory: averageOf('memory') };
   return (item) => {
     let score = 0;
-    for (const [index, word] of words.entries()) {
-      const count = item.counts.get(word) ?? 0;
-      score += (weights[index]! * count * 2.5) / (count + 1.5 * (0.6 + (0.4 * item.length) / average));
+    for (const [index, { text }] of words.entries()) {
+      const count = item.counts.get(text) ?? 0;
+      score += (weights[index]! * count * 2.5) / (count + 1.5 * (0.6 + (0.4 * item.length) / averages[item.kind]));
     }
     return score;
   };
 }
 
-function coverage(items: readonly Item[], words: readonly string[]): (item: Item) => number {
-  const weights = weightsOf(items, words);
+function coverage(words: readonly Word[], weights: readonly number[]): (item: Item) => number {
   const whole = weights.reduce((sum, weight) => sum + weight, 0);
   return (item) =>
-    weights.reduce((sum, weight, index) => sum + (item.counts.has(words[index]!) ? weight : 0), 0) / (whole || 1);
+    weights.reduce((sum, weight, index) => sum + (item.counts.has(words[index]!.text) ? weight : 0), 0) / (whole || 1);
 }
 
-function weightsOf(items: readonly Item[], words: readonly string[]): number[] {
-  return words.map((word) => {
-    const holding = items.filter(({ counts }) => counts.has(word)).length;
-    return Math.log(1 + (items.length - holding + 0.5) / (holding + 0.5));
+function weightsOf(items: readonly Item[], words: readonly Word[]): number[] {
+  return words.map(({ text, times }) => {
+    const holding = items.filter(({ counts }) => counts.has(text)).length;
+    return times * Math.log(1 + (items.length - holding + 0.5) / (holding + 0.5));
   });
 }
 
@@ -104,17 +121,40 @@ export function visibleItems(world: World, request: SearchRequest, vector: reado
     request.scope.containerTags === null || request.scope.containerTags.includes(containerTag);
   const documents = world.documents.filter((each) => inScope(each) && !each.deleted);
   const chunks =
-    request.mode === 'memories' ? [] : documents.filter((each) => fits(world, each, request, each.metadata ?? {}));
+    request.mode === 'memories only' ? [] : documents.filter((each) => fits(world, each, request, each.metadata ?? {}));
   const memories =
     request.mode === 'documents'
       ? []
       : (world.memories ?? []).filter((each) => inScope(each) && remembered(world, each, request));
   return [
-    ...chunks.flatMap((document) =>
-      document.chunks.map((chunk) => itemOf(chunk, `${chunk.context ?? ''} ${chunk.text}`, vector, 1)),
-    ),
-    ...memories.map((each) => itemOf(each, each.text, vector, each.inference ? 0.9 : 1)),
+    ...chunks.flatMap((document) => document.chunks.map((_, place) => chunkItem(world, document, place, vector))),
+    ...memories.map((each) => memoryItem(world, each, vector)),
   ];
+}
+
+function chunkItem(world: World, document: WorldDocument, position: number, vector: readonly number[]): Item {
+  const chunk = document.chunks[position]!;
+  return {
+    ...itemOf(chunk, `${chunk.context ?? ''} ${chunk.text}`, vector, 1),
+    kind: 'chunk',
+    isEpisode: false,
+    places: [{ document: document.id, first: position, last: position, start: null, end: null }],
+    isMined: (world.memories ?? []).some(({ sources }) => sources?.includes(document.id)),
+    statement: null,
+  };
+}
+
+/** It came from the document when that is one chunk; from which of several is not known here. */
+function memoryItem(world: World, memory: WorldMemory, vector: readonly number[]): Item {
+  const sources = world.documents.filter(({ id, chunks }) => memory.sources?.includes(id) && chunks.length === 1);
+  return {
+    ...itemOf(memory, memory.text, vector, memory.inference ? 0.9 : 1),
+    kind: 'memory',
+    isEpisode: false,
+    places: sources.map(({ id }) => ({ document: id, first: 0, last: 0, start: null, end: null })),
+    isMined: false,
+    statement: memory.id,
+  };
 }
 
 function itemOf(
@@ -122,7 +162,7 @@ function itemOf(
   text: string,
   vector: readonly number[],
   weight: number,
-): Item {
+) {
   const found = terms(text);
   const comparable = item.vector !== null && (item.model ?? worldModel) === worldModel;
   return {

@@ -20,6 +20,8 @@ export interface WorldDocument {
   title?: string;
   summary?: string;
   status?: string;
+  author?: string;
+  createdAt?: Date;
   chunks: WorldChunk[];
 }
 
@@ -41,13 +43,24 @@ export interface WorldMemory {
   metadata?: Record<string, unknown>;
   /** Ids of documents. */
   sources?: string[];
+  /** Where it stands in the text of each of them. */
+  span?: { start: number; end: number };
   latest?: boolean;
   forgotten?: boolean;
   forgetAfter?: Date;
   inference?: boolean;
   version?: number;
   rootMemoryId?: string;
+  kind?: 'fact' | 'episode';
+  author?: string;
+  trust?: 'told' | 'own' | 'read';
+  createdAt?: Date;
+  supersededAt?: Date;
+  forgottenAt?: Date;
 }
+
+/** As if each chunk were so many characters of its document. */
+export const chunkLength = 1_000;
 
 export const worldTime = new Date('2026-03-01T09:00:00.000Z');
 export const worldModel = 'hand-made';
@@ -66,6 +79,10 @@ export async function storeWorld(database: Database, world: World): Promise<void
         title: 'text',
         summary: 'text',
         status: 'text',
+        author: 'text',
+        created_at: 'timestamptz',
+        chunk_starts: 'integer[]',
+        chunk_ends: 'integer[]',
       },
       world.documents.map((each) => ({
         id: each.id,
@@ -77,11 +94,15 @@ export async function storeWorld(database: Database, world: World): Promise<void
         title: each.title ?? null,
         summary: each.summary ?? null,
         status: each.status ?? 'done',
+        author: each.author ?? null,
+        created_at: each.createdAt ?? worldTime,
+        chunk_starts: each.chunks.map((_, position) => position * chunkLength),
+        chunk_ends: each.chunks.map((_, position) => (position + 1) * chunkLength),
       })),
     );
     await tx.execute(sql`
-      insert into documents (${documents.names}, type, content_hash, created_at, updated_at)
-      select ${documents.select}, 'text', r.id, ${worldTime}::timestamptz, ${worldTime}::timestamptz
+      insert into documents (${documents.names}, type, content_hash, updated_at)
+      select ${documents.select}, 'text', r.id, ${worldTime}::timestamptz
       from ${documents.from}`);
     const chunks = rowSet('r', chunkColumns, world.documents.flatMap(chunkRows));
     await tx.execute(sql`
@@ -142,6 +163,12 @@ async function storeMemories(tx: Pick<Database, 'execute'>, memories: readonly W
       is_inference: 'boolean',
       version: 'integer',
       root_memory_id: 'text',
+      kind: 'text',
+      author: 'text',
+      trust: 'text',
+      created_at: 'timestamptz',
+      superseded_at: 'timestamptz',
+      forgotten_at: 'timestamptz',
       embedding: 'vector',
       embedding_model: 'text',
       terms: 'words',
@@ -159,16 +186,24 @@ async function storeMemories(tx: Pick<Database, 'execute'>, memories: readonly W
       is_inference: each.inference ?? false,
       version: each.version ?? 1,
       root_memory_id: each.rootMemoryId ?? null,
+      kind: each.kind ?? 'fact',
+      author: each.author ?? null,
+      trust: each.trust ?? 'told',
+      created_at: each.createdAt ?? worldTime,
+      superseded_at: each.supersededAt ?? null,
+      forgotten_at: each.forgottenAt ?? null,
       ...indexed(each, each.text),
     })),
   );
   await tx.execute(sql`
-    insert into memories (${set.names}, content_hash, created_at, updated_at)
-    select ${set.select}, r.id, ${worldTime}::timestamptz, ${worldTime}::timestamptz from ${set.from}`);
+    insert into memories (${set.names}, content_hash, updated_at)
+    select ${set.select}, r.id, ${worldTime}::timestamptz from ${set.from}`);
   const sources = rowSet(
     'r',
-    { memory_id: 'text', document_id: 'text' },
-    memories.flatMap((each) => (each.sources ?? []).map((document_id) => ({ memory_id: each.id, document_id }))),
+    { memory_id: 'text', document_id: 'text', span: 'jsonb' },
+    memories.flatMap(({ id, sources = [], span = null }) =>
+      sources.map((document_id) => ({ memory_id: id, document_id, span })),
+    ),
   );
   await tx.execute(sql`
     insert into memory_sources (${sources.names}, created_at)
@@ -193,7 +228,7 @@ export function createTableEmbedder(
     relatedAt: options.relatedAt ?? 0.5,
     embed: async (texts) => texts.map((text) => Float32Array.from(vectors[text] ?? axis)),
     runtime: async () => 'test',
-    countTokens: (text) => text.length,
+    tokens: { kind: 'words' },
     verify: async () => ({ id: worldModel, runtime: 'table', ok: true, checks: [] }),
     close: async () => {},
   };

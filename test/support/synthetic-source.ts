@@ -6,6 +6,7 @@ import {
   type Connector,
   type Fetched,
   type Page,
+  type Partition,
   type Ref,
 } from '../../src/connect/contract.ts';
 
@@ -22,6 +23,21 @@ export interface Abilities {
   lookup?: boolean;
   /** Many items in one request. */
   batches?: boolean;
+  /** Items are spread over so many partitions. Default 1. */
+  partitions?: number;
+  /**
+   * Pages of changes tell what happened and not what is there: what is back by now was gone on an earlier page, and what
+   * went and came within a page is on it twice.
+   */
+  tellsHistory?: boolean;
+}
+
+/** What happens at the requests of one process. Both may throw or change the source. */
+export interface RequestHooks {
+  /** Before the request is answered. */
+  before?(request: string): void | Promise<void>;
+  /** When the answer is made and did not arrive yet. */
+  after?(request: string): void | Promise<void>;
 }
 
 type Change = { id: string; gone: boolean };
@@ -63,6 +79,14 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     remove(id: string) {
       if (items.delete(id)) log.push({ id, gone: true });
     },
+    /** Gone, and there again as it was. */
+    reappear(id: string) {
+      const item = items.get(id);
+      if (!item) return;
+      log.push({ id, gone: true });
+      items.set(id, { ...item, rev: ++counter });
+      log.push({ id, gone: false });
+    },
     rename(from: string, to: string) {
       const item = items.get(from);
       if (!item || from === to) return;
@@ -84,10 +108,14 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
       new Map([...items].map(([id, { text, note }]) => [id, { text, title: id, path: `/${id}`, metadata: { note } }])),
   };
 
-  async function request(name: string): Promise<void> {
+  async function answer<Answer>(name: string, hooks: RequestHooks, make: () => Answer): Promise<Answer> {
     requests.push(name);
     await onRequest(name);
+    await hooks.before?.(name);
     if (state.missing) throw sourceMissing('the source is not there');
+    const made = make();
+    await hooks.after?.(name);
+    return made;
   }
 
   const ref = (id: string, item: Item): Ref => ({
@@ -100,11 +128,12 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     size: item.text.length,
   });
 
-  async function list(from: { after: string } | undefined): Promise<Page<any>> {
-    await request('list');
+  type Holds = (id: string) => boolean;
+
+  function list(from: { after: string } | undefined, holds: Holds): Page<any> {
     const ids = [...items.keys()]
       .sort()
-      .filter((id) => (from === undefined || id > from.after) && !state.hidden.has(id));
+      .filter((id) => holds(id) && (from === undefined || id > from.after) && !state.hidden.has(id));
     const page = ids.slice(0, pageSize);
     const rest = ids.length > pageSize;
     return {
@@ -114,16 +143,12 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     };
   }
 
-  async function changes(position: { at: number }): Promise<Page<any>> {
-    await request('changes');
+  function changes(position: { at: number }, holds: Holds, tellsHistory: boolean): Page<any> {
     if (position.at < firstKnownChange) throw cursorExpired('the position is no longer known');
     const slice = log.slice(position.at, position.at + pageSize);
-    const ids = new Set(slice.map((change) => change.id));
-    return {
-      ...present(ids),
-      next: { at: position.at + slice.length },
-      done: position.at + slice.length >= log.length,
-    };
+    const own = slice.filter(({ id }) => holds(id));
+    const end = { next: { at: position.at + slice.length }, done: position.at + slice.length >= log.length };
+    return { ...(tellsHistory ? history(own) : present(new Set(own.map(({ id }) => id)))), ...end };
   }
 
   function present(ids: Iterable<string>): Pick<Page, 'refs'> & { gone: string[] } {
@@ -134,17 +159,33 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     };
   }
 
-  const document = ({ text, rev }: Item) => ({ text, rev: `r${rev}` });
-
-  async function* fetchMany(ids: string[]): AsyncIterable<[string, Fetched]> {
-    await request(`fetch ${ids.join(' ')}`);
-    for (const id of ids) {
-      const item = items.get(id);
-      if (item) yield [id, { ...document(item), title: id }];
-    }
+  /** An id that is both present and gone in these is present. */
+  function history(slice: readonly Change[]): Pick<Page, 'refs'> & { gone: string[] } {
+    const last = new Map(slice.map((change) => [change.id, change]));
+    const shown = [...last.values()].filter((change) => !change.gone && items.has(change.id));
+    const gone = slice.filter((change) => change.gone).map(({ id }) => id);
+    const unseen = [...last.values()].filter((change) => !change.gone && !items.has(change.id));
+    return {
+      refs: shown.map(({ id }) => ref(id, items.get(id)!)),
+      gone: [...new Set([...gone, ...unseen.map(({ id }) => id)])],
+    };
   }
 
-  function connector(abilities: Abilities = {}): Connector<any, any> {
+  const document = ({ text, rev }: Item) => ({ text, rev: `r${rev}` });
+
+  function read(id: string): Fetched {
+    const item = items.get(id);
+    return item ? { ...document(item), title: id } : { gone: true };
+  }
+
+  function connector(abilities: Abilities = {}, hooks: RequestHooks = {}): Connector<any, any> {
+    const { partitions = 1, tellsHistory = false } = abilities;
+    const idOf = (index: number) => (partitions === 1 ? 'all' : `part-${index}`);
+    const holdsOf = (partition: { id: string }) => (id: string) => partition.id === idOf(placeOf(id) % partitions);
+    async function* fetchMany(ids: string[]): AsyncIterable<[string, Fetched]> {
+      const found = await answer(`fetch ${ids.join(' ')}`, hooks, () => ids.map((id) => [id, read(id)] as const));
+      for (const [id, fetched] of found) if (!('gone' in fetched)) yield [id, fetched];
+    }
     return defineConnector<any, any>({
       spec: {
         name: 'synthetic',
@@ -157,35 +198,30 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
         schedule: { everyMs: 60_000 },
       },
       check: async () => [],
-      partitions: async () => [{ id: 'all', title: 'Everything' }],
-      list: (_context, _partition, from) => list(from),
-      async fetch(_context, _partition, wanted) {
-        await request(`fetch ${wanted.id}`);
-        const item = items.get(wanted.id);
-        return item ? { ...document(item), title: wanted.id } : { gone: true };
-      },
+      partitions: async () =>
+        Array.from({ length: partitions }, (_, index) => ({ id: idOf(index), title: 'Everything' })),
+      list: (_context, partition, from) => answer('list', hooks, () => list(from, holdsOf(partition))),
+      fetch: (_context, _partition, wanted) => answer(`fetch ${wanted.id}`, hooks, () => read(wanted.id)),
       ...(abilities.incremental
         ? {
-            head: async () => {
-              await request('head');
-              return { at: log.length };
-            },
-            changes: (_context: unknown, _partition: unknown, from: { at: number }) => changes(from),
+            head: () => answer('head', hooks, () => ({ at: log.length })),
+            changes: (_context: unknown, partition: Partition, from: { at: number }) =>
+              answer('changes', hooks, () => changes(from, holdsOf(partition), tellsHistory)),
           }
         : {}),
       ...(abilities.batches && {
         fetchMany: (_context: unknown, _partition: unknown, refs: Ref[]) => fetchMany(refs.map((one) => one.id)),
       }),
-      ...(abilities.lookup
-        ? {
-            lookup: async (_context: unknown, _partition: unknown, ids: string[]) => {
-              await request('lookup');
-              return present(ids);
-            },
-          }
-        : {}),
+      ...(abilities.lookup && {
+        lookup: (_context: unknown, _partition: unknown, ids: string[]) => answer('lookup', hooks, () => present(ids)),
+      }),
     });
   }
 
   return Object.assign(state, { connector, fail: (message = 'the source failed') => transient(message) });
+}
+
+/** Which partition holds an id, before the number of partitions is known. */
+function placeOf(id: string): number {
+  return id.charCodeAt(0);
 }

@@ -155,6 +155,17 @@ describe('search results', () => {
     ]);
   });
 
+  test('say what they are, whether it was told, when, by whom and where, and the id of what can be corrected', () => {
+    const source = { documentId: 'd', title: 'Chat', filepath: null, date: '2026-03-02T12:00:00Z' };
+    const more = { kind: 'fact', trust: 'told', author: 'Mira', saidAt: '2026-03-04T12:00:00Z' } as const;
+    const told = { ...hit({ memory: 'Mira sails' }), ...more, containerTag: 'user_mira', sources: [source] };
+    const read = { ...hit({ chunk: 'Sails' }), kind: 'passage', trust: 'read', author: null, saidAt: null } as const;
+    const both = [told, { ...read, containerTag: 'team', sources: [source] }];
+    const lines = formatSearch({ results: both, total: 2, timing: 5 }, 'x', createScreen({ columns: 80 }));
+    expect(lines[1]).toBe(`    fact, told, 2026-03-04, by Mira, in user_mira, ${told.id}`);
+    expect(lines[5]).toBe('    passage, read, 2026-03-02, in team');
+  });
+
   test('mark the words of the query when colours are wanted', () => {
     const lines = formatSearch({ results, total: 3, timing: 5 }, 'rotates', createScreen({ color: true }));
     expect(lines[2]).toMatch(/Keys are \u001b\[1m\u001b\[33mrotated\u001b\[\d+m\u001b\[\d+m every month\./);
@@ -180,7 +191,7 @@ describe('progress', () => {
     run,
     ...fields
   }: Partial<Omit<ProgressView, 'run'>> & { run?: Partial<Run> } = {}): ProgressView => ({
-    items: { pending: 30, failed: 1, skipped: 0 },
+    items: { pending: 30, failed: 2, skipped: 0 },
     documents: { waiting: 2, done: 280, failed: 1 },
     heldDeletes: 0,
     ...fields,
@@ -331,6 +342,22 @@ describe('status', () => {
       '',
       'Nothing is connected.',
     ]);
+    const slow = { ...status, embedder: { ...status.embedder, runtime: 'onnxruntime-web' } };
+    expect(formatStatus(slow, [], 'http://127.0.0.1:6767', createScreen())).toContain(
+      '           slow (WebAssembly); `memoryd doctor` says how to mend that',
+    );
+  });
+
+  test('names the language model where there is one', () => {
+    const status = {
+      ...{ version: '1.2.3', uptimeMs: 1, role: 'all', storage: { engine: 'pglite' }, queue: { kind: 'in-process' } },
+      embedder: { id: 'minilm-l6-v2', runtime: 'onnxruntime-node', state: 'ready' },
+      languageModel: { id: 'openai-compatible:llama3.2', state: 'budget spent', tokensToday: 1_200 },
+      documents: {},
+    };
+    expect(formatStatus(status, [], 'http://127.0.0.1:6767', createScreen())).toContain(
+      'language   openai-compatible:llama3.2, budget spent, 1200 tokens today',
+    );
   });
 
   const progress: NonNullable<ConnectionState['progress']> = {
@@ -357,18 +384,27 @@ describe('status', () => {
     ]);
   });
 
-  test('names the commands for held deletions and failures, whole in the narrowest terminal', () => {
+  test('names what is not read, and the commands for held deletions and failures, whole in the narrowest terminal', () => {
     const troubled = {
-      items: { ...progress.items, failed: 1, skipped: 4 },
+      items: { ...progress.items, failed: 3, skipped: 4 },
       documents: { ...progress.documents, failed: 2 },
       heldDeletes: 12,
     };
-    const lines = connectionTable([{ connection, progress: troubled }], 40);
+    const problem = { state: 'paused', code: 'incomplete_listing', until: null } as const;
+    const problems = [
+      { ...problem, partition: '/srv/notes', title: 'notes', reason: 'Could not be read: locked (EACCES).' },
+      { ...problem, partition: null, title: null, reason: 'It is listed every 60 s instead of watched.' },
+    ];
+    const lines = connectionTable([{ connection: { ...connection, problems }, progress: troubled }], 40);
     expect(lines[1]).toMatch(/active +118 +3 +-/);
-    expect(lines[4]).toContain('12 deletions held back');
-    expect(lines[4]).toContain(`\`memoryd sync ${connection.id} --confirm-deletes\``);
-    expect(lines[4]).toContain(`\`memoryd sync ${connection.id} --keep-deletes\``);
-    expect(lines[5]).toBe(
+    expect(lines.slice(4, 6)).toEqual([
+      `${connection.id}  notes: Could not be read: locked (EACCES).`,
+      `${connection.id}  It is listed every 60 s instead of watched.`,
+    ]);
+    expect(lines[6]).toContain('12 deletions held back');
+    expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --confirm-deletes\``);
+    expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --keep-deletes\``);
+    expect(lines[7]).toBe(
       `${connection.id}  3 items failed, 4 items skipped: see \`memoryd failures ${connection.id}\`.`,
     );
   });

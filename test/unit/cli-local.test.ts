@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { useCliFixture } from '../support/cli-fixture.ts';
+import { connection, folderId, useCliFixture } from '../support/cli-fixture.ts';
 
 const cli = useCliFixture();
 
@@ -67,16 +67,39 @@ describe('commands without a daemon', () => {
       'data directory',
       'connectors',
       'model',
+      'language model',
       'daemon',
+      'connections',
     ]);
     expect(findings[2]!.detail).toMatch(/\.memoryd \(not made yet\), [\d.]+ GiB free$/);
     expect(findings[3]!.detail).toMatch(/^folder, /);
-    expect(findings[4]!.detail).toBe('minilm-l6-v2 on onnxruntime-web');
-    expect(findings[5]!.detail).toMatch(/^No daemon runs/);
+    expect(findings[4]!.detail).toMatch(
+      /^minilm-l6-v2 on onnxruntime-web\. It computes in WebAssembly, .* `npm install /,
+    );
+    expect(findings[5]!.detail).toBe('not configured, memories are found by rules');
+    expect(findings[6]!.detail).toMatch(/^No daemon runs/);
     const bad = await cli.run(['doctor'], { env: { MEMORYD_DATA_DIR: '/proc/none' }, ...embedder(false) });
     expect(bad.exitCode).toBe(1);
     expect(bad.stdout).toMatch(/^failed {2}data directory/m);
     expect(bad.stdout).toMatch(/^failed {2}model +vectors: cosine 0\.9999$/m);
+  });
+
+  test('doctor says what of the sources is not mirrored, and why', async () => {
+    const problem = {
+      partition: '/srv/notes',
+      title: 'notes',
+      state: 'paused',
+      code: 'incomplete_listing',
+      until: null,
+    };
+    let problems = [{ ...problem, reason: 'Could not be read: locked (EACCES).' }];
+    cli.api.on('POST /v3/connections/list', () => [connection({ problems })]);
+    const examine = async () => (await cli.run(['doctor'], embedder(true))).stdout;
+    expect(await examine()).toMatch(
+      new RegExp(`^failed {2}connections +${folderId}: notes: Could not be read: locked \\(EACCES\\)\\.$`, 'm'),
+    );
+    problems = [];
+    expect(await examine()).toMatch(/^ok {6}connections +1, all of them can be read$/m);
   });
 
   test('doctor says which plugin is broken, and why', async () => {

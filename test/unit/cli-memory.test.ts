@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { MemoryAnswer } from '../../src/cli/client.ts';
+import { formatMemories } from '../../src/cli/memories.ts';
 import { useCliFixture } from '../support/cli-fixture.ts';
+import { createScreen } from '../support/command-line.ts';
 
 const cli = useCliFixture();
 
@@ -142,5 +145,87 @@ describe('keys', () => {
   test('are revoked', async () => {
     cli.api.on('DELETE /v3/auth/scoped-key/K1', () => ({ success: true, id: 'K1' }));
     expect(await cli.run(['keys', 'revoke', 'K1'])).toMatchObject({ exitCode: 0, stdout: 'Revoked K1.\n' });
+  });
+});
+
+describe('memories', () => {
+  const entry = {
+    ...{ id: 'mLidkuVKnRyjP2WPBg8Y4E', memory: 'Mira lives in Porto', kind: 'fact', trust: 'told', author: 'Mira' },
+    ...{ version: 2, isForgotten: false, saidAt: '2026-03-04T12:00:00Z', createdAt: '2026-03-05T12:00:00Z' },
+    sources: [{ documentId: 'd', title: 'Chat of March', filepath: null, date: '2026-03-04T12:00:00Z' }],
+  };
+  const page = (...memoryEntries: object[]) => ({
+    memoryEntries,
+    pagination: { currentPage: 1, totalItems: memoryEntries.length, totalPages: 1 },
+  });
+  const tags = (...names: string[]) =>
+    cli.api.on('GET /v3/container-tags/list', () => names.map((containerTag) => ({ containerTag })));
+
+  test('list those of every container, with where they come from', async () => {
+    tags('user_mira', 'team');
+    cli.api.on('POST /v4/memories/list', () => page(entry, { ...entry, isForgotten: true, author: null, sources: [] }));
+    const { stdout, stderr } = await cli.run(['memories', 'list', '--limit', '5', '--forgotten']);
+    expect(stdout).toBe(
+      [
+        'Mira lives in Porto',
+        '  fact, told, 2026-03-04, version 2, by Mira, from Chat of March',
+        `  ${entry.id}`,
+        '',
+        'Mira lives in Porto',
+        '  forgotten, fact, told, 2026-03-04, version 2',
+        `  ${entry.id}`,
+        '',
+      ].join('\n'),
+    );
+    expect(stderr).toBe('\nPage 1 of 1, 2 in all\n');
+    const asked = { containerTags: ['user_mira', 'team'], limit: 5, page: 1, includeForgotten: true };
+    expect(cli.api.requests.at(-1)!.body).toEqual(asked);
+    cli.api.on('POST /v4/memories/list', () => page());
+    expect((await cli.run(['memories', 'list', '--tag', 'x'])).stderr).toMatch(/^Nothing is remembered yet/);
+    expect(cli.api.requests.at(-1)!.body).toMatchObject({ containerTags: ['x'] });
+    tags();
+    expect((await cli.run(['memories', 'list'])).stderr).toMatch(/^Nothing is remembered yet/);
+  });
+
+  test('fit the terminal', () => {
+    const source = { ...entry.sources[0]!, title: 't'.repeat(200) };
+    const long = { ...entry, memory: 'word '.repeat(99), sources: [source] } as MemoryAnswer;
+    const lines = formatMemories([long], createScreen({ columns: 80, isTTY: true }));
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('correct one, in the only container or in the one that is named', async () => {
+    tags('user_mira');
+    cli.api.on('PATCH /v4/memories', () => ({ id: 'new', memory: 'Mira lives in Faro', version: 3 }));
+    const done = await cli.run(['memories', 'correct', entry.id, 'Mira', 'lives', 'in', 'Faro']);
+    expect(done).toMatchObject({ exitCode: 0, stdout: 'new\n', stderr: 'Version 3: Mira lives in Faro\n' });
+    const body = { containerTag: 'user_mira', id: entry.id, newContent: 'Mira lives in Faro' };
+    expect(cli.api.requests.at(-1)!.body).toEqual(body);
+    tags('user_mira', 'team');
+    const unclear = await cli.run(['memories', 'correct', entry.id, 'x']);
+    expect([unclear.exitCode, unclear.stderr]).toEqual([2, expect.stringContaining('There are: user_mira, team.')]);
+  });
+
+  test('forget by ids, by text, and by meaning only with --yes', async () => {
+    const matched = [{ id: entry.id, memory: entry.memory, score: 0.9 }];
+    cli.api.on('POST /v4/memories/forget-matching', ({ body }) => ({
+      ...{ dryRun: body.dryRun ?? false, count: 1 },
+      ...(body.dryRun ? { candidates: matched } : { forgotten: matched }),
+    }));
+    cli.api.on('DELETE /v4/memories', () => ({ id: entry.id, forgotten: true }));
+    const run = (...args: string[]) => cli.run(['memories', 'forget', '--tag', 'user_mira', ...args]);
+    const dry = await run('--about', 'her home');
+    expect(dry.stdout).toBe(`Mira lives in Porto\n  ${entry.id}\n`);
+    expect(dry.stderr).toBe('Would forget 1 memory.\nAdd --yes to forget them.\n');
+    expect(cli.api.requests.at(-1)!.body).toEqual({ containerTag: 'user_mira', query: 'her home', dryRun: true });
+    expect((await run('--about', 'her home', '--yes')).stderr).toBe('Forgot 1 memory.\n');
+    expect((await run('--content', entry.memory, '--reason', 'moved')).stderr).toBe('Forgot "Mira lives in Porto".\n');
+    expect(cli.api.requests.at(-1)!.body).toMatchObject({ content: entry.memory, reason: 'moved' });
+    expect((await run(entry.id)).exitCode).toBe(0);
+    expect(cli.api.requests.at(-1)!.body).toEqual({ containerTag: 'user_mira', ids: [entry.id] });
+    expect(await run(entry.id, 'other')).toMatchObject({ exitCode: 1 });
+    expect(await run()).toMatchObject({ exitCode: 2 });
+    expect(await run(entry.id, '--about', 'x')).toMatchObject({ exitCode: 2 });
   });
 });

@@ -164,7 +164,7 @@ describe('start', () => {
     const { exitCode, stderr } = await runCommand(['start', './notes', '--tag', 'handbook'], app.context);
     expect(exitCode).toBe(0);
     expect(app.created).toEqual([
-      { provider: 'folder', containerTag: 'handbook', metadata: { path: join(folder, 'notes') } },
+      { provider: 'folder', containerTag: 'handbook', metadata: { path: join(folder, 'notes') }, readsAnyPath: true },
     ]);
     expect(stderr.split('\n').slice(0, 2)).toEqual([
       './notes: 3 seen, 1 done, 0 failed',
@@ -325,6 +325,7 @@ describe('help', () => {
     ask: null,
     createApp: unused,
     createEmbedder: unused,
+    tryLanguageModel: unused,
     rotateKeys: unused,
   });
   const all = (command: typeof program): (typeof program)[] => [command, ...command.commands.flatMap(all)];
@@ -363,7 +364,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add cancel check config connect connections connector disconnect doctor encryption failures items keys mcp models pause push resume retry runs search start status sync'.split(
+      'add cancel check config connect connections connector disconnect doctor encryption erase failures items keys mcp memories models pause push quota resume retry runs search start status sync'.split(
         ' ',
       ),
     );

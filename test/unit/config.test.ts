@@ -72,7 +72,6 @@ const samples: Record<string, [text: string, value: unknown]> = {
   logLevel: ['debug', 'debug'],
   defaultContainerTag: ['team:ops-1', 'team:ops-1'],
   orgName: ['Example Inc.', 'Example Inc.'],
-  corsOrigins: ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
   compat: ['plural-tags,api-key-header', ['plural-tags', 'api-key-header']],
   threads: ['3', 3],
   connectors: ['memoryd-connector-rss,./mine.ts', ['memoryd-connector-rss', './mine.ts']],
@@ -82,6 +81,13 @@ const samples: Record<string, [text: string, value: unknown]> = {
   'embedder.model': ['nomic-embed-text', 'nomic-embed-text'],
   'embedder.apiKey': ['sk-test', 'sk-test'],
   'embedder.dimensions': ['768', 768],
+  'llm.url': ['http://127.0.0.1:11434/v1', 'http://127.0.0.1:11434/v1'],
+  'llm.model': ['llama3.2', 'llama3.2'],
+  'llm.apiKey': ['sk-test', 'sk-test'],
+  'llm.tokensPerDay': ['5000', 5_000],
+  'llm.summaries': ['no', false],
+  'llm.concurrency': ['3', 3],
+  'llm.timeoutMs': ['30000', 30_000],
   'limits.maxTextBytes': ['2MiB', 2 * 2 ** 20],
   'limits.maxBodyBytes': ['3000000', 3_000_000],
   'limits.maxBatchBodyBytes': ['64 mib', 64 * 2 ** 20],
@@ -94,8 +100,14 @@ const samples: Record<string, [text: string, value: unknown]> = {
   allowedPrivateHosts: ['nas.lan, *.lan,10.0.0.0/8', ['nas.lan', '*.lan', '10.0.0.0/8']],
   'sync.concurrency': ['8', 8],
   'sync.cron': ['0 6 * * *', '0 6 * * *'],
+  'tls.certFile': ['/etc/memoryd/cert.pem', '/etc/memoryd/cert.pem'],
+  'tls.keyFile': ['/etc/memoryd/key.pem', '/etc/memoryd/key.pem'],
+  allowedHosts: ['memory.example.com, *.lan', ['memory.example.com', '*.lan']],
+  corsOrigins: ['https://a.example, http://localhost:3000', ['https://a.example', 'http://localhost:3000']],
+  folderRoots: ['/srv/notes, /srv/papers', ['/srv/notes', '/srv/papers']],
   'worker.concurrency': ['1', 1],
   redriveSchedule: ['30s, 5m,5m,1d', ['30s', '5m', '5m', '1d']],
+  memories: ['off', 'off'],
   'dreaming.quietMs': ['0', 0],
   'dreaming.documents': ['1', 1],
   'dreaming.waitMs': ['1000', 1000],
@@ -121,14 +133,18 @@ describe('defaults', () => {
       allowPrivateUrls: false,
       allowedPrivateHosts: [],
       redirectAllowlist: [],
+      folderRoots: [],
       google: {},
       notion: {},
       github: {},
       onedrive: {},
+      allowedHosts: [],
+      tls: {},
       corsOrigins: [],
       compat: [],
       connectors: [],
       embedder: { kind: 'minilm' },
+      llm: { tokensPerDay: 1_000_000, summaries: true, concurrency: 2, timeoutMs: 120_000 },
       limits: {
         maxTextBytes: 1_048_576,
         maxBodyBytes: 2_097_152,
@@ -140,6 +156,7 @@ describe('defaults', () => {
       sync: { concurrency: 4, cron: '0 */4 * * *' },
       worker: { concurrency: 2 },
       redriveSchedule: ['1m', '5m', '30m', '2h', '12h'],
+      memories: 'on',
       dreaming: { quietMs: 20_000, documents: 20, waitMs: 120_000 },
     });
     expect(file).toBeNull();
@@ -157,9 +174,18 @@ describe('defaults', () => {
 describe('environment', () => {
   const names = configFields.flatMap((field) => field.environment.map((name) => [name, field.path] as const));
 
+  /** What does not stand alone. */
+  const companions: Record<string, string> = {
+    MEMORYD_LLM_URL: 'MEMORYD_LLM_MODEL',
+    MEMORYD_LLM_MODEL: 'MEMORYD_LLM_URL',
+  };
+
   test.each(names)('%s sets %s', (name, path) => {
     const [text, value] = samples[path]!;
-    const { config, sources } = load({ env: { [name]: text } });
+    const companion = companions[name];
+    const { config, sources } = load({
+      env: { [name]: text, ...(companion && { [companion]: 'http://127.0.0.1/v1' }) },
+    });
     expect(read(config, path)).toEqual(value);
     expect(sources[path]).toEqual({ kind: 'environment', name });
   });
@@ -354,6 +380,8 @@ describe('problems', () => {
       { embedder: { kind: 'http', model: 'm' } },
       'embedder.kind (memoryd.config.json line 3): "http" needs embedder.baseUrl',
     ],
+    [{ llm: { url: 'http://127.0.0.1/v1' } }, 'llm.url (memoryd.config.json line 3): it needs llm.model'],
+    [{ llm: { model: 'm' } }, 'llm.model (memoryd.config.json line 3): it needs llm.url'],
   ])('%j contradicts itself', (file, start) => {
     expect(problems({ file })).toEqual([expect.stringContaining(start)]);
   });
@@ -387,6 +415,7 @@ describe('secrets', () => {
       'databaseUrl',
       'redisUrl',
       'embedder.apiKey',
+      'llm.apiKey',
     ]);
   });
 

@@ -62,7 +62,7 @@ describe('filters', () => {
     ['a null condition', { AND: [null] }, ['AND', 0]],
     ['a missing key', { AND: [{ value: 'x' }] }, ['AND', 0, 'key']],
     ['a key with a space', { AND: [condition({ key: 'a b' })] }, ['AND', 0, 'key']],
-    ['a key of 65 characters', { AND: [condition({ key: 'k'.repeat(65) })] }, ['AND', 0, 'key']],
+    ['a key of 257 characters', { AND: [condition({ key: 'k'.repeat(257) })] }, ['AND', 0, 'key']],
     ['an internal key', { AND: [condition({ key: 'sm_internal_x' })] }, ['AND', 0, 'key']],
     ['a missing value', { AND: [{ key: 'x' }] }, ['AND', 0, 'value']],
     ['a list as value', { AND: [condition({ value: ['x'] })] }, ['AND', 0, 'value']],

@@ -3,7 +3,7 @@ import { chooseAuth, storedAuth } from '../../../src/connect/auth-choice.ts';
 import { ConnectorError, type ConnectorSpec } from '../../../src/connect/contract.ts';
 import { fillAddress } from '../../../src/connect/credentials/fill-address.ts';
 import { refusalOf, renewTime } from '../../../src/connect/credentials/token-set.ts';
-import { isAllowedRedirect, withParameters } from '../../../src/connect/oauth/redirects.ts';
+import { isAllowedRedirect, isTrustedRedirect, withParameters } from '../../../src/connect/oauth/redirects.ts';
 import { createRedaction } from '../../../src/connect/redaction.ts';
 import { secretValues, splitConfig, splitFields } from '../../../src/connect/vault.ts';
 import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
@@ -84,6 +84,18 @@ describe('redirects', () => {
     ['https://app.example.com\\@evil.example/', ['https://evil.example'], false],
   ] as const)('%s with %j: %s', (address, allowlist, allowed) => {
     expect(isAllowedRedirect(address, allowlist)).toBe(allowed);
+  });
+
+  test.each([
+    ['http://127.0.0.1:9999/done', [], true],
+    ['http://localhost/done', [], true],
+    ['https://memory.example.com/console', [], true],
+    ['https://app.example.com/a', [], false],
+    ['http://localhost.evil.example/', [], false],
+    ['https://app.example.com/a', ['https://app.example.com'], true],
+    ['http://127.0.0.1:9999/done', ['https://app.example.com'], false],
+  ] as const)('a browser is sent to %s with %j unasked: %s', (address, allowlist, trusted) => {
+    expect(isTrustedRedirect(address, { allowlist, publicUrl: 'https://memory.example.com' })).toBe(trusted);
   });
 
   test('parameters are added to what is there', () => {

@@ -14,12 +14,13 @@ import {
 import { brokenCircuit, failItem, judgeError, partitionFailure, wearsOut } from '../../../src/connect/failure.ts';
 
 const now = new Date('2026-03-01T09:00:00Z');
-const item = (attempts: number) => ({
+const item = (attempts: number, lostWorkers = 0) => ({
   ext_id: 'a',
   custom_id: 'x:a',
   want_rev: '1',
   fingerprint: null,
   attempts,
+  lost_workers: lostWorkers,
   document_id: null,
   ref: {},
 });
@@ -27,7 +28,7 @@ const item = (attempts: number) => ({
 describe('a failed item', () => {
   it('is tried again after 30 s, doubling to 6 h, then daily for two weeks, then only on request', () => {
     const pauses = Array.from({ length: 24 }, (_, index) => {
-      const { next_try } = failItem(item(index + 1), transient('down'), now);
+      const { next_try } = failItem(item(index), transient('down'), now);
       return next_try === null ? null : (next_try.getTime() - now.getTime()) / 1_000;
     });
     const day = 86_400;
@@ -36,15 +37,16 @@ describe('a failed item', () => {
   });
 
   it('says what a connector wrote on purpose, and nothing that may quote content', () => {
-    expect(failItem(item(1), transient('The drive is away.'), now)).toMatchObject({
+    expect(failItem(item(0), transient('The drive is away.'), now)).toMatchObject({
       error: 'The drive is away.',
       error_class: 'transient',
     });
-    expect(failItem(item(1), new Error('secret text'), now).error).not.toContain('secret');
+    expect(failItem(item(0), new Error('secret text'), now).error).not.toContain('secret');
   });
 
   it('is not given to workers for ever when they die of it', () => {
-    expect([24, 25, 26].map((attempts) => wearsOut(item(attempts)))).toEqual([false, false, true]);
+    expect([0, 9, 10].map((lost) => wearsOut(item(0, lost)))).toEqual([false, false, true]);
+    expect(wearsOut(item(100))).toBe(false);
   });
 });
 

@@ -1,7 +1,17 @@
 import { expect, it } from 'vitest';
 import type { Context, Json } from 'memoryd/connector';
 import type { ImapConfig } from '../../../connectors/imap/config.ts';
-import { markOf, nameOf, readKnown, rewritten, type KnownMail, type Records } from '../../../connectors/imap/known.ts';
+import {
+  factsOf,
+  markOf,
+  nameOf,
+  readKnown,
+  readTold,
+  rewritten,
+  type KnownBoxes,
+  type KnownMail,
+  type Records,
+} from '../../../connectors/imap/known.ts';
 import { createListed, nextRecords, type ScannedBox } from '../../../connectors/imap/listed.ts';
 import { createThreading } from '../../../connectors/imap/threads.ts';
 
@@ -23,18 +33,18 @@ function createStore() {
 }
 
 /** Mailboxes with mails of a thread each, `step` UIDs apart. */
-function scan(sizes: Record<string, number>, { step = 1, idLength = 20 } = {}) {
+function scan(sizes: Record<string, number>, { step = 1, idLength = 20, known = new Map() as KnownBoxes } = {}) {
   const threading = createThreading();
   const boxes: ScannedBox[] = Object.entries(sizes).map(([path, size]) => {
     const box = { path, uidValidity: '1' };
     const uids = Array.from({ length: size }, (_, index) => 1 + index * step);
-    const keys = uids.map((uid) => `<${path}-${uid}@`.padEnd(idLength - 1, 'x').concat('>'));
-    keys.forEach((key, index) =>
-      threading.add({ key, first: undefined, box, uid: uids[index]!, bytes: 1, time: 1, parents: [] }),
-    );
-    return { box, uids, keys };
+    const copies = uids.map((uid) => {
+      const key = `<${path}-${uid}@`.padEnd(idLength - 1, 'x').concat('>');
+      return threading.add({ key, first: undefined, box, uid, bytes: 1, time: 1, received: 1, parents: [] });
+    });
+    return { box, copies };
   });
-  return { boxes, listed: createListed(boxes, threading.threads()) };
+  return { boxes, listed: createListed(boxes, threading.threads(), known) };
 }
 
 type Store = ReturnType<typeof createStore>;
@@ -57,8 +67,8 @@ it('keeps where mails are over several pages, and is not taken for complete befo
   const known = await readKnown(store.ctx, partition);
   const inbox = known!.get(nameOf({ path: 'INBOX', uidValidity: '1' }))!;
   expect([known!.size, inbox.size]).toEqual([2, 1_000]);
-  const key = large.boxes[0]!.keys[999]!;
-  expect(inbox.get(1 + 999 * 60)).toEqual({ thread: key, mark: markOf(key) });
+  const copy = large.boxes[0]!.copies[999]!;
+  expect(inbox.get(1 + 999 * 60)).toEqual({ thread: copy.key, mark: markOf(copy.key), facts: factsOf(copy) });
 });
 
 it('forgets what a listing no longer shows', async () => {
@@ -88,11 +98,11 @@ it('changes only the records of the places that it is told, and removes those of
   await list(store, scan({ INBOX: 1_000 }));
   const known = (await readKnown(store.ctx, partition))!;
   const name = nameOf({ path: 'INBOX', uidValidity: '1' });
-  const mail: KnownMail = { thread: '<new@x>', mark: markOf('<new@x>') };
+  const mail: KnownMail = { thread: '<new@x>', mark: markOf('<new@x>'), facts: 'factsx' };
   const gone = Array.from({ length: 255 }, (_, index) => [index + 1, undefined] as const);
   const records = rewritten(known, new Map([[name, new Map([...gone, [2_000, mail], [500, mail]])]]))!;
-  expect(Object.keys(records)).toEqual([`box/${name}/0`, `box/${name}/7`, `box/${name}/1`, 'mails']);
-  expect(records[`box/${name}/0`]).toBeNull();
+  expect(Object.keys(records)).toEqual([`at/${name}/0`, `at/${name}/7`, `at/${name}/1`, 'counted']);
+  expect(records[`at/${name}/0`]).toBeNull();
   store.keep(records);
   const after = (await readKnown(store.ctx, partition))!.get(name)!;
   expect([after.size, after.get(2_000), after.get(500), after.get(255)]).toEqual([746, mail, mail, undefined]);
@@ -108,4 +118,15 @@ it('knows nothing when a record is missing', async () => {
   await list(store, scan({ INBOX: 600 }));
   store.stored.delete([...store.stored.keys()].find((name) => name.endsWith('/1'))!);
   expect(await readKnown(store.ctx, partition)).toBeUndefined();
+});
+
+it('remembers what vanished until a listing has come to its end', async () => {
+  const store = createStore();
+  await list(store, scan({ INBOX: 300 }));
+  const before = (await readKnown(store.ctx, partition))!;
+  const shrunk = scan({ INBOX: 200 }, { known: before });
+  store.keep(shrunk.listed.records(0));
+  expect(await readTold(store.ctx, partition)).toEqual(before);
+  store.keep(await shrunk.listed.last(store.ctx, partition));
+  expect([...(await readKnown(store.ctx, partition))!.values()].map((mails) => mails.size)).toEqual([200]);
 });

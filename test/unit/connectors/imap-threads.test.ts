@@ -16,6 +16,7 @@ const copy = (key: string, fields: Partial<ListedCopy> = {}): ListedCopy => ({
   uid: 1,
   bytes: 100,
   time: 1_000,
+  received: 1_000,
   ...fields,
 });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeDocuments } from '../../../fixtures/make-documents.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { createExtractor } from '../../../src/engine/extract/extractor.ts';
+import { createTextWork } from '../../../src/engine/text/text-work.ts';
 
 type Expected =
   | { refused: string; reason: string }
@@ -18,8 +18,8 @@ type Expected =
 
 const folder = new URL('../../../fixtures/documents/', import.meta.url);
 const documents = JSON.parse(readFileSync(new URL('expected.json', folder), 'utf8')) as Record<string, Expected>;
-const extractor = createExtractor({ log: silentLogger, threads: 1 });
-afterAll(() => extractor.close());
+const textWork = createTextWork({ log: silentLogger, threads: 1 });
+afterAll(() => textWork.close());
 
 describe('sample documents', { timeout: 60_000 }, () => {
   it('are all described', () => {
@@ -32,7 +32,7 @@ describe('sample documents', { timeout: 60_000 }, () => {
   });
 
   it.each(Object.entries(documents))('%s gives what is expected', async (name, expected) => {
-    const extracted = extractor.extract({ kind: 'file', bytes: readFileSync(new URL(name, folder)), name });
+    const extracted = textWork.extract({ kind: 'file', bytes: readFileSync(new URL(name, folder)), name });
     if ('refused' in expected) {
       const message = expect.stringContaining(expected.reason) as string;
       return expect(extracted).rejects.toMatchObject({ code: expected.refused, message, shouldRetry: false });

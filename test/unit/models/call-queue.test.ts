@@ -35,6 +35,18 @@ describe('call queue', () => {
     expect(asLengths(await call)).toEqual([10, 11, 12]);
   });
 
+  it('lets no call wait for the rest of a longer one that came before', async () => {
+    const { queue, answer } = createQueue();
+    const ended: string[] = [];
+    const add = (name: string, texts: string[]) => queue.add(texts, 'document').then(() => ended.push(name));
+    const calls = [add('huge', Array<string>(100).fill('a'.repeat(10))), add('small', ['bb']), add('other', ['cc'])];
+    for (let taken = 0; taken < 4; taken++) answer(queue.take());
+    await expect.poll(() => ended).toEqual(['small', 'other']);
+    while (queue.hasWork()) answer(queue.take());
+    await Promise.all(calls);
+    expect(ended).toEqual(['small', 'other', 'huge']);
+  });
+
   it('takes queries first, and does not mix them with documents', async () => {
     const { queue, answer } = createQueue();
     const document = queue.add(['aaaa'], 'document');

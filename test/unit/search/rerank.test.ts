@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { rerank } from '../../../src/search/rerank.ts';
 import { wordReranker } from '../../../src/search/word-reranker.ts';
-import type { ResultRow } from '../../../src/store/search/results.ts';
+
+interface Row {
+  text: string;
+  score: number;
+  similarity: number;
+}
 
 const rows = (texts: Record<string, number>) =>
-  Object.entries(texts).map(([text, score]) => ({ id: text, text, score, similarity: 0.7 }) as ResultRow);
-const order = (found: readonly ResultRow[]) => found.map(({ text }) => text);
+  Object.entries(texts).map(([text, score]): Row => ({ text, score, similarity: 0.7 }));
+const order = (found: readonly Row[]) => found.map(({ text }) => text);
 
 describe('scoring candidates again', () => {
   const spare = 'The spare key hangs in the shed.';

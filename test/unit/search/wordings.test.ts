@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { bestFirst } from '../../../src/search/lines.ts';
 import { mergeRankings, wordingsOf } from '../../../src/search/wordings.ts';
-import type { ResultRow } from '../../../src/store/search/results.ts';
+import type { Ranked } from '../../../src/search/ranking.ts';
 
-const row = (id: string, score: number, similarity: number) => ({ id, score, similarity }) as ResultRow;
+const row = (id: string, score: number, similarity: number) => ({ id, score, similarity }) as Ranked;
 
 describe('wordings of a query', () => {
   it.each([
@@ -38,7 +39,7 @@ describe('wordings of a query', () => {
       [row('a', 1, 0.7), row('b', 0.8, 0.65)],
       [row('c', 0.9, 0.8), row('b', 0.5, 0.9)],
     ]);
-    expect(merged.map(({ id, similarity }) => [id, similarity])).toEqual([
+    expect(merged.sort(bestFirst).map(({ id, similarity }) => [id, similarity])).toEqual([
       ['b', 0.9],
       ['a', 0.7],
       ['c', 0.8],

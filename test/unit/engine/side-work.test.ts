@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAddressWork } from '../../../src/engine/address-work.ts';
+import { createSideWork } from '../../../src/engine/side-work.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 function gate(): { opened: Promise<void>; open: () => void } {
@@ -9,7 +9,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 it('works on 16 at a time, in order, and says when it is full', async () => {
-  const work = createAddressWork(createTestClock());
+  const work = createSideWork(createTestClock());
   const gates = Array.from({ length: 256 }, gate);
   const begun: number[] = [];
   const all = work.each([...gates.keys()], async (index) => {
@@ -29,7 +29,7 @@ it('works on 16 at a time, in order, and says when it is full', async () => {
 
 it('pauses until something ends or the time is over', async () => {
   const clock = createTestClock();
-  const work = createAddressWork(clock);
+  const work = createSideWork(clock);
   const first = gate();
   const second = gate();
   work.start(first.opened);
@@ -45,7 +45,7 @@ it('pauses until something ends or the time is over', async () => {
 });
 
 it('tells of a failure at the end, when everything else has ended too', async () => {
-  const work = createAddressWork(createTestClock());
+  const work = createSideWork(createTestClock());
   const last = gate();
   let isOver = false;
   const each = work.each([1, 2], async (number) => {

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Connector, Hint, Page, UnreadPart } from '../../src/connect/contract.ts';
+import { createWatching, type Watching } from '../../src/connect/watching.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { runDueSync } from '../support/api-sync.ts';
+import { scriptedConnector } from '../support/scripted-connector.ts';
+
+let unread: UnreadPart[];
+/** What the source says while it is watched; the watch ends with what `fail` is given. */
+let source: { hint(hint: Hint): void; fail(error: Error): void } | undefined;
+let test: TestApi;
+let watching: Watching;
+let id: string;
+
+const connector: Connector<any, any> = {
+  ...scriptedConnector({
+    list: (): Page => ({ refs: [{ id: 'a', rev: 'r1', path: 'a' }], unread, done: true }),
+  }),
+  watch(context, hint) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    context.signal.addEventListener('abort', () => resolve());
+    source = { hint, fail: reject };
+    hint({});
+    return promise;
+  },
+};
+
+beforeEach(async () => {
+  unread = [];
+  source = undefined;
+  test = await startTestApi({ connectors: { scripted: connector } });
+  const { database, log } = test;
+  const wake = async () => {};
+  watching = createWatching({
+    database,
+    clock: systemClock,
+    log,
+    connector: async () => connector,
+    wake,
+    debounceMs: 1,
+  });
+  id = (await test.call('POST', '/v3/connections/scripted', { containerTag: 'work' })).body.id;
+});
+afterEach(async () => {
+  await watching.close();
+  await test.close();
+});
+
+async function sync(): Promise<void> {
+  await test.call('POST', `/v3/connections/${id}/sync`, {});
+  await runDueSync(test, connector, id);
+}
+
+/** As one answer, the list and the progress say it. */
+async function problems(): Promise<{ code: string; partition: string | null; reason: string }[]> {
+  const [one, list, progress] = await Promise.all([
+    test.call('GET', `/v3/connections/${id}`),
+    test.call('POST', '/v3/connections/list', {}),
+    test.call('GET', `/v3/connections/${id}/progress`),
+  ]);
+  expect(list.body[0].problems).toEqual(one.body.problems);
+  expect(progress.body.problems).toEqual(one.body.problems);
+  return one.body.problems;
+}
+
+it('a connection says which part of its source cannot be read and why, until it can be', async () => {
+  unread = [{ path: 'locked', reason: 'EACCES' }];
+  await sync();
+  expect(await problems()).toMatchObject([
+    { partition: 'all', code: 'incomplete_listing', reason: expect.stringContaining('locked (EACCES)') },
+  ]);
+  unread = [];
+  await sync();
+  expect(await problems()).toEqual([]);
+});
+
+it('a connection says why its source cannot be watched, until it is', async () => {
+  await watching.refresh();
+  expect(await problems()).toEqual([]);
+  source!.hint({ late: 'The system watches no more folders.' });
+  const codes = async () => (await problems()).map(({ code, partition, reason }) => ({ code, partition, reason }));
+  await expect
+    .poll(codes)
+    .toEqual([{ code: 'unwatched', partition: null, reason: 'The system watches no more folders.' }]);
+  source!.hint({});
+  await expect.poll(codes).toEqual([]);
+  source!.fail(new Error('with content in it'));
+  await expect.poll(codes).toMatchObject([{ code: 'unwatched', reason: expect.stringContaining('by the schedule') }]);
+  expect((await problems())[0]!.reason).not.toContain('content');
+  await test.call('PATCH', `/v3/connections/${id}`, { paused: true });
+  expect(await problems()).toEqual([]);
+});

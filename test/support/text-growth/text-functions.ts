@@ -1,0 +1,331 @@
+import * as jsonTextBounds from '../../../src/api/json-text.ts';
+import { momentOf } from '../../../src/api/dates.ts';
+import { parseFilters } from '../../../src/api/filters.ts';
+import { readFileForm } from '../../../src/api/file-form.ts';
+import { nearest } from '../../../src/base/nearest.ts';
+import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
+import { chunk } from '../../../src/engine/chunk/chunk.ts';
+import { createContexts, withContext } from '../../../src/engine/chunk/context.ts';
+import * as cuts from '../../../src/engine/chunk/cuts.ts';
+import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/markdown.ts';
+import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/measure.ts';
+import { renderMessages } from '../../../src/engine/conversations.ts';
+import { declaredCharset, decodeText } from '../../../src/engine/extract/charset.ts';
+import { cleanText } from '../../../src/engine/extract/clean.ts';
+import { convert } from '../../../src/engine/extract/convert.ts';
+import { csvText, markdownTable } from '../../../src/engine/extract/csv.ts';
+import { detect, isHtmlPage } from '../../../src/engine/extract/detect.ts';
+import { parseHtml, parseXml } from '../../../src/engine/extract/dom.ts';
+import * as feed from '../../../src/engine/extract/feed.ts';
+import { htmlText } from '../../../src/engine/extract/html.ts';
+import * as json from '../../../src/engine/extract/json.ts';
+import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
+import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
+import { pageText } from '../../../src/engine/extract/pdf-page.ts';
+import * as plain from '../../../src/engine/extract/plain.ts';
+import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
+import { stem } from '../../../src/engine/stem.ts';
+import { queryTerms, terms } from '../../../src/engine/terms.ts';
+import { tasks } from '../../../src/engine/text/tasks.ts';
+import { oneLine, shortLine } from '../../../src/mcp/text.ts';
+import { quoted } from '../../../src/mcp/fence.ts';
+import { isSamePerson, nameOf } from '../../../src/memory/authors.ts';
+import type { Turn, Unit } from '../../../src/memory/extractor.ts';
+import { topicOf } from '../../../src/memory/memories.ts';
+import { memoryHash, wordsHashOf } from '../../../src/memory/memory-rows.ts';
+import { isTranscript } from '../../../src/memory/policy.ts';
+import { clausesOf } from '../../../src/memory/rules/clauses.ts';
+import { dayNamedBy, findDates, isPutOff } from '../../../src/memory/rules/dates.ts';
+import { episodeOf } from '../../../src/memory/rules/episodes.ts';
+import { rules } from '../../../src/memory/rules/extract.ts';
+import { factsOf, withDates } from '../../../src/memory/rules/facts.ts';
+import { keyWords, normalValue, thingWords } from '../../../src/memory/rules/key-words.ts';
+import { isEnglish } from '../../../src/memory/rules/language.ts';
+import { mailOf } from '../../../src/memory/rules/mail.ts';
+import { ofNoSpeaker, ownerOf, ownless, nameOfThing } from '../../../src/memory/rules/measures.ts';
+import { personIn, subjectKey } from '../../../src/memory/rules/people.ts';
+import { predicateOf } from '../../../src/memory/rules/predicate.ts';
+import { sentencesOf } from '../../../src/memory/rules/sentences.ts';
+import { statementOf } from '../../../src/memory/rules/statement.ts';
+import { expanded, inThirdPerson, isAdverb } from '../../../src/memory/rules/third-person.ts';
+import { dayOrderOf, momentOfStamp } from '../../../src/memory/rules/time-stamps.ts';
+import { turnsOfMessages, turnsOfText } from '../../../src/memory/rules/turns.ts';
+import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
+import { createTokenCounter } from '../../../src/models/token-counting.ts';
+import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
+import { keywordsOf } from '../../../src/search/keywords.ts';
+import { wordReranker } from '../../../src/search/word-reranker.ts';
+import { wordingsOf } from '../../../src/search/wordings.ts';
+import { countTokens } from '../count-tokens.ts';
+
+type Run = (text: string) => unknown;
+const said = new Date('2026-03-04T12:00:00Z');
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
+const turnOf = (text: string): Turn => ({ speaker: null, role: null, text, start: 0, date: null });
+const unitOf = (text: string): Unit => ({
+  turns: [turnOf(text)],
+  date: said,
+  entityContext: text,
+  author: 'Ana',
+  trust: 'told',
+  wants: ['fact', 'episode'],
+});
+const measure = createMeasure(countTokens, 32);
+/** Chunks so small that the shortest texts have several, too. */
+const options = { maxTokens: 32, overlapTokens: 8, countTokens };
+const formats = ['text', 'markdown', 'code', 'csv', 'json', 'conversation'] as const;
+const maxTextBytes = 64 * 1024 * 1024;
+const source = (format: 'email' | 'html' | 'json', text: string) => ({
+  format,
+  bytes: bytesOf(text),
+  maxTextBytes,
+  depth: 0,
+});
+const whole = (cutter: cuts.Cutter) => (text: string) => cutter(text, 0, text.length);
+
+export const textFunctions: Record<string, Record<string, Run>> = {
+  'src/engine/chunk/blocks.ts': Object.fromEntries(
+    formats.map((format) => [`plainBlocks ${format}`, (text: string) => plainBlocksOf.plainBlocks(text, format)]),
+  ),
+  'src/engine/chunk/chunk.ts': Object.fromEntries(
+    formats.map((format) => [`chunk ${format}`, (text: string) => chunk(text, { ...options, format, title: text })]),
+  ),
+  'src/engine/chunk/context.ts': {
+    createContexts: (text) =>
+      createContexts(text, measure).of({ start: 0, end: 1, kind: 'prose', level: 0, path: [text, text] }),
+    withContext: (text) => withContext(text, text),
+  },
+  'src/engine/chunk/cuts.ts': {
+    lineCuts: whole(cuts.lineCuts),
+    blankLineCuts: whole(cuts.blankLineCuts),
+    definitionCuts: whole(cuts.definitionCuts),
+    outdentCuts: whole(cuts.outdentCuts),
+    itemCuts: whole(cuts.itemCuts),
+    sentenceCuts: whole(cuts.sentenceCuts),
+  },
+  'src/engine/chunk/markdown.ts': { markdownBlocks, plainLabel },
+  'src/engine/chunk/measure.ts': {
+    contentEnd: (text) => contentEnd(text, 0, text.length),
+    contentStart: (text) => contentStart(text, 0, text.length),
+  },
+  'src/engine/extract/charset.ts': {
+    decodeText: (text) => decodeText(Buffer.from(text, 'latin1')),
+    declaredCharset: (text) => declaredCharset(bytesOf(text)),
+  },
+  'src/engine/extract/clean.ts': { cleanText },
+  'src/engine/extract/convert.ts': {
+    'convert email': (text) => convert(source('email', text)),
+    'convert email with a body': (text) =>
+      convert(
+        source(
+          'email',
+          `From: a@b.c\nSubject: ${text.replaceAll('\n', ' ').slice(0, 200)}\nContent-Type: text/html\n\n${text}`,
+        ),
+      ),
+  },
+  'src/engine/extract/csv.ts': {
+    csvText: (text) => csvText(text),
+    markdownTable: (text) => markdownTable([[text, text], [text]]),
+    'markdownTable of one wide row': (text) => markdownTable([[...text], ...[...text].map((cell) => [cell])]),
+    'markdownTable of lines': (text) => markdownTable(text.split('\n').map((line) => [line])),
+  },
+  'src/engine/extract/detect.ts': {
+    detect: (text) => attempt(() => detect(bytesOf(text))),
+    'detect by name': (text) => attempt(() => detect(bytesOf('a'), text, text)),
+    isHtmlPage,
+  },
+  'src/engine/extract/dom.ts': { parseHtml, parseXml: (text) => attempt(() => parseXml(text)) },
+  'src/engine/extract/feed.ts': {
+    feedText: (text) => attempt(() => feed.feedText(`<rss><channel><title>a</title><item><description>${text}`)),
+    svgText: (text) => attempt(() => feed.svgText(`<svg><text>${text}`)),
+    xmlText: feed.xmlText,
+  },
+  'src/engine/extract/html.ts': {
+    'htmlText of a page': (text) =>
+      htmlText(`<html><head><title>a</title></head><body><h1>a</h1>${text}</body></html>`, {
+        page: true,
+        url: 'http://a.b/c',
+      }),
+    'htmlText of a fragment': (text) => htmlText(text, {}),
+  },
+  'src/engine/extract/json.ts': {
+    jsonText: json.jsonText,
+    jsonLinesText: json.jsonLinesText,
+    notebookText: (text) =>
+      json.notebookText(JSON.stringify({ cells: [{ cell_type: 'code', source: text, outputs: [{ text }] }] })),
+    fenced: (text) => json.fenced(text, ''),
+  },
+  'src/engine/extract/languages.ts': { formatOfName, formatOfMimeType, languageOfScript },
+  'src/engine/extract/nesting.ts': {
+    isTooDeep: (text) => isTooDeep(text, 'html'),
+    'isTooDeep as XML': (text) => isTooDeep(text, 'xml'),
+  },
+  'src/engine/extract/pdf-page.ts': {
+    pageText: (text) =>
+      pageText(
+        text.split('\n').map((str, index) => ({
+          str,
+          hasEOL: true,
+          width: 10,
+          height: 10,
+          transform: [1, 0, 0, 1, 0, 1000 - index],
+          fontName: 'a',
+          dir: 'ltr',
+        })) as never,
+      ),
+  },
+  'src/engine/extract/plain.ts': {
+    plainText: plain.plainText,
+    markdownText: plain.markdownText,
+    'markdownText with front matter': (text) => plain.markdownText(`---\n${text}\n---\n${text}`),
+    codeText: (text) => plain.codeText(text, undefined),
+    demoteHeadings: (text) => plain.demoteHeadings(text, 2),
+    isoDate: plain.isoDate,
+  },
+  'src/engine/extract/type-of-file.ts': { typeOfFile: (text) => typeOfFile(bytesOf(text), text, text) },
+  'src/engine/conversations.ts': { renderMessages: (text) => renderMessages([{ role: 'user', text, name: text }]) },
+  'src/engine/stem.ts': { stem },
+  'src/engine/terms.ts': { terms, queryTerms },
+  'src/engine/text/tasks.ts': {
+    'extract text': (text) => tasks.extract({ kind: 'text', text, maxTextBytes }),
+    'prepare text': (text) =>
+      tasks.prepare({
+        input: { kind: 'text', text, maxTextBytes },
+        cutting: { maxTokens: 32, overlapTokens: 8, tokens: { kind: 'words' }, title: text },
+      }),
+    turns: (text) => tasks.turns({ text }),
+    statements: (text) => tasks.statements(unitOf(text)),
+  },
+  'src/memory/authors.ts': { nameOf, isSamePerson: (text) => isSamePerson(text, text) },
+  'src/memory/memories.ts': { topicOf },
+  'src/memory/memory-rows.ts': { memoryHash, wordsHashOf: (text) => wordsHashOf(text, [text]) },
+  'src/memory/policy.ts': { isTranscript },
+  'src/memory/rules/clauses.ts': { clausesOf },
+  'src/memory/rules/dates.ts': { findDates: (text) => findDates(text, said), dayNamedBy, isPutOff },
+  'src/memory/rules/episodes.ts': {
+    episodeOf: (text) => episodeOf(turnOf(text), [{ text, start: 0 }], unitOf(text), 'Ana'),
+  },
+  'src/memory/rules/extract.ts': { rules: (text) => rules.extract(unitOf(text)) },
+  'src/memory/rules/facts.ts': {
+    factsOf: (text) => factsOf(turnOf(text), sentencesOfLength(text, 420), unitOf(text), 'Ana'),
+    withDates: (text) => withDates(text, []),
+  },
+  'src/memory/rules/key-words.ts': { keyWords, thingWords, normalValue },
+  'src/memory/rules/language.ts': { isEnglish },
+  'src/memory/rules/mail.ts': { mailOf },
+  'src/memory/rules/measures.ts': { ownless, ownerOf, ofNoSpeaker: (text) => ofNoSpeaker(text, text), nameOfThing },
+  'src/memory/rules/people.ts': { personIn, subjectKey },
+  'src/memory/rules/predicate.ts': { predicateOf },
+  'src/memory/rules/sentences.ts': { sentencesOf },
+  'src/memory/rules/statement.ts': { statementOf: (text) => statementOf(text, 'Ana', null) },
+  'src/memory/rules/third-person.ts': {
+    isAdverb,
+    expanded,
+    inThirdPerson: (text) => inThirdPerson(text, 'Ana', { strict: true }),
+  },
+  'src/memory/rules/time-stamps.ts': {
+    dayOrderOf: (text) => dayOrderOf([text]),
+    momentOfStamp: (text) => momentOfStamp(text, 'day first', said),
+  },
+  'src/memory/rules/turns.ts': {
+    turnsOfText,
+    turnsOfMessages: (text) =>
+      turnsOfMessages(
+        text.split('\n').map((line) => ({ role: 'user' as const, text: line })),
+        text,
+      ),
+  },
+  'src/memory/rules/verbs.ts': { verbForms, baseOf: (text) => baseOf(text, 'past'), thirdPersonOf },
+  'src/models/http/text-estimate.ts': { estimateTokens, cutToTokens: (text) => cutToTokens(text, 1000) },
+  'src/models/token-counting.ts': { words: createTokenCounter({ kind: 'words' }) },
+  'src/search/keywords.ts': { keywordsOf: (text) => keywordsOf(text, queryTerms(text)) },
+  'src/search/word-reranker.ts': { wordReranker: (text) => wordReranker.score('where does Ana live', [text]) },
+  'src/search/wordings.ts': { wordingsOf },
+  'src/mcp/text.ts': { oneLine, shortLine },
+  'src/mcp/fence.ts': { quoted },
+  'src/api/json-text.ts': {
+    checkBounds: (text) => attempt(() => jsonTextBounds.checkBounds(text)),
+    storableJson: (text) => jsonTextBounds.storableJson({ text }, JSON.stringify({ text })),
+    storableText: jsonTextBounds.storableText,
+  },
+  'src/api/dates.ts': { momentOf },
+  'src/api/filters.ts': { parseFilters: (text) => attempt(() => parseFilters(text)) },
+  'src/api/file-form.ts': {
+    readFileForm: (text) =>
+      attempt(() =>
+        readFileForm(
+          bytesOf(
+            `--edge\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n${text}\r\n--edge--\r\n`,
+          ),
+          'multipart/form-data; boundary=edge',
+          maxTextBytes,
+        ),
+      ),
+    'readFileForm with a field': (text) =>
+      attempt(() =>
+        readFileForm(
+          bytesOf(`--edge\r\ncontent-disposition: form-data; name="metadata"\r\n\r\n${text}\r\n--edge--\r\n`),
+          'multipart/form-data; boundary=edge',
+          maxTextBytes,
+        ),
+      ),
+    'readFileForm of a content type': (text) => attempt(() => readFileForm(bytesOf('a'), text, maxTextBytes)),
+  },
+  'src/base/nearest.ts': { nearest: (text) => nearest(text, ['customId', 'metadata']) },
+};
+
+/** The text in sentences as long as facts are looked for in. */
+function sentencesOfLength(text: string, length: number) {
+  return Array.from({ length: Math.ceil(text.length / length) }, (_, place) => ({
+    text: text.slice(place * length, (place + 1) * length),
+    start: place * length,
+  }));
+}
+
+/** What is refused is done with, too. */
+async function attempt(run: () => unknown): Promise<void> {
+  try {
+    await run();
+  } catch {
+    // Whether it is refused is for other tests.
+  }
+}
+
+const parts = 'measured as a part of chunk';
+const library = 'its time is that of a library, under the limits of text work';
+const sentences = 'sees sentences of at most 420 characters; measured by factsOf';
+const notText = 'its strings are names, ids or messages of our own';
+const bounded = 'looks at a bounded part, or once at each byte';
+
+/** What is exported next to these and is not measured by itself, with the reason. */
+export const notMeasured: Record<string, Record<string, string>> = {
+  'src/engine/chunk/blocks.ts': { block: notText, lineEnd: parts, isBlank: parts },
+  'src/engine/chunk/measure.ts': { createMeasure: parts },
+  'src/engine/chunk/overlap.ts': { overlapStart: parts },
+  'src/engine/chunk/pack.ts': { pack: parts },
+  'src/engine/chunk/size.ts': { sizePieces: parts },
+  'src/engine/chunk/units.ts': { toUnits: parts },
+  'src/engine/extract/charset.ts': { isWideText: bounded },
+  'src/engine/extract/clean.ts': { finish: 'measured by convert' },
+  'src/engine/extract/detect.ts': { failed: notText },
+  'src/engine/extract/docx.ts': { docxText: library },
+  'src/engine/extract/email.ts': { emailText: 'measured by convert' },
+  'src/engine/extract/magic.ts': { sniffMagic: bounded, isBinary: bounded },
+  'src/engine/extract/markdown-writer.ts': { createMarkdownWriter: 'measured by htmlText' },
+  'src/engine/extract/pdf.ts': { pdfText: library },
+  'src/engine/extract/zip.ts': { readZip: bounded, inflateEntry: bounded },
+  'src/memory/classify.ts': { classify: 'sees one statement' },
+  'src/memory/container-buckets.ts': { containerBuckets: notText },
+  'src/memory/context-filter.ts': { isInContext: notText },
+  'src/memory/memory-rows.ts': { indexTexts: 'measured by memoryHash, wordsHashOf and terms' },
+  'src/memory/rules/attribute.ts': { takesPlaceOf: sentences },
+  'src/memory/rules/attributes.ts': { attributeOf: sentences },
+  'src/memory/rules/judgement.ts': { isFact: sentences },
+  'src/memory/rules/measures.ts': { measureOf: sentences },
+  'src/memory/rules/personal.ts': { isPerson: sentences, personal: sentences },
+  'src/memory/rules/schedules.ts': { scheduled: sentences, dueBy: sentences, repeated: sentences },
+  'src/memory/rules/turns.ts': { turnsWithin: 'measured by rules' },
+  'src/memory/rules/verbs.ts': { tells: 'one look into a set' },
+  'src/memory/statement.ts': { statementOf: 'sees one statement' },
+  'src/memory/units.ts': { unitsOf: 'measured by turns and statements' },
+};

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { listFiles, readFile } from '../support/imports-of.ts';
+import { steepGrowthOf } from '../support/text-growth/growth.ts';
+import { nastyTexts } from '../support/text-growth/nasty-texts.ts';
+import { notMeasured, textFunctions } from '../support/text-growth/text-functions.ts';
+
+/**
+ * Nobody may be able to write a text that takes longer than its length allows. Here each function meets each nasty
+ * text once, in one of its frames; `npm run text-growth` tries all of them, and longer ones.
+ */
+const texts = nastyTexts({ pairs: 30, seed: 20_261_122 });
+const frames = 4;
+
+describe.each(Object.entries(textFunctions))('%s', (path, functions) => {
+  it.each(Object.keys(functions))('%s takes time in proportion to its text', { timeout: 120_000 }, async (name) => {
+    const turn = path.length + name.length;
+    const steep: string[] = [];
+    for (const [index, text] of texts.entries()) {
+      if (index % frames !== (turn + Math.floor(index / frames)) % frames) continue;
+      const growth = await steepGrowthOf(functions[name]!, text.make, { minSize: 2048, maxSize: 8192 });
+      if (growth) steep.push(`${text.name}: ${growth.ms} ms for ${growth.size}, ratio ${growth.ratio}`);
+    }
+    expect(steep).toEqual([]);
+  });
+});
+
+/** Where texts of others are worked on. */
+const folders = ['src/engine/chunk/*.ts', 'src/engine/extract/*.ts', 'src/engine/terms.ts', 'src/engine/stem.ts'];
+const files = listFiles(
+  ...folders,
+  'src/engine/text/tasks.ts',
+  'src/memory/rules/*.ts',
+  'src/memory/*.ts',
+  'src/search/*.ts',
+);
+const exported = /^export (?:async )?(?:function|const) (\w+)(?:\(([^)]*)|: Cutter)/gm;
+
+it.each(files)('what %s exports over text is measured', (path) => {
+  const overText = [...readFile(path).matchAll(exported)].filter(
+    ([, , parameters]) =>
+      parameters === undefined || /\b(?:string|Uint8Array|Turn|Unit|Sentence|Statement|Extracted)\b/.test(parameters),
+  );
+  const known = [...Object.keys(textFunctions[path] ?? {}), ...Object.keys(notMeasured[path] ?? {})];
+  const missing = overText.flatMap(([, name]) => (known.some((one) => one.split(' ')[0] === name) ? [] : [name]));
+  expect(missing, 'add it to test/support/text-growth/text-functions.ts').toEqual([]);
+});
