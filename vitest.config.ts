@@ -24,6 +24,7 @@ export default defineConfig({
       test: {
         name,
         include: [`test/${name}/**/*.test.ts`],
+        setupFiles: ['test/support/property-tests.ts'],
         testTimeout: timeoutMs,
         hookTimeout: timeoutMs,
         teardownTimeout: 10_000,

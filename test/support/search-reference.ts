@@ -128,7 +128,7 @@ export function visibleItems(world: World, request: SearchRequest, vector: reado
       : (world.memories ?? []).filter((each) => inScope(each) && remembered(world, each, request));
   return [
     ...chunks.flatMap((document) => document.chunks.map((_, place) => chunkItem(world, document, place, vector))),
-    ...memories.map((each) => memoryItem(world, each, vector)),
+    ...memories.map((each) => memoryItem(world, each, request, vector)),
   ];
 }
 
@@ -144,9 +144,13 @@ function chunkItem(world: World, document: WorldDocument, position: number, vect
   };
 }
 
-/** It came from the document when that is one chunk; from which of several is not known here. */
-function memoryItem(world: World, memory: WorldMemory, vector: readonly number[]): Item {
-  const sources = world.documents.filter(({ id, chunks }) => memory.sources?.includes(id) && chunks.length === 1);
+/**
+ * It came from the document when that is one chunk; from which of several is not known here. Without
+ * chunks in the search no memory has a counterpart to be raised by.
+ */
+function memoryItem(world: World, memory: WorldMemory, { mode }: SearchRequest, vector: readonly number[]): Item {
+  const documents = mode === 'memories only' ? [] : world.documents;
+  const sources = documents.filter(({ id, chunks }) => memory.sources?.includes(id) && chunks.length === 1);
   return {
     ...itemOf(memory, memory.text, vector, memory.inference ? 0.9 : 1),
     kind: 'memory',
