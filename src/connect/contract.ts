@@ -36,8 +36,8 @@ export interface ConnectorSpec {
   config: JsonSchema;
   /** Ways to authorize, the first is the default. Empty: nothing to authorize. */
   auth: AuthSpec[];
-  /** Request budgets of the source, applied to every call through `ctx.http`. */
-  limits?: BudgetSpec[];
+  /** Request budgets of the source, applied to every call through `ctx.http`, fixed or by the configuration. */
+  limits?: BudgetSpec[] | ((config: any) => BudgetSpec[]);
   /**
    * Where the authorization may be sent: origins such as `https://api.example.com` or
    * `https://*.example.com`, fixed or by the configuration. Default: every origin that the connector
@@ -149,6 +149,10 @@ export interface OAuth2Spec {
   /** RFC 7009. Without it the grant stays when the connection goes. */
   revokeUrl?: string;
   scopes: string[];
+  /** Scopes that a configuration needs instead. */
+  scopesFor?(config: any): string[];
+  /** Said to the user when the source has ended a grant, e.g. why it does that. */
+  endedHint?: string;
   /** Proof key (RFC 7636), S256. Default true. */
   pkce?: boolean;
   /** The provider replaces the refresh token at each use. */
@@ -175,6 +179,11 @@ export interface BudgetSpec {
   per?: 'connection' | 'application';
   /** What one request costs, a whole number. Default 1. */
   weight?: number;
+  /**
+   * Names a quota that several budgets spend together: equal in all but `match` and `weight`. Without it each budget
+   * has its own.
+   */
+  quota?: string;
   /** Names of response headers with the remaining requests and the reset time. */
   headers?: { remaining: string; reset: string; resetUnit: 'unix-seconds' | 'delta-seconds' };
   /** Share of the budget that is never used, e.g. 0.2 of a personal quota. */

@@ -63,6 +63,16 @@ describe.each(engines)('request budgets on %s', (engine) => {
     expect(left.sent + right.sent).toBeGreaterThanOrEqual(8);
   });
 
+  it('count requests of different weights against one rate', async () => {
+    const clock = createTestClock();
+    const { first } = openTwice(clock, { match: '*', rate: 100, perMs: 1_000, weight: 40 });
+    const light = first.weighing(5);
+    expect((await exhaust(first)).sent).toBe(2);
+    expect((await exhaust(light)).sent).toBe(4);
+    expect((await exhaust(light)).sent).toBe(0);
+    expect((await exhaust(first)).sent).toBe(0);
+  });
+
   it('cost far fewer statements than requests', async () => {
     const clock = createTestClock();
     const { first } = openTwice(clock, { match: '*', rate: 10_000, perMs: 1_000 });

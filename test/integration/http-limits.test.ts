@@ -21,6 +21,21 @@ describe.each(engines)('limits of a source on %s', (engine) => {
   const github = { remaining: 'X-RateLimit-Remaining', reset: 'X-RateLimit-Reset', resetUnit: 'unix-seconds' } as const;
   const seconds = (ms: number) => String(Math.floor(ms / 1_000));
 
+  it('that the configuration sets, and that requests of different costs spend together', async () => {
+    const source = await serve((_request, response) => answer(response, 200, {}));
+    const limits = ({ units }: { units: number }) =>
+      [
+        { match: 'GET */light', weight: 5 },
+        { match: 'GET */heavy', weight: 40 },
+      ].map((one) => ({ ...one, rate: units, perMs: 60_000, quota: 'units' }));
+    const { http } = await open({ spec: { limits }, config: { units: 100 } });
+    await http.get(`${source.url}/heavy`);
+    await http.get(`${source.url}/heavy`);
+    for (let count = 0; count < 4; count++) await http.get(`${source.url}/light`);
+    await limitOf(http.get(`${source.url}/light`));
+    await limitOf(http.get(`${source.url}/heavy`));
+  });
+
   // The server's clock is two hours behind ours; only its own dates count.
   const serverDate = new Date(begin - 2 * 3_600_000).toUTCString();
   const serverLater = new Date(begin - 2 * 3_600_000 + 90_000);

@@ -1,4 +1,5 @@
 import type { InstalledConnector } from '../../connect/connections.ts';
+import { limitsOf } from '../../connect/http/budgets.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connect/contract.ts';
 import type { ConnectorAnswer, ConnectorSpecAnswer } from '../schemas/connectors.ts';
 
@@ -27,7 +28,7 @@ const standardItemBytes = 25 * 1024 * 1024;
 
 /** All that a connector says about itself, without what is code. */
 export function connectorSpecView({ spec, configured, capabilities }: InstalledConnector): ConnectorSpecAnswer {
-  const { name, title, description, kind, version, config, auth, limits = [], schedule } = spec;
+  const { name, title, description, kind, version, config, auth, schedule } = spec;
   return {
     name,
     title,
@@ -38,7 +39,12 @@ export function connectorSpecView({ spec, configured, capabilities }: InstalledC
     capabilities,
     config,
     auth: auth.map(authorizationView),
-    limits: limits.map(({ match, rate, perMs, weight }) => ({ match, rate, perMs, ...(weight && { weight }) })),
+    limits: limitsOf(spec, {}).map(({ match, rate, perMs, weight }) => ({
+      match,
+      rate,
+      perMs,
+      ...(weight && { weight }),
+    })),
     schedule: schedule ?? null,
     maxItemBytes: spec.maxItemBytes ?? standardItemBytes,
     documentType: spec.documentType ?? null,

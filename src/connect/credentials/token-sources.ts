@@ -44,7 +44,10 @@ export function createTokenSources({ clients, clock, log }: TokenSourcesOptions)
       throw new TokenRefusal('denied', 'There is nothing to renew it with.');
     const client = await issuer(owner, auth, current);
     if (!client) throw new TokenRefusal('denied', 'The OAuth client that it was given to is no longer configured.');
-    return client.refresh(current.refreshToken);
+    return client.refresh(current.refreshToken).catch((error: unknown) => {
+      const isEnded = error instanceof TokenRefusal && error.reason === 'denied' && auth.endedHint !== undefined;
+      throw isEnded ? new TokenRefusal('denied', `${error.message} ${auth.endedHint}`) : error;
+    });
   }
 
   async function revoke(owner: CredentialOwner, auth: AuthSpec, token: TokenSet): Promise<void> {
@@ -79,7 +82,7 @@ export function createTokenSources({ clients, clock, log }: TokenSourcesOptions)
   };
 }
 
-/** The way to authorize with the addresses of one connection. */
+/** The way to authorize with the addresses and scopes of one connection. */
 function withAddresses(auth: OAuth2Spec, owner: Omit<CredentialOwner, 'id'>): OAuth2Spec {
   const { authorizeUrl, tokenUrl, revokeUrl } = auth;
   const fill = (address: string) => fillAddress(address, owner.config as JsonObject);
@@ -87,6 +90,7 @@ function withAddresses(auth: OAuth2Spec, owner: Omit<CredentialOwner, 'id'>): OA
     ...auth,
     authorizeUrl: fill(authorizeUrl),
     tokenUrl: fill(tokenUrl),
+    scopes: auth.scopesFor?.(owner.config) ?? auth.scopes,
     ...(revokeUrl === undefined ? {} : { revokeUrl: fill(revokeUrl) }),
   };
 }

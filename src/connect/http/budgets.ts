@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { removeUnusedBudgets } from '../../store/budgets.ts';
 import type { Database } from '../../store/database.ts';
-import type { BudgetSpec } from '../contract.ts';
+import type { BudgetSpec, ConnectorSpec } from '../contract.ts';
 import { createSharedBudget, type SharedBudget } from './shared-budget.ts';
 
 /** Whose requests they are. */
@@ -21,6 +21,11 @@ export interface RequestBudgets {
   label: string;
 }
 
+/** The budgets of a connection with this configuration; an empty one has the defaults. */
+export function limitsOf({ limits = [] }: Pick<ConnectorSpec, 'limits'>, config: unknown): readonly BudgetSpec[] {
+  return typeof limits === 'function' ? limits(config) : limits;
+}
+
 /** For requests that match no declared budget: hardly a limit, but a place for the source's refusals. */
 const undeclared: BudgetSpec = { match: '*', rate: 600_000, perMs: 60_000 };
 const idleMs = 10 * 60_000;
@@ -34,11 +39,12 @@ export function createBudgets(options: { database: Database; clock: Clock }) {
   let sweptAt = clock.now().getTime();
 
   function open(spec: BudgetSpec, owner: BudgetOwner): SharedBudget {
-    const key = { scope: scopeOf(spec, owner), class: `${spec.match} per ${spec.perMs} ms` };
-    const name = `${key.scope} ${key.class}`;
+    const key = { scope: scopeOf(spec, owner), class: `${spec.quota ?? spec.match} per ${spec.perMs} ms` };
+    // With another rate, e.g. because the configuration changed, it is counted anew here and goes on in the database.
+    const name = `${key.scope} ${key.class} ${spec.rate}`;
     let budget = shared.get(name);
     if (!budget) shared.set(name, (budget = createSharedBudget({ database, clock, key, spec })));
-    return budget;
+    return budget.weighing(spec.weight ?? 1);
   }
 
   /** Which budgets a request belongs to. Throws `connector_invalid` for budgets that make no sense. */

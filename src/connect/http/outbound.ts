@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -7,7 +8,7 @@ import type { Database } from '../../store/database.ts';
 import type { Authorization } from '../authorization.ts';
 import type { ConnectorSpec, HostAddress, Http } from '../contract.ts';
 import { checkedAddresses } from './checked-addresses.ts';
-import { createBudgets } from './budgets.ts';
+import { createBudgets, limitsOf } from './budgets.ts';
 import { createKeptAnswers } from './conditional.ts';
 import { createHttp } from './create-http.ts';
 import { createGate, type Gate } from './gate.ts';
@@ -28,6 +29,8 @@ export interface OutboundOptions {
   random?: () => number;
   /** Requests to one host at once, of all connections together. Default 16. */
   connectionsPerHost?: number;
+  /** How hosts are connected to, in place of DNS and TLS. */
+  connect?: buildConnector.connector | undefined;
 }
 
 /** Whose requests they are, and how they are authorized. */
@@ -69,8 +72,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
     random = Math.random,
     connectionsPerHost = 16,
     ownFolders = [],
+    connect,
   } = options;
-  const transport = createTransport({ guard, connectionsPerHost });
+  const transport = createTransport({ guard, connectionsPerHost, connect });
   const budgets = createBudgets({ database, clock });
   const gates = new Map<string, Gate>();
   let sweeping = Promise.resolve();
@@ -91,7 +95,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       .catch((error: unknown) => log.warn({ err: error }, 'unused request budgets could not be removed'));
     const sourceClock = createSourceClock(clock);
     const origins = createOrigins(spec, source.config, guard);
-    const budgetsOf = budgets.matcher(spec.limits ?? [], {
+    const budgetsOf = budgets.matcher(limitsOf(spec, source.config), {
       provider: spec.name,
       connection: connectionId ?? `new ${randomUUID()}`,
       application: source.application ?? 'default',

@@ -24,6 +24,8 @@ import { createGate, type Gate } from './gate.ts';
 /** One budget as this process sees it. It takes tokens in batches, so that most requests cost no statement. */
 export interface SharedBudget {
   readonly spec: BudgetSpec;
+  /** The same budget for requests of another weight. */
+  weighing(weight: number): SharedBudget;
   /** Takes the tokens of one request if this process has them. */
   take(): boolean;
   /** Undoes a `take` in the same turn of the event loop. */
@@ -61,17 +63,14 @@ export function createSharedBudget(options: {
 }): SharedBudget {
   const { database, clock, key, spec } = options;
   const time = () => clock.now().getTime();
-  const need = spec.weight ?? 1;
   const usualGrantMs = Math.max(1, Math.min(spec.perMs * grantShare, usuallyLongestMs));
   let forMs = usualGrantMs;
-  let batch = need;
+  let batch = spec.weight ?? 1;
   let grant: Grant | null = null;
   let used = 0;
   let lastUsedAt = time();
   let settlement: Settlement | null = null;
   let blockedUntil = 0;
-  /** The last answer that there is nothing, and until when nobody asks again. */
-  let exhausted = { until: 0, notBefore: 0 };
   let refusals = 0;
   let underWay = 0;
   let usedInAll = 0;
@@ -80,7 +79,7 @@ export function createSharedBudget(options: {
   let refilling: Promise<number | null> | null = null;
 
   /** Ends the grant; what of it was not used goes back with the next statement. */
-  function close(): void {
+  function close(need: number): void {
     if (!grant) return;
     batch = used < grant.tokens ? Math.max(need, used) : Math.min(batch * 2, largestBatch * need);
     settlement = { grant, used, lastUsedAt };
@@ -104,8 +103,8 @@ export function createSharedBudget(options: {
     blockedUntil = Math.max(blockedUntil, block);
   }
 
-  async function fill(): Promise<number | null> {
-    close();
+  async function fill(need: number): Promise<number | null> {
+    close(need);
     let result: GrantResult | undefined;
     await change((state, now) => {
       const want = Math.min(batch, Math.max(need, Math.floor(capacityOf(spec, state, now) / 10)));
@@ -113,11 +112,7 @@ export function createSharedBudget(options: {
       return result.state;
     });
     if (!result) return null;
-    if ('notBefore' in result) {
-      const { notBefore } = result;
-      exhausted = { notBefore, until: Math.min(notBefore, time() + askAgainMs) };
-      return notBefore;
-    }
+    if ('notBefore' in result) return result.notBefore;
     grant = result.grant;
     used = 0;
     const late = time() >= grant.until;
@@ -136,40 +131,61 @@ export function createSharedBudget(options: {
     return end;
   }
 
-  return {
-    spec,
-    turns: createGate(1),
-    get lastUsedAt() {
-      return lastUsedAt;
-    },
-    take() {
-      const now = time();
-      if (!grant || now < blockedUntil || now >= grant.until || grant.tokens - used < need) return false;
-      used += need;
-      usedInAll += need;
-      underWay += need;
-      lastUsedAt = now;
-      return true;
-    },
-    putBack() {
-      used -= need;
-      usedInAll -= need;
-      underWay -= need;
-    },
-    async refill() {
-      if (time() < blockedUntil) return blockedUntil;
-      if (time() < exhausted.until) return exhausted.notBefore;
-      return (refilling ??= fill().finally(() => (refilling = null)));
-    },
-    ended(served) {
-      underWay -= need;
-      if (served) refusals = 0;
-    },
-    observed(left, resetAt) {
-      const free = { left: Math.max(0, left - reserveOf(spec) - underWay) + usedInAll, resetAt };
-      said = said && said.resetAt > time() ? mergeObservations(said, free) : free;
-      if (grant && grant.tokens - used > said.left - usedInAll) close();
-    },
-    refused,
-  };
+  const turns = createGate(1);
+  const views = new Map<number, SharedBudget>();
+
+  function weighing(need: number): SharedBudget {
+    const view = views.get(need) ?? viewOf(need);
+    views.set(need, view);
+    return view;
+  }
+
+  function viewOf(need: number): SharedBudget {
+    /** The last answer that there is nothing, and until when nobody asks again. */
+    let exhausted = { until: 0, notBefore: 0 };
+    const ask = async () => {
+      const notBefore = await fill(need);
+      if (notBefore !== null) exhausted = { notBefore, until: Math.min(notBefore, time() + askAgainMs) };
+      return notBefore;
+    };
+    return {
+      spec,
+      weighing,
+      turns,
+      get lastUsedAt() {
+        return lastUsedAt;
+      },
+      take() {
+        const now = time();
+        if (!grant || now < blockedUntil || now >= grant.until || grant.tokens - used < need) return false;
+        used += need;
+        usedInAll += need;
+        underWay += need;
+        lastUsedAt = now;
+        return true;
+      },
+      putBack() {
+        used -= need;
+        usedInAll -= need;
+        underWay -= need;
+      },
+      async refill() {
+        if (time() < blockedUntil) return blockedUntil;
+        if (time() < exhausted.until) return exhausted.notBefore;
+        return (refilling ??= ask().finally(() => (refilling = null)));
+      },
+      ended(served) {
+        underWay -= need;
+        if (served) refusals = 0;
+      },
+      observed(left, resetAt) {
+        const free = { left: Math.max(0, left - reserveOf(spec) - underWay) + usedInAll, resetAt };
+        said = said && said.resetAt > time() ? mergeObservations(said, free) : free;
+        if (grant && grant.tokens - used > said.left - usedInAll) close(need);
+      },
+      refused,
+    };
+  }
+
+  return weighing(spec.weight ?? 1);
 }

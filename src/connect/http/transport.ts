@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Agent, type buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { ConnectorError, transient } from '../contract.ts';
@@ -49,14 +49,20 @@ const keepAliveMs = 10_000;
 const maxErrorBytes = 1024 * 1024;
 
 /** Connections that are kept open, so many to a host. Those to checked and unchecked addresses are never shared. */
-export function createTransport(options: { guard: AddressGuard; connectionsPerHost: number }): Transport {
+export function createTransport(options: {
+  guard: AddressGuard;
+  connectionsPerHost: number;
+  connect: buildConnector.connector | undefined;
+}): Transport {
+  const { connect } = options;
   const common = {
     connections: options.connectionsPerHost,
     keepAliveTimeout: keepAliveMs,
     pipelining: 1,
   };
-  const guarded = new Agent({ ...common, connect: { timeout: connectTimeoutMs, lookup: options.guard.lookup } });
-  const open = new Agent({ ...common, connect: { timeout: connectTimeoutMs } });
+  const timeout = connectTimeoutMs;
+  const guarded = new Agent({ ...common, connect: connect ?? { timeout, lookup: options.guard.lookup } });
+  const open = new Agent({ ...common, connect: connect ?? { timeout } });
 
   async function send(hop: Hop, limits: SendLimits): Promise<Sent> {
     const deadline = startDeadline(limits.signal, limits.timeoutMs);

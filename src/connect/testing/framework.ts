@@ -26,6 +26,7 @@ import { runSync } from '../runner.ts';
 import { createSources } from '../source-service.ts';
 import { crashMessage } from './crashing-database.ts';
 import { newCredentials } from './given-credentials.ts';
+import { connectorTo, withTokensFrom } from './hosts.ts';
 import type { KitClock } from './kit-clock.ts';
 import type { World } from './world.ts';
 
@@ -97,13 +98,17 @@ export interface Framework {
   close(): Promise<void>;
 }
 
-export function createFramework(options: FrameworkOptions): Framework {
+export function createFramework(given: FrameworkOptions): Framework {
+  const { hosts } = given.world;
+  const options = hosts ? { ...given, connector: withTokensFrom(given.connector, hosts) } : given;
   const { clock, connector, process, parts } = options;
   const log = createLogger('debug', { write: options.write });
   const registry = createRegistry({ [connector.spec.name]: async () => ({ default: connector }) });
   // Worlds are on this machine.
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
-  const outbound = createOutbound({ database: process, clock, log, guard, metrics: createMetrics() });
+  const metrics = createMetrics();
+  const route = hosts && { connect: connectorTo(hosts) };
+  const outbound = createOutbound({ database: process, clock, log, guard, metrics, ...route });
   const authorizing = createAuthorizing({
     database: process,
     encryption: createEncryption([parts.encryptionKey]),

@@ -45,6 +45,11 @@ export interface World {
    * `ctx.http`: they hold while the source is silent.
    */
   readonly impatience?: JsonObject;
+  /**
+   * Hosts of the source, and the address on this machine that stands for each, e.g. `api.example.com` and
+   * `http://127.0.0.1:4000`. Requests to other hosts fail then.
+   */
+  readonly hosts?: Readonly<Record<string, string>>;
   /** What memory must hold now, by id at the source; of the selected resources, if any are selected. */
   expected(selected: readonly string[]): Awaitable<ReadonlyMap<string, ExpectedItem>>;
   /** The id that the item has now. */
