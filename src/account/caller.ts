@@ -13,6 +13,13 @@ export interface Caller {
   /** Null: the limit of the configuration for full keys applies. */
   rateLimit: RateLimit | null;
   expiresAt: Date | null;
+  /** Under which what it writes is counted; null: for nobody. */
+  usageId: string | null;
+}
+
+/** What goes with all that a caller writes. */
+export function addedBy({ usageId }: Caller): { addedBy?: string } {
+  return usageId === null ? {} : { addedBy: usageId };
 }
 
 /** The key id of whoever has the local token: commands on this machine, run by the daemon's own user. */

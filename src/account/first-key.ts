@@ -65,5 +65,7 @@ function fullKey(id: string, name: string, secret: string, createdAt: Date): Api
     createdAt,
     lastUsedAt: null,
     expiresAt: null,
+    usageId: id,
+    quota: { documents: null, bytes: null },
   };
 }

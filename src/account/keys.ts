@@ -5,13 +5,16 @@ import type { Logger } from '../base/log.ts';
 import {
   deleteApiKey,
   expireApiKey,
+  findApiKey,
   insertApiKey,
   listApiKeys,
   lockApiKey,
   toggleApiKey,
+  writeApiKey,
   type ApiKeyRow,
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
+import { countUsageOfKey, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
 import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './caller.ts';
 import { createKeyCache } from './key-cache.ts';
 import { configuredKeyId } from './first-key.ts';
@@ -30,6 +33,8 @@ export interface Keys {
    * Throws `conflict` for the key of the configuration, which only the configuration replaces.
    */
   rotate(id: string, overlapMs: number): Promise<{ secret: string; key: KeySummary; replacedUntil: Date } | null>;
+  /** Null when there is no such key. */
+  change(id: string, change: KeyChange): Promise<KeySummary | null>;
   /** False when there is no such key. `conflict` for the key that asks. */
   remove(id: string, askedBy: Caller): Promise<boolean>;
   /** Turns a key off or on again and answers whether it is on. Null when there is no such key. */
@@ -52,6 +57,9 @@ export interface KeySummary {
   expiresAt: Date | null;
   /** Null: that of the configuration. */
   rateLimit: RateLimit | null;
+  quota: KeyQuota;
+  /** What it holds, with the keys that it replaced; null: it has no quota, so that nothing is counted. */
+  usage: Usage | null;
 }
 
 export interface NewKey {
@@ -61,6 +69,15 @@ export interface NewKey {
   containerTags: readonly string[];
   expiresAt?: Date;
   rateLimit?: RateLimit;
+  quota?: Partial<KeyQuota>;
+}
+
+/** What is absent stays. */
+export interface KeyChange {
+  name?: string;
+  /** Null: that of the configuration, or what scoped keys have. */
+  rateLimit?: RateLimit | null;
+  quota?: Partial<KeyQuota>;
 }
 
 export interface KeysDependencies {
@@ -94,7 +111,7 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     const secret = newKeySecret(organization.id);
     const row = newKeyRow(input, secret, clock.now());
     await insertApiKey(database, row);
-    return { secret, key: summaryOf(row) };
+    return { secret, key: summaryOf(row, new Map()) };
   }
 
   async function rotate(id: string, overlapMs: number) {
@@ -116,7 +133,28 @@ export function createKeys(dependencies: KeysDependencies): Keys {
       return { after: { ...after, createdAt: now, lastUsedAt: null }, end };
     });
     cache.clear();
-    return row && { secret, key: summaryOf(row.after), replacedUntil: row.end };
+    if (!row) return null;
+    return { secret, key: summaryOf(row.after, await usageOfKeys(database)), replacedUntil: row.end };
+  }
+
+  async function change(id: string, changes: KeyChange): Promise<KeySummary | null> {
+    const known = await findApiKey(database, id);
+    if (!known) return null;
+    const changed = await database.transaction(async (tx) => {
+      if (changes.quota) await countUsageOfKey(tx, known.usageId);
+      const before = await lockApiKey(tx, id);
+      if (!before) return null;
+      const after = changedRow(before, changes);
+      await writeApiKey(tx, after);
+      return after;
+    });
+    cache.clear();
+    return changed && summaryOf(changed, await usageOfKeys(database));
+  }
+
+  async function list(): Promise<KeySummary[]> {
+    const [rows, usage] = await Promise.all([listApiKeys(database), usageOfKeys(database)]);
+    return rows.map((row) => summaryOf(row, usage));
   }
 
   async function remove(id: string, askedBy: Caller): Promise<boolean> {
@@ -138,9 +176,10 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     authenticate,
     create,
     rotate,
+    change,
     remove,
     toggle,
-    list: async () => (await listApiKeys(database)).map(summaryOf),
+    list,
     close: () => lastUse.close(),
   };
 }
@@ -153,6 +192,7 @@ const localCaller: Caller = {
   grants: [],
   rateLimit: { max: 0, windowMs: 60_000 },
   expiresAt: null,
+  usageId: null,
 };
 
 function isUsable(row: ApiKeyRow, now: Date): boolean {
@@ -168,6 +208,7 @@ function callerOf(row: ApiKeyRow): Caller {
     grants: row.grants,
     rateLimit: rateLimitOf(row),
     expiresAt: row.expiresAt,
+    usageId: row.usageId,
   };
 }
 
@@ -180,9 +221,10 @@ function rateLimitOf(row: ApiKeyRow): RateLimit | null {
 }
 
 function newKeyRow(input: NewKey, secret: string, now: Date): ApiKeyRow {
+  const id = newId(now);
   const grants: Grant[] = input.containerTags.map((containerTag) => ({ containerTag, permission: input.permission }));
   return {
-    id: newId(now),
+    id,
     name: input.name,
     kind: grants.length === 0 ? 'full' : 'scoped',
     permission: input.permission,
@@ -195,12 +237,28 @@ function newKeyRow(input: NewKey, secret: string, now: Date): ApiKeyRow {
     createdAt: now,
     lastUsedAt: null,
     expiresAt: input.expiresAt ?? null,
+    usageId: id,
+    quota: { ...noQuota, ...input.quota },
   };
 }
 
-function summaryOf(row: ApiKeyRow): KeySummary {
-  const { id, name, kind, permission, prefix, enabled, createdAt, lastUsedAt, expiresAt } = row;
+const noQuota: KeyQuota = { documents: null, bytes: null };
+
+function changedRow(before: ApiKeyRow, { name = before.name, rateLimit, quota }: KeyChange): ApiKeyRow {
+  const limit =
+    rateLimit === undefined
+      ? {}
+      : { rateLimitMax: rateLimit?.max ?? null, rateLimitWindowMs: rateLimit?.windowMs ?? null };
+  return { ...before, name, ...limit, quota: { ...before.quota, ...quota } };
+}
+
+function summaryOf(row: ApiKeyRow, held: ReadonlyMap<string, Usage>): KeySummary {
+  const { id, name, kind, permission, prefix, enabled, createdAt, lastUsedAt, expiresAt, quota } = row;
   const containerTags = row.grants.map((grant) => grant.containerTag);
-  const rateLimit = rateLimitOf(row);
-  return { id, name, kind, permission, containerTags, prefix, enabled, createdAt, lastUsedAt, expiresAt, rateLimit };
+  const isCounted = quota.documents !== null || quota.bytes !== null;
+  const usage = isCounted ? (held.get(row.usageId) ?? { documents: 0, bytes: 0 }) : null;
+  return {
+    ...{ id, name, kind, permission, containerTags, prefix, enabled, createdAt, lastUsedAt, expiresAt, quota, usage },
+    rateLimit: rateLimitOf(row),
+  };
 }

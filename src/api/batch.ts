@@ -1,4 +1,4 @@
-import type { Caller } from '../account/caller.ts';
+import { addedBy, type Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { DocumentInput, IngestResult } from '../engine/document.ts';
 import { oldScopeIn } from './body.ts';
@@ -28,7 +28,7 @@ function readItem(item: unknown, index: number, caller: Caller, config: ApiConfi
   const body = item as AddBody;
   try {
     const input = documentInputOf(body, config.limits.maxTextBytes);
-    return { input: { ...input, ...containersOfWrite(caller, body, config) } };
+    return { input: { ...input, ...containersOfWrite(caller, body, config), ...addedBy(caller) } };
   } catch (error) {
     if (!MemorydError.is(error)) throw error;
     const place = error.issues?.[0]?.path ?? [];

@@ -20,7 +20,7 @@ export function requestedTags({ containerTag, containerTags = [] }: TagFields): 
 export function containersOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): Containers {
   const containerTag = tagOfWrite(caller, fields, config);
   const isPlural = fields.containerTag === undefined && (fields.containerTags?.length ?? 0) > 1;
-  return isPlural ? { containerTag, containerTags: fields.containerTags! } : { containerTag };
+  return { containerTag, ...(isPlural && { containerTags: fields.containerTags! }) };
 }
 
 export interface Containers {

@@ -42,8 +42,8 @@ export const errorTable = {
   },
   quota_exceeded: {
     status: 403,
-    meaning: 'The container may hold no more.',
-    remedy: 'Delete something, or raise the quota of the container.',
+    meaning: 'The container or the key may hold no more.',
+    remedy: 'Delete something, or raise the quota: `memoryd quota`, `memoryd keys change`.',
   },
   rate_limited: { status: 429, meaning: 'Too many requests.', remedy: 'Wait as long as `Retry-After` says.' },
   internal: { status: 500, meaning: 'Unexpected failure.', remedy: 'Look in the log for the request id.' },

@@ -13,6 +13,7 @@ import type { SearchMode } from '../search/search.ts';
 import { readEvents } from './client-events.ts';
 import { call, type Endpoint } from './client-request.ts';
 import type { ContainerAnswer, ContainerQuota } from './container-answer.ts';
+import type { KeyAnswer, KeyChange, NewKey, NewKeyAnswer, RotatedKey } from './key-answer.ts';
 import type { ErasureAnswer, ErasureBody } from './erasure-answer.ts';
 
 /** A type as JSON carries it: dates are ISO 8601 texts. */
@@ -238,43 +239,6 @@ interface DocumentPage {
   pagination: { totalItems: number };
 }
 
-export interface KeyAnswer {
-  id: string;
-  name: string;
-  /** The first characters. */
-  start: string;
-  permission: string;
-  /** None: a full key. */
-  containerTags: string[];
-  enabled: boolean;
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string | null;
-}
-
-export interface NewKey {
-  name?: string;
-  permission?: string;
-  /** None: a key for everything. */
-  containerTags?: string[];
-  expiresInDays?: number;
-  rateLimitMax?: number;
-  rateLimitTimeWindow?: number;
-}
-
-export interface RotatedKey extends NewKeyAnswer {
-  replaces: { id: string; expiresAt: string };
-}
-
-export interface NewKeyAnswer {
-  id: string;
-  name: string;
-  /** Shown this once. */
-  key: string;
-  permission: string;
-  expiresAt?: string | null;
-}
-
 export interface PushBody {
   deliveryId: string;
   upserts: readonly unknown[];
@@ -388,6 +352,8 @@ export function createClient(endpoint: Endpoint) {
     keys: async () => (await call<{ keys: KeyAnswer[] }>(endpoint, 'GET', '/v3/auth/keys')).keys,
     createKey: (body: NewKey) =>
       call<NewKeyAnswer>(endpoint, 'POST', body.containerTags ? '/v3/auth/scoped-key' : '/v3/auth/agent-key', { body }),
+    changeKey: (id: string, body: KeyChange) =>
+      call<KeyAnswer>(endpoint, 'PATCH', `/v3/auth/keys/${segment(id)}`, { body }),
     rotateKey: (id: string, overlapHours: number) =>
       call<RotatedKey>(endpoint, 'POST', `/v3/auth/keys/${segment(id)}/rotate`, { body: { overlapHours } }),
     revokeKey: (id: string) =>

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { CommandFailure, exitCodes } from './exit.ts';
 import {
   addDaemonOptions,
   addExamples,
@@ -11,14 +10,21 @@ import {
   type DaemonOptions,
   type JsonOption,
 } from './options.ts';
+import {
+  addChangeKeyCommand,
+  addLimitOptions,
+  explainMissingKey,
+  quotaOf,
+  rateLimitOf,
+  type Limits,
+} from './key-limits.ts';
 import { localTime, table } from './text.ts';
 
-interface CreateOptions extends DaemonOptions, JsonOption {
+interface CreateOptions extends DaemonOptions, JsonOption, Limits {
   name?: string;
   tag?: string[];
   permission: string;
   expiresInDays?: number;
-  requestsPerMinute?: number;
 }
 
 export function addKeysCommand(program: Command, context: CommandContext): void {
@@ -26,10 +32,12 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
   addExamples(keys, [
     { command: 'memoryd keys list', purpose: 'what exists' },
     { command: 'memoryd keys create --tag user_mira --permission read', purpose: 'a key for one container' },
+    { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --documents 1000', purpose: 'limit what it may hold' },
     { command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'end a key at once' },
   ]);
   addList(keys, context);
   addCreate(keys, context);
+  addChangeKeyCommand(keys, context);
   addRotate(keys, context);
   addRevoke(keys, context);
 }
@@ -62,9 +70,8 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--name <name>', 'what it is for')
     .option('--tag <tag>', 'a container that it opens; may be repeated (default: all, and management)', collect)
     .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
-    .option('--requests-per-minute <count>', 'requests that it may make', wholeNumber(1, 10_000))
     .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
-  addDaemonOptions(addJsonOption(command));
+  addDaemonOptions(addJsonOption(addLimitOptions(command)));
   addExamples(command, [
     { command: 'memoryd keys create --name backup', purpose: 'full access' },
     { command: 'memoryd keys create --tag user_mira --expires-in-days 30', purpose: 'one container, one month' },
@@ -77,9 +84,8 @@ function addCreate(keys: Command, context: CommandContext): void {
       ...(options.name === undefined && !options.tag ? { name: 'command line' } : {}),
       ...(options.name === undefined ? {} : { name: options.name }),
       ...(options.tag === undefined ? {} : { containerTags: options.tag }),
-      ...(options.requestsPerMinute === undefined
-        ? {}
-        : { rateLimitMax: options.requestsPerMinute, rateLimitTimeWindow: 60_000 }),
+      ...rateLimitOf(options),
+      ...quotaOf(options),
       ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),
     });
     if (options.json) return printJson(context.stdout, created);
@@ -100,22 +106,12 @@ function addRotate(keys: Command, context: CommandContext): void {
   ]);
   command.action(async (id: string, options: DaemonOptions & JsonOption & { overlapHours: number }) => {
     const client = await openClient(options, context);
-    const rotated = await client.rotateKey(id, options.overlapHours).catch(explainMissing(id));
+    const rotated = await client.rotateKey(id, options.overlapHours).catch(explainMissingKey(id));
     if (options.json) return printJson(context.stdout, rotated);
     printLine(context.stderr, `${id} works until ${localTime(rotated.replaces.expiresAt)}.`);
     printLine(context.stderr, `Key ${rotated.id} (${rotated.name}) takes its place. It is shown only this once:`);
     printLine(context.stdout, rotated.key);
   });
-}
-
-function explainMissing(id: string) {
-  return (error: unknown): never => {
-    if (!(error instanceof CommandFailure) || error.status !== 404) throw error;
-    throw new CommandFailure(exitCodes.failure, `There is no key ${id}.`, {
-      remedy: '`memoryd keys list` shows the ids of the keys there are.',
-      cause: error,
-    });
-  };
 }
 
 function addRevoke(keys: Command, context: CommandContext): void {
@@ -127,7 +123,7 @@ function addRevoke(keys: Command, context: CommandContext): void {
   addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
   command.action(async (id: string, options: DaemonOptions & JsonOption) => {
     const client = await openClient(options, context);
-    const answer = await client.revokeKey(id).catch(explainMissing(id));
+    const answer = await client.revokeKey(id).catch(explainMissingKey(id));
     if (options.json) return printJson(context.stdout, answer);
     printLine(context.stdout, `Revoked ${answer.id}.`);
   });

@@ -30,6 +30,7 @@ export interface DocumentChange extends Pick<
   | 'documentDate'
   | 'filterByMetadata'
   | 'entityContext'
+  | 'addedBy'
 > {
   /** The new content. */
   body?: WrittenBody;
@@ -78,7 +79,7 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
     await writeContents(tx, [contentWrite(id, { body: change.body })]);
     await clearMessages(tx, id);
   }
-  await requireQuota(tx, [after.container_tag]);
+  await requireQuota(tx, { tags: [after.container_tag], keys: change.addedBy === undefined ? [] : [change.addedBy] });
   if (before.task_type === 'memory' && after.task_type === 'superrag') {
     await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
   }
@@ -95,7 +96,7 @@ function changed(before: ChangingDocument, change: PartialDocumentChange): Chang
   const moved = containerTag !== undefined && containerTag !== before.container_tag;
   return {
     ...before,
-    ...(body === undefined ? {} : contentFields(before, body)),
+    ...(body === undefined ? {} : contentFields(before, body, change.addedBy)),
     container_tag: containerTag ?? before.container_tag,
     container_tags: containerTags === undefined ? (moved ? null : before.container_tags) : [...containerTags],
     custom_id: change.customId ?? before.custom_id,
@@ -111,14 +112,15 @@ function changed(before: ChangingDocument, change: PartialDocumentChange): Chang
 }
 
 /** An address becomes a page and back; what a connector or an upload was stays its source. */
-function contentFields(before: ChangingDocument, body: WrittenBody) {
+function contentFields(before: ChangingDocument, body: WrittenBody, addedBy: string | undefined) {
   const content_hash = contentHash(body);
   if (content_hash === before.content_hash) return {};
   const source = ['api', 'url'].includes(before.source ?? '') ? (body.kind === 'url' ? 'url' : 'api') : before.source;
   const wasPage = before.source === 'url';
   const url = body.kind === 'url' ? body.url : wasPage ? null : before.url;
   const trust = trustOf(body);
-  return { content_hash, source, url, author: null, trust, type: body.kind === 'url' ? 'webpage' : 'text' };
+  const type = body.kind === 'url' ? 'webpage' : 'text';
+  return { content_hash, source, url, author: null, trust, type, added_by: addedBy ?? null };
 }
 
 function mergedMetadata(before: object, change: object): Record<string, unknown> {

@@ -20,7 +20,7 @@ export interface Message {
 
 export interface ConversationInput extends Pick<
   DocumentInput,
-  'containerTag' | 'metadata' | 'entityContext' | 'dreaming' | 'taskType' | 'documentDate'
+  'containerTag' | 'metadata' | 'entityContext' | 'dreaming' | 'taskType' | 'documentDate' | 'addedBy'
 > {
   conversationId: string;
   messages: readonly Message[];

@@ -57,6 +57,8 @@ export interface DocumentInput {
   author?: string;
   /** Default: files and pages are read, everything else was told to memory. */
   trust?: Trust;
+  /** For whose quota it counts (`Caller.usageId`). Absent: for that of its container alone. */
+  addedBy?: string;
   /** Its pieces, when several people wrote it. */
   turns?: readonly WrittenTurn[];
 }

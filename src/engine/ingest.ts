@@ -39,7 +39,7 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
  * - other content: a new revision. One that arrives while the last is processed takes the
  *   document from the worker, whose result is then thrown away.
  *
- * Throws `quota_exceeded` when a container would hold more than it may.
+ * Throws `quota_exceeded` when a container or a key would hold more than it may.
  *
  * A connection's item whose document was removed and is only hidden gets that document back; the
  * rules above then say whether it is processed again.
@@ -64,7 +64,7 @@ export async function ingest(
     const { round, later } = nextRound(left);
     left = [...(await ingestRound(tx, round, results, { now, lease })), ...later];
   }
-  await requireQuota(tx, tags);
+  await requireQuota(tx, { tags, keys: inputs.flatMap(({ addedBy }) => addedBy ?? []) });
   return results;
 }
 
@@ -217,6 +217,7 @@ function documentWrite(
     // What the text itself says of its author is known after processing, and holds as long as the text does.
     author: input.author ?? (before?.content_hash === hashOfContent ? before.author : null),
     trust: input.trust ?? trustOf(body),
+    added_by: before?.content_hash === hashOfContent ? before.added_by : (input.addedBy ?? null),
     content_hash: hashOfContent,
     created_at: input.createdAt ?? now,
     updated_at: now,

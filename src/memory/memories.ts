@@ -83,7 +83,7 @@ export interface Memories {
   create(
     containerTag: string,
     memories: readonly NewMemory[],
-    entityContext?: string,
+    written?: { entityContext?: string; addedBy?: string },
   ): Promise<{ documentId: string | null; memories: MemoryRow[] }>;
   list(page: Omit<MemoryPage, 'now'>): Promise<{ memories: ListedMemoryRow[]; total: number }>;
   /** A new version. Throws `not_found` when there is none, or it is forgotten. */
@@ -117,7 +117,7 @@ export function createMemories(options: MemoriesOptions): Memories {
   }
 
   return {
-    async create(containerTag, memories, entityContext) {
+    async create(containerTag, memories, { entityContext, addedBy = null } = {}) {
       const indexed = await indexTexts(
         memories.map(({ content }) => content),
         options,
@@ -125,7 +125,7 @@ export function createMemories(options: MemoriesOptions): Memories {
       return change(containerTag, async (tx, now) => {
         await ensureContainers(tx, [{ tag: containerTag, id: newId(now) }], now);
         if (entityContext !== undefined) await writeEntityContext(tx, new Map([[containerTag, entityContext]]), now);
-        return createIn(tx, { containerTag, memories, indexed, now, options });
+        return createIn(tx, { containerTag, memories, addedBy, indexed, now, options });
       });
     },
     list: (page) => listMemories(database, { ...page, now: clock.now() }),
@@ -183,6 +183,7 @@ async function forget(
 interface Creating {
   containerTag: string;
   memories: readonly NewMemory[];
+  addedBy: string | null;
   indexed: readonly IndexedText[];
   now: Date;
   options: MemoriesOptions;
@@ -218,7 +219,7 @@ function repeated({ memories, indexed }: Creating, places: ReadonlySet<number>, 
 
 async function insertNew(
   tx: Transaction,
-  { containerTag, memories, indexed, now, options }: Creating,
+  { containerTag, memories, addedBy, indexed, now, options }: Creating,
   places: readonly number[],
   ids: ReadonlyMap<string, string>,
 ): Promise<string> {
@@ -247,9 +248,10 @@ async function insertNew(
     title: rows[0]!.memory.slice(0, 100),
     content,
     contentHash: rows[0]!.content_hash,
+    addedBy,
   };
   await insertMemoryDocument(tx, document, now);
-  await requireQuota(tx, [containerTag]);
+  await requireQuota(tx, { tags: [containerTag], keys: addedBy === null ? [] : [addedBy] });
   await insertMemories(tx, rows, now);
   await addSources(
     tx,

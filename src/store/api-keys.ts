@@ -1,4 +1,5 @@
 import type { Database, Queryable, Transaction } from './database.ts';
+import type { KeyQuota } from './quotas.ts';
 import { sql } from './sql.ts';
 
 export type Permission = 'read' | 'write';
@@ -24,20 +25,24 @@ export interface ApiKeyRow {
   createdAt: Date;
   lastUsedAt: Date | null;
   expiresAt: Date | null;
+  /** Under which what the key holds is counted: its own id, or that of the key that it replaced. */
+  usageId: string;
+  quota: KeyQuota;
 }
 
 const columns = sql`id, name, kind, permission, hash, prefix, grants, enabled,
   rate_limit_max as "rateLimitMax", rate_limit_window_ms as "rateLimitWindowMs",
-  created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt"`;
+  created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt",
+  coalesce(usage_id, id) as "usageId", jsonb_build_object('documents', quota_documents, 'bytes', quota_bytes) as quota`;
 
 /** Returns false, and changes nothing, when a key with this hash exists. */
 export async function insertApiKey(database: Queryable, row: ApiKeyRow): Promise<boolean> {
   const inserted = await database.execute(sql`
     insert into api_keys (id, name, kind, permission, hash, prefix, grants, enabled,
-      rate_limit_max, rate_limit_window_ms, created_at, last_used_at, expires_at)
+      rate_limit_max, rate_limit_window_ms, created_at, last_used_at, expires_at, usage_id, quota_documents, quota_bytes)
     values (${row.id}, ${row.name}, ${row.kind}, ${row.permission}, ${row.hash}, ${row.prefix},
       ${JSON.stringify(row.grants)}::jsonb, ${row.enabled}, ${row.rateLimitMax}, ${row.rateLimitWindowMs},
-      ${row.createdAt}, ${row.lastUsedAt}, ${row.expiresAt})
+      ${row.createdAt}, ${row.lastUsedAt}, ${row.expiresAt}, ${row.usageId}, ${row.quota.documents}, ${row.quota.bytes})
     on conflict (hash) do nothing`);
   return inserted === 1;
 }
@@ -71,6 +76,17 @@ export async function lockApiKey(tx: Transaction, id: string): Promise<ApiKeyRow
 
 export async function expireApiKey(tx: Transaction, id: string, at: Date): Promise<void> {
   await tx.execute(sql`update api_keys set expires_at = ${at} where id = ${id}`);
+}
+
+/** Writes name and limits. The quota is that of all keys that replaced each other. */
+export async function writeApiKey(tx: Transaction, row: ApiKeyRow): Promise<void> {
+  await tx.execute(sql`
+    update api_keys set name = ${row.name}, rate_limit_max = ${row.rateLimitMax},
+      rate_limit_window_ms = ${row.rateLimitWindowMs}
+    where id = ${row.id}`);
+  await tx.execute(sql`
+    update api_keys set quota_documents = ${row.quota.documents}, quota_bytes = ${row.quota.bytes}
+    where coalesce(usage_id, id) = ${row.usageId}`);
 }
 
 /** Newest first. */

@@ -10,7 +10,7 @@ export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'co
 }
 
 const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,
-  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, author, trust, content_hash`);
+  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, author, trust, added_by, content_hash`);
 
 export async function lockDocument(tx: Transaction, id: string): Promise<ChangingDocument | null> {
   const rows = await tx.query<ChangingDocument>(sql`
@@ -32,7 +32,8 @@ export async function writeChangedDocument(
       metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.task_type}, dreaming = ${row.dreaming},
       document_date = ${row.document_date}::timestamptz,
       filter_by_metadata = ${row.filter_by_metadata === null ? null : JSON.stringify(row.filter_by_metadata)}::jsonb,
-      author = ${row.author}, trust = ${row.trust}, content_hash = ${row.content_hash}, updated_at = ${now}
+      author = ${row.author}, trust = ${row.trust}, added_by = ${row.added_by},
+      content_hash = ${row.content_hash}, updated_at = ${now}
     where d.id = ${row.id}`);
   if (!requeue) return;
   await tx.execute(sql`

@@ -62,6 +62,7 @@ export interface StoredDocument {
   filter_by_metadata: Record<string, unknown> | null;
   author: string | null;
   trust: 'told' | 'own' | 'read';
+  added_by: string | null;
 }
 
 /** The columns that ingesting writes. */
@@ -89,6 +90,7 @@ const writeColumns: Columns<DocumentWrite> = {
   filter_by_metadata: 'jsonb',
   author: 'text',
   trust: 'text',
+  added_by: 'text',
   content_hash: 'text',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -123,7 +125,7 @@ export async function lockByCustomId(
   return tx.query<StoredDocument>(sql`
     select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
       d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata, d.author, d.trust
+      d.filter_by_metadata, d.author, d.trust, d.added_by
     from documents d join ${set.from} on d.container_tag = k.tag and d.custom_id = k.custom_id
     where d.custom_id is not null and d.deleted_at is null
     order by d.id
@@ -174,7 +176,7 @@ export async function updateDocuments(
       connection_id = r.connection_id, type = r.type, source = r.source, given_title = r.given_title, title = r.title,
       url = r.url, filepath = r.filepath, metadata = r.metadata::jsonb, task_type = r.task_type, dreaming = r.dreaming,
       document_date = r.document_date, filter_by_metadata = r.filter_by_metadata::jsonb,
-      author = r.author, trust = r.trust, content_hash = r.content_hash, updated_at = r.updated_at,
+      author = r.author, trust = r.trust, added_by = r.added_by, content_hash = r.content_hash, updated_at = r.updated_at,
       dreaming_status = case when ${says} then 'dreaming' else d.dreaming_status end,
       dream_at = case when ${says} then ${now}::timestamptz else d.dream_at end,
       revision = case when r.requeue then d.revision + 1 else d.revision end,

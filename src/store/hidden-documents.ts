@@ -116,7 +116,7 @@ export async function lockHiddenByCustomId(
     )
     select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
       d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata, d.author, d.trust
+      d.filter_by_metadata, d.author, d.trust, d.added_by
     from documents d join latest on latest.id = d.id
     where d.deleted_at is not null
     order by d.id

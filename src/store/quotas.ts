@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
-import { sql } from './sql.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
 
 /** What a container may hold, and how often it may be asked for in a minute. Null: as much as comes. */
 export interface Quota {
@@ -15,54 +15,77 @@ export interface Usage {
   bytes: number;
 }
 
-interface Limit {
-  tag: string;
-  documents: number | null;
-  bytes: number | null;
+/** What a key may hold; null: as much as comes. */
+export type KeyQuota = Pick<Quota, 'documents' | 'bytes'>;
+
+/** Who is written to, and who writes: containers by tag, keys by `ApiKeyRow.usageId`. */
+export interface Holders {
+  tags: readonly string[];
+  keys: readonly string[];
 }
 
-async function limitsOf(database: Reader, tags: readonly string[]): Promise<Limit[]> {
+/** Where the rows stand whose sum a holder has. */
+interface Holder {
+  kind: 'container' | 'key';
+  /** Tag, or `usageId`. */
+  id: string;
+}
+
+interface Limit extends Holder, KeyQuota {}
+
+const rowsOf = ({ kind, id }: Holder): Sql =>
+  kind === 'container' ? sql`container_usage where tag = ${id}` : sql`key_usage where usage_id = ${id}`;
+
+/** In one order everywhere, so that two writers never wait for each other. */
+async function limitsOf(database: Reader, { tags, keys }: Holders): Promise<Limit[]> {
   return database.query<Limit>(sql`
-    select tag, quota_documents as documents, quota_bytes as bytes from container_tags
-    where tag = any(${tags}::text[]) and (quota_documents is not null or quota_bytes is not null) order by tag`);
+    select 'container' as kind, tag as id, quota_documents as documents, quota_bytes as bytes from container_tags
+    where tag = any(${tags}::text[]) and (quota_documents is not null or quota_bytes is not null)
+    union all
+    select 'key', coalesce(usage_id, id), min(quota_documents), min(quota_bytes) from api_keys
+    where coalesce(usage_id, id) = any(${keys}::text[]) and (quota_documents is not null or quota_bytes is not null)
+    group by coalesce(usage_id, id)
+    order by 1, 2`);
 }
 
 /** `added` is what this transaction adds. */
-async function usageIn(database: Reader, tag: string): Promise<Usage & { added: Usage }> {
+async function usageIn(database: Reader, holder: Holder): Promise<Usage & { added: Usage }> {
   const [row] = await database.query<Usage & { ownDocuments: number; ownBytes: number }>(sql`
     select coalesce(sum(documents), 0) as documents, coalesce(sum(bytes), 0) as bytes,
       coalesce(sum(documents) filter (where xmin = pg_current_xact_id_if_assigned()::xid), 0) as "ownDocuments",
       coalesce(sum(bytes) filter (where xmin = pg_current_xact_id_if_assigned()::xid), 0) as "ownBytes"
-    from container_usage where tag = ${tag}`);
+    from ${rowsOf(holder)}`);
   const { documents, bytes, ownDocuments, ownBytes } = row!;
   return { documents, bytes, added: { documents: ownDocuments, bytes: ownBytes } };
 }
 
 /**
- * Throws `quota_exceeded` when the transaction has added more to a container than it may hold. Called when it has
- * added; those that add to a container with a quota end one after the other. What makes a container smaller is
- * never refused.
+ * Throws `quota_exceeded` when the transaction has added more than a container or a key may hold. Called when it
+ * has added; those that add for the same holder end one after the other. What makes a holder smaller is never
+ * refused.
  */
-export async function requireQuota(tx: Transaction, tags: readonly string[]): Promise<void> {
-  for (const limit of await limitsOf(tx, tags)) {
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`quota ${limit.tag}`}, 0))`);
-    const usage = await usageIn(tx, limit.tag);
+export async function requireQuota(tx: Transaction, holders: Holders): Promise<void> {
+  for (const limit of await limitsOf(tx, holders)) {
+    const lock = limit.kind === 'container' ? `quota ${limit.id}` : `quota of key ${limit.id}`;
+    await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
+    const usage = await usageIn(tx, limit);
     for (const what of ['documents', 'bytes'] as const) {
       const most = limit[what];
-      if (most !== null && usage[what] > most && usage.added[what] > 0) throw exceeded(limit.tag, what, most);
+      if (most !== null && usage[what] > most && usage.added[what] > 0) throw exceeded(limit, what, most);
     }
   }
 }
 
-function exceeded(tag: string, what: 'documents' | 'bytes', most: number): MemorydError {
-  return new MemorydError('quota_exceeded', `Container ${tag} may hold ${most} ${what}, and this would be more`, {
+function exceeded({ kind, id }: Holder, what: 'documents' | 'bytes', most: number): MemorydError {
+  const holder = kind === 'container' ? `Container ${id}` : 'This key';
+  return new MemorydError('quota_exceeded', `${holder} may hold ${most} ${what}, and this would be more`, {
     shouldRetry: false,
   });
 }
 
 /** How many more documents a container takes, 0 also when its bytes are used up; null: as many as come. */
 export async function roomIn(database: Reader, tag: string): Promise<number | null> {
-  const [limit] = await limitsOf(database, [tag]);
+  const [limit] = await limitsOf(database, { tags: [tag], keys: [] });
   if (!limit) return null;
   const usage = await usageOf(database, tag);
   if (limit.bytes !== null && usage.bytes >= limit.bytes) return 0;
@@ -71,13 +94,20 @@ export async function roomIn(database: Reader, tag: string): Promise<number | nu
 
 /** What a container with a quota holds; of others nothing is counted. */
 export async function usageOf(database: Reader, tag: string): Promise<Usage> {
-  const { documents, bytes } = await usageIn(database, tag);
+  const { documents, bytes } = await usageIn(database, { kind: 'container', id: tag });
   return { documents, bytes };
+}
+
+/** What keys hold, by `usageId`: only of those with a quota. */
+export async function usageOfKeys(database: Reader): Promise<Map<string, Usage>> {
+  const rows = await database.query<Usage & { id: string }>(sql`
+    select usage_id as id, sum(documents) as documents, sum(bytes) as bytes from key_usage group by usage_id`);
+  return new Map(rows.map(({ id, documents, bytes }) => [id, { documents, bytes }]));
 }
 
 /** Counts from the beginning. Nobody may write documents meanwhile; called first in its transaction. */
 export async function countUsage(tx: Transaction, tag: string): Promise<void> {
-  await tx.execute(sql`lock table documents, document_contents in share mode`);
+  await lockDocuments(tx);
   await tx.execute(sql`delete from container_usage where tag = ${tag}`);
   await tx.execute(sql`
     insert into container_usage (tag, documents, bytes)
@@ -85,17 +115,36 @@ export async function countUsage(tx: Transaction, tag: string): Promise<void> {
     where container_tag = ${tag} and deleted_at is null`);
 }
 
+/** The same for a key. */
+export async function countUsageOfKey(tx: Transaction, usageId: string): Promise<void> {
+  await lockDocuments(tx);
+  await tx.execute(sql`delete from key_usage where usage_id = ${usageId}`);
+  await tx.execute(sql`
+    insert into key_usage (usage_id, documents, bytes)
+    select ${usageId}::text, count(*), coalesce(sum(stored_bytes(id)), 0) from documents
+    where added_by = ${usageId} and deleted_at is null`);
+}
+
+async function lockDocuments(tx: Transaction): Promise<void> {
+  await tx.execute(sql`lock table documents, document_contents in share mode`);
+}
+
 const mostRows = 50;
 
 /** Makes one row of many; the sums stay. */
 export async function sumUpUsage(database: Queryable): Promise<void> {
-  await database.execute(sql`
+  await database.execute(sumUp(rawSql('container_usage'), rawSql('tag')));
+  await database.execute(sumUp(rawSql('key_usage'), rawSql('usage_id')));
+}
+
+function sumUp(table: Sql, holder: Sql): Sql {
+  return sql`
     with gone as (
-      delete from container_usage where tag in (
-        select tag from container_usage group by tag having count(*) > ${mostRows})
-      returning tag, documents, bytes)
-    insert into container_usage (tag, documents, bytes)
-    select tag, sum(documents), sum(bytes) from gone group by tag`);
+      delete from ${table} where ${holder} in (
+        select ${holder} from ${table} group by ${holder} having count(*) > ${mostRows})
+      returning ${holder}, documents, bytes)
+    insert into ${table} (${holder}, documents, bytes)
+    select ${holder}, sum(documents), sum(bytes) from gone group by ${holder}`;
 }
 
 /** By container: how many requests a minute it takes. Only those with a limit. */

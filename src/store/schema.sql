@@ -16,11 +16,15 @@ create table api_keys (
   created_at timestamp with time zone not null,
   last_used_at timestamp with time zone,
   expires_at timestamp with time zone,
+  usage_id text collate "C",
+  quota_documents bigint,
+  quota_bytes bigint,
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_hash_key UNIQUE (hash),
   constraint api_keys_kind_check CHECK ((kind = ANY (ARRAY['full'::text, 'scoped'::text]))),
   constraint api_keys_permission_check CHECK ((permission = ANY (ARRAY['read'::text, 'write'::text])))
 );
+CREATE INDEX api_keys_by_usage ON public.api_keys USING btree (COALESCE(usage_id, id));
 
 create table audit_events (
   id text collate "C" not null,
@@ -237,6 +241,7 @@ create table documents (
   chunk_starts integer[],
   chunk_ends integer[],
   lost_workers integer not null default 0,
+  added_by text collate "C",
   constraint documents_pkey PRIMARY KEY (id),
   constraint documents_dreaming_check CHECK ((dreaming = ANY (ARRAY['instant'::text, 'dynamic'::text]))),
   constraint documents_dreaming_status_check CHECK ((dreaming_status = ANY (ARRAY['dreaming'::text, 'done'::text]))),
@@ -343,6 +348,13 @@ create table kept_answers (
   constraint kept_answers_pkey PRIMARY KEY (name)
 );
 CREATE INDEX kept_answers_expired ON public.kept_answers USING btree (expires_at);
+
+create table key_usage (
+  usage_id text collate "C" not null,
+  documents bigint not null,
+  bytes bigint not null
+);
+CREATE INDEX key_usage_by_id ON public.key_usage USING btree (usage_id);
 
 create table language_model_answers (
   key text collate "C" not null,
@@ -655,7 +667,8 @@ begin
     more := more - coalesce(greatest(octet_length(old.raw), octet_length(old.bytes), octet_length(old.content)), 0);
   end if;
   if more <> 0 then
-    perform note_usage(d.container_tag, 0, more) from documents d where d.id = new.document_id and d.deleted_at is null;
+    perform note_usage(d.container_tag, 0, more), note_key_usage(d.added_by, 0, more)
+    from documents d where d.id = new.document_id and d.deleted_at is null;
   end if;
   return null;
 end $function$;
@@ -664,15 +677,30 @@ CREATE OR REPLACE FUNCTION public.count_document()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  more bigint;
 begin
   if tg_op <> 'INSERT' and old.deleted_at is null then
-    perform note_usage(old.container_tag, -1, -stored_bytes(old.id));
+    more := stored_bytes(old.id);
+    perform note_usage(old.container_tag, -1, -more);
+    if old.added_by is not null then perform note_key_usage(old.added_by, -1, -more); end if;
   end if;
   if tg_op <> 'DELETE' and new.deleted_at is null then
-    perform note_usage(new.container_tag, 1, case when tg_op = 'INSERT' then 0 else stored_bytes(new.id) end);
+    more := case when tg_op = 'INSERT' then 0 else stored_bytes(new.id) end;
+    perform note_usage(new.container_tag, 1, more);
+    if new.added_by is not null then perform note_key_usage(new.added_by, 1, more); end if;
   end if;
   return case when tg_op = 'DELETE' then old else new end;
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_key_usage(of_key text, more_documents bigint, more_bytes bigint)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into key_usage (usage_id, documents, bytes)
+  select of_key, more_documents, more_bytes from api_keys
+  where coalesce(usage_id, id) = of_key and (quota_documents is not null or quota_bytes is not null) limit 1
+$function$;
 
 CREATE OR REPLACE FUNCTION public.note_usage(of_tag text, more_documents bigint, more_bytes bigint)
  RETURNS void
@@ -696,6 +724,6 @@ CREATE TRIGGER contents_written AFTER INSERT OR UPDATE OF raw, bytes, content ON
 
 CREATE TRIGGER documents_added AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();
 
-CREATE TRIGGER documents_moved AFTER UPDATE OF container_tag, deleted_at ON public.documents FOR EACH ROW WHEN (((old.container_tag <> new.container_tag) OR ((old.deleted_at IS NULL) <> (new.deleted_at IS NULL)))) EXECUTE FUNCTION count_document();
+CREATE TRIGGER documents_moved AFTER UPDATE OF container_tag, added_by, deleted_at ON public.documents FOR EACH ROW WHEN (((old.container_tag <> new.container_tag) OR ((old.deleted_at IS NULL) <> (new.deleted_at IS NULL)) OR (old.added_by IS DISTINCT FROM new.added_by))) EXECUTE FUNCTION count_document();
 
 CREATE TRIGGER documents_removed BEFORE DELETE ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();

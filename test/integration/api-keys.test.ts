@@ -110,6 +110,8 @@ describe('GET /v3/auth/keys', () => {
       expiresAt: null,
       rateLimitMax: 500,
       rateLimitTimeWindow: 60_000,
+      quota: { documents: null, bytes: null },
+      usage: null,
     });
   });
 });

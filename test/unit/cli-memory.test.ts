@@ -142,6 +142,30 @@ describe('keys', () => {
     ]);
   });
 
+  test('have limits when they are made, and other ones later', async () => {
+    const key = { id: 'K1', name: 'first key', rateLimitMax: 9, rateLimitTimeWindow: 60_000 };
+    const limited = { ...key, quota: { documents: 5, bytes: null }, usage: { documents: 2, bytes: 20 } };
+    cli.api.on('POST /v3/auth/agent-key', () => ({ id: 'K3', name: 'backup', key: 'sm_new', permission: 'write' }));
+    cli.api.on('PATCH /v3/auth/keys/K1', () => limited);
+    await cli.run(['keys', 'create', '--documents', '5', '--requests-per-minute', '9']);
+    const shown = await cli.run(['keys', 'change', 'K1', '--bytes', '7']);
+    expect(shown.stdout.split('\n').slice(0, 4)).toEqual([
+      'key        K1 (first key)',
+      'documents  2 of 5',
+      'bytes      20 of any number',
+      'requests   9 in 60 seconds',
+    ]);
+    await cli.run(['keys', 'change', 'K1', '--no-limits', '--documents', '8', '--name', 'new']);
+    expect(cli.api.requests.map(({ body }) => body)).toEqual([
+      {
+        ...{ name: 'command line', permission: 'write' },
+        ...{ rateLimitMax: 9, rateLimitTimeWindow: 60_000, quota: { documents: 5 } },
+      },
+      { quota: { bytes: 7 } },
+      { name: 'new', rateLimitMax: null, quota: { documents: 8, bytes: null } },
+    ]);
+  });
+
   test('are revoked', async () => {
     cli.api.on('DELETE /v3/auth/scoped-key/K1', () => ({ success: true, id: 'K1' }));
     expect(await cli.run(['keys', 'revoke', 'K1'])).toMatchObject({ exitCode: 0, stdout: 'Revoked K1.\n' });

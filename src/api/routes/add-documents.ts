@@ -1,3 +1,4 @@
+import { addedBy } from '../../account/caller.ts';
 import type { DocumentInput, IngestResult } from '../../engine/document.ts';
 import { batchResults, ingestOrder, readBatch } from '../batch.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -25,8 +26,9 @@ export function addDocumentRoutes(app: Api, { services, config }: RouteContext):
     },
     async (request) => {
       const input = documentInputOf(request.body, config.limits.maxTextBytes);
-      const containers = containersOfWrite(callerOf(request), request.body, config);
-      const [result] = await services.documents.add([{ ...input, ...containers }]);
+      const caller = callerOf(request);
+      const containers = containersOfWrite(caller, request.body, config);
+      const [result] = await services.documents.add([{ ...input, ...containers, ...addedBy(caller) }]);
       return { id: result!.id, status: result!.status };
     },
   );

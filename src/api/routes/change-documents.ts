@@ -1,4 +1,4 @@
-import type { Caller } from '../../account/caller.ts';
+import { addedBy, type Caller } from '../../account/caller.ts';
 import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
@@ -42,7 +42,11 @@ function changeRoute(app: Api, { services, config }: RouteContext): void {
       requireSomeWrite(caller);
       const document = await findDocument(services, request.params.id, readScope(caller, []));
       requireWrite(caller, document.containerTag);
-      const { id, status } = await services.documents.change(document.id, { ...change, ...target });
+      const { id, status } = await services.documents.change(document.id, {
+        ...change,
+        ...target,
+        ...(change.body && addedBy(caller)),
+      });
       return { id, status };
     },
   );

@@ -1,4 +1,5 @@
 import { writeTag } from '../../account/access.ts';
+import { addedBy } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Message } from '../../engine/conversations.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -32,12 +33,14 @@ export function conversationRoutes(app: Api, { services, config }: RouteContext)
       requireSmall(fields.metadata, 'metadata');
       const messages = sent.map(messageOf);
       requireShort(messages, config.limits.maxTextBytes);
-      const containerTag = writeTag(callerOf(request), tagOf(rest), config.defaultContainerTag);
+      const caller = callerOf(request);
+      const containerTag = writeTag(caller, tagOf(rest), config.defaultContainerTag);
       const { id, status } = await services.conversations.add({
         ...defined(fields),
         ...(documentDate !== undefined && { documentDate: dateOf(documentDate) }),
         conversationId,
         containerTag,
+        ...addedBy(caller),
         messages,
       });
       return { id, conversationId, status };

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { addedBy } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { readForms } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -44,8 +45,9 @@ export function fileRoutes(app: Api, { services, config }: RouteContext): void {
       return spool.inTurn(async () => {
         const form = await readFileForm(await upload.read(), contentType, config.limits.maxFileBytes);
         await upload.close();
-        const containers = containersOfWrite(callerOf(request), tagFieldsOf(form.fields), config);
-        const [result] = await services.documents.add([{ ...fileInputOf(form), ...containers }]);
+        const caller = callerOf(request);
+        const containers = containersOfWrite(caller, tagFieldsOf(form.fields), config);
+        const [result] = await services.documents.add([{ ...fileInputOf(form), ...containers, ...addedBy(caller) }]);
         return { id: result!.id, status: result!.status };
       });
     },

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { requireManagement } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
-import { scopedKeyRateLimit } from '../../account/keys.ts';
+import { scopedKeyRateLimit, type KeyChange, type KeySummary } from '../../account/keys.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import * as schemas from '../schemas/keys.ts';
@@ -27,6 +27,7 @@ export function keyRoutes(app: Api, context: RouteContext): void {
   scopedKeyRoute(app, context);
   agentKeyRoute(app, context);
   manageRoutes(app, context);
+  changeRoute(app, context);
   rotateRoute(app, context);
 }
 
@@ -62,6 +63,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
           windowMs: body.rateLimitTimeWindow ?? scopedKeyRateLimit.windowMs,
         },
         ...expiryOf(body.expiresInDays, clock),
+        ...(body.quota && { quota: body.quota }),
       });
       const { id, name, permission, expiresAt } = key;
       request.auditTarget = id;
@@ -101,6 +103,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
         expiresInDays,
         rateLimitMax,
         rateLimitTimeWindow,
+        quota,
       } = request.body;
       managerOf(request);
       const { windowMs } = scopedKeyRateLimit;
@@ -110,6 +113,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
         ...(rateLimitMax !== undefined && {
           rateLimit: { max: rateLimitMax, windowMs: rateLimitTimeWindow ?? windowMs },
         }),
+        ...(quota && { quota }),
       };
       const { secret, key } = await services.keys.create(input);
       request.auditTarget = key.id;
@@ -141,18 +145,7 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
     { schema: { operationId: 'listKeys', summary: 'List keys', tags, response: { 200: schemas.keysAnswer } } },
     async (request) => {
       managerOf(request);
-      const keys = await services.keys.list();
-      return {
-        keys: keys.map(({ prefix, createdAt, lastUsedAt, expiresAt, rateLimit, ...key }) => ({
-          ...key,
-          start: prefix,
-          createdAt: createdAt.toISOString(),
-          lastUsedAt: lastUsedAt?.toISOString() ?? null,
-          expiresAt: expiresAt?.toISOString() ?? null,
-          rateLimitMax: rateLimit?.max ?? null,
-          rateLimitTimeWindow: rateLimit?.windowMs ?? null,
-        })),
-      };
+      return { keys: (await services.keys.list()).map(keyView) };
     },
   );
 
@@ -196,6 +189,55 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
       return { id, enabled };
     },
   );
+}
+
+function keyView({ prefix, createdAt, lastUsedAt, expiresAt, rateLimit, ...key }: KeySummary) {
+  return {
+    ...key,
+    start: prefix,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    rateLimitMax: rateLimit?.max ?? null,
+    rateLimitTimeWindow: rateLimit?.windowMs ?? null,
+  };
+}
+
+function changeRoute(app: Api, { services }: RouteContext): void {
+  app.patch(
+    '/v3/auth/keys/:id',
+    {
+      config: { audit: 'key.change' },
+      schema: {
+        operationId: 'changeKey',
+        summary: 'Change the name and the limits of a key',
+        description: 'Its quota is also that of the keys that it replaced, and those that replace it.',
+        tags,
+        params: schemas.keyParams,
+        body: schemas.changeKeyBody,
+        response: { 200: schemas.keyAnswer },
+      },
+    },
+    async (request) => {
+      managerOf(request);
+      const changed = await services.keys.change(request.params.id, keyChangeOf(request.body));
+      if (!changed) throw keyNotFound();
+      return keyView(changed);
+    },
+  );
+}
+
+function keyChangeOf({ name, rateLimitMax: max, rateLimitTimeWindow, quota }: schemas.ChangeKeyBody): KeyChange {
+  if (max === undefined && rateLimitTimeWindow !== undefined) {
+    throw invalidField(['rateLimitTimeWindow'], 'rateLimitTimeWindow needs rateLimitMax beside it');
+  }
+  const windowMs = rateLimitTimeWindow ?? scopedKeyRateLimit.windowMs;
+  const rateLimit = typeof max === 'number' ? { max, windowMs } : max;
+  return {
+    ...(name !== undefined && { name }),
+    ...(rateLimit !== undefined && { rateLimit }),
+    ...(quota && { quota }),
+  };
 }
 
 function rotateRoute(app: Api, { services }: RouteContext): void {

@@ -1,4 +1,5 @@
 import { readScope, requireWrite } from '../../account/access.ts';
+import { addedBy } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
 import { readDigits } from '../body.ts';
@@ -37,9 +38,13 @@ function createRoute(app: Api, { services, clock, config }: RouteContext): void 
     },
     async (request, reply) => {
       const { containerTag, memories, entityContext } = request.body;
-      requireWrite(callerOf(request), containerTag);
+      const caller = callerOf(request);
+      requireWrite(caller, containerTag);
       const inputs = memories.map((memory, place) => newMemory(memory, ['memories', place], clock.now()));
-      const created = await services.memories.create(containerTag, inputs, entityContext);
+      const created = await services.memories.create(containerTag, inputs, {
+        ...(entityContext !== undefined && { entityContext }),
+        ...addedBy(caller),
+      });
       return reply.code(201).send({
         documentId: created.documentId,
         memories: created.memories.map((one) => ({ ...writtenMemoryView(one), isStatic: one.isStatic })),

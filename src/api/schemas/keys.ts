@@ -14,6 +14,19 @@ const rateLimit = (standard: string) => ({
   ),
 });
 
+const most = (description: string) =>
+  Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })));
+
+const quota = Type.Optional(
+  Type.Object(
+    {
+      documents: most('Whose content it wrote last.'),
+      bytes: most('Of these documents: of each the larger of what was sent and its text.'),
+    },
+    { additionalProperties: false, description: 'What the key may hold. What is absent stays; null: no limit.' },
+  ),
+);
+
 export const scopedKeyBody = Type.Object({
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(Type.Array(containerTag, { minItems: 1, maxItems: 100 })),
@@ -21,6 +34,7 @@ export const scopedKeyBody = Type.Object({
   permission: Type.Optional(permission),
   expiresInDays: Type.Optional(expiresInDays),
   ...rateLimit('Default 500.'),
+  quota,
 });
 export type ScopedKeyBody = Static<typeof scopedKeyBody>;
 
@@ -43,6 +57,7 @@ export const agentKeyBody = Type.Object({
   containerTags: Type.Optional(Type.Array(containerTag, { maxItems: 100, description: 'None: a full key.' })),
   expiresInDays: Type.Optional(expiresInDays),
   ...rateLimit('Default: that of the configuration; with containerTags 500.'),
+  quota,
 });
 
 export const agentKeyAnswer = Type.Object({
@@ -57,6 +72,18 @@ export const agentKeyAnswer = Type.Object({
 export const keyParams = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 100, description: 'Id of a key.' }),
 });
+
+export const changeKeyBody = Type.Object({
+  name: Type.Optional(keyName),
+  rateLimitMax: Type.Optional(
+    nullable(
+      Type.Integer({ minimum: 1, maximum: 10_000, description: 'Null: as if it had been made without a limit.' }),
+    ),
+  ),
+  rateLimitTimeWindow: rateLimit('').rateLimitTimeWindow,
+  quota,
+});
+export type ChangeKeyBody = Static<typeof changeKeyBody>;
 
 export const rotateBody = Type.Object({
   overlapHours: Type.Optional(
@@ -78,25 +105,26 @@ export const deleteKeyAnswer = Type.Object({ success: Type.Boolean(), id: Type.S
 
 export const toggleAnswer = Type.Object({ id: Type.String(), enabled: Type.Boolean() });
 
-export const keysAnswer = Type.Object({
-  keys: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      start: Type.String({ description: 'The first characters of the key.' }),
-      kind: words(['full', 'scoped']),
-      permission,
-      containerTags: Type.Array(Type.String()),
-      enabled: Type.Boolean(),
-      createdAt: timestamp,
-      lastUsedAt: nullable(timestamp),
-      expiresAt: nullable(timestamp),
-      rateLimitMax: nullable(Type.Integer(), { description: 'Null: that of the configuration.' }),
-      rateLimitTimeWindow: nullable(Type.Integer(), { description: 'Milliseconds.' }),
-    }),
-    { description: 'Newest first.' },
-  ),
+export const keyAnswer = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  start: Type.String({ description: 'The first characters of the key.' }),
+  kind: words(['full', 'scoped']),
+  permission,
+  containerTags: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  createdAt: timestamp,
+  lastUsedAt: nullable(timestamp),
+  expiresAt: nullable(timestamp),
+  rateLimitMax: nullable(Type.Integer(), { description: 'Null: that of the configuration.' }),
+  rateLimitTimeWindow: nullable(Type.Integer(), { description: 'Milliseconds.' }),
+  quota: Type.Object({ documents: nullable(Type.Integer()), bytes: nullable(Type.Integer()) }),
+  usage: nullable(Type.Object({ documents: Type.Integer(), bytes: Type.Integer() }), {
+    description: 'What it holds, with the keys that it replaced. Null: it has no quota, so that nothing is counted.',
+  }),
 });
+
+export const keysAnswer = Type.Object({ keys: Type.Array(keyAnswer, { description: 'Newest first.' }) });
 
 export const sessionAnswer = Type.Object({
   user: Type.Object({ id: Type.String() }),

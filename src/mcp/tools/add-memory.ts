@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { addedBy } from '../../account/caller.ts';
 import { documentInputOf } from '../../api/document-input.ts';
 import { words } from '../../api/schemas/shared.ts';
 import { MemorydError } from '../../base/errors.ts';
@@ -48,11 +49,11 @@ Next: nothing. With action "forget" it forgets the memory that says just this, o
   },
 );
 
-async function save(content: string, containerTag: string, { services, config }: McpCall) {
+async function save(content: string, containerTag: string, { services, config, caller }: McpCall) {
   const body = { content, metadata: { sm_source: 'supermemory-mcp' } };
   const written = documentInputOf(body, config.limits.maxTextBytes);
   const source = written.body.kind === 'url' ? 'url' : 'mcp';
-  const [added] = await services.documents.add([{ ...written, source, containerTag }]);
+  const [added] = await services.documents.add([{ ...written, source, containerTag, ...addedBy(caller) }]);
   const { id, status } = added!;
   return { id, status, message: `Saved to ${containerTag}. It can be found as soon as it is processed.` };
 }
