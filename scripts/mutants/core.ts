@@ -10,6 +10,7 @@ export const coreMutants: MutantSet = {
     'test/integration/mirror-workers.test.ts',
     'test/integration/mirror-scope.test.ts',
     'test/integration/mirror-brake.test.ts',
+    'test/integration/mirror-partial.test.ts',
     'test/integration/mirror-unread.test.ts',
     'test/integration/mirror-freeze.test.ts',
     'test/integration/mirror-lost-workers.test.ts',
@@ -308,6 +309,28 @@ export const coreMutants: MutantSet = {
       loses: true,
       find: 'deleted_at = case when owned.owner is null and not ${keep} then',
       replace: 'deleted_at = case when owned.owner is null then',
+    },
+    {
+      file: 'src/connect/left-out.ts',
+      loses: true,
+      suites: ['test/integration/mirror-partial.test.ts'],
+      find: 'const missing = [...page.gone, ...page.missing].filter((id) => asked.has(id));',
+      replace:
+        'const found = new Set(refs.map(({ id }) => id));\n  const missing = [...asked].filter((id) => !found.has(id));',
+    },
+    {
+      file: 'src/connect/listing.ts',
+      loses: true,
+      suites: ['test/integration/mirror-partial.test.ts'],
+      find: "if (run.connector.spec.listing !== 'partial') return inTurn(run, () => end(run, listing, resumed));",
+      replace: 'if (run.lane) return inTurn(run, () => end(run, listing, resumed));',
+    },
+    {
+      file: 'src/connect/left-out.ts',
+      loses: true,
+      suites: ['test/integration/mirror-partial.test.ts'],
+      find: 'isListed: isListed && rest.missing === 0 });',
+      replace: 'isListed: true });',
     },
   ],
 };

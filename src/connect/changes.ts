@@ -1,6 +1,7 @@
 import { noCheckpoint, positionCheckpoint, type PartitionRow } from '../store/partitions.ts';
 import type { Json, Partition } from './contract.ts';
 import { keepContents } from './kept-contents.ts';
+import { lookUp } from './left-out.ts';
 import { recordChanges, settleChanges } from './ledger.ts';
 import { checkPage, createPageGuard } from './page.ts';
 import { remark } from './remarks.ts';
@@ -55,9 +56,7 @@ export async function lookUpHints(
   for (let start = 0; start < ids.length; start += lookupSize) {
     await inTurn(run, async () => {
       const asked = ids.slice(start, start + lookupSize);
-      const answer = await run.verbs.call('lookup', () => connector.lookup!(run.context, partition, asked));
-      const page = checkPage(answer, 'lookup');
-      remark(run, partition.id, page.remarks);
+      const page = await lookUp(run, partition, asked);
       complete &&= page.incomplete === undefined;
       await keepContents(run, key, page.refs);
       // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.

@@ -42,7 +42,7 @@ export function connectorProblems(value: unknown): string[] {
   if (version !== undefined) return [version];
   const { spec } = value;
   if (!isObject(spec)) return ['It has no `spec`.'];
-  return [...specProblems(spec), ...verbProblems(value)];
+  return [...specProblems(spec), ...verbProblems(value), ...listingProblems(spec, value)];
 }
 
 function specProblems(spec: Fields): string[] {
@@ -60,8 +60,18 @@ function specProblems(spec: Fields): string[] {
     must(typeof spec[field] === 'string' && spec[field].trim() !== '', `\`spec.${field}\` must not be empty.`);
   }
   must(kinds.includes(spec['kind'] as string), `\`spec.kind\` must be one of ${kinds.join(', ')}.`);
+  must(
+    [undefined, 'exhaustive', 'partial'].includes(spec['listing'] as undefined),
+    '`spec.listing` must be exhaustive or partial.',
+  );
   problems.push(...schemaProblems('spec.config', spec['config']), ...authProblems(spec['auth']));
   return problems;
+}
+
+/** What a partial listing leaves out can only be told from what is gone by asking. */
+function listingProblems(spec: Fields, connector: Fields): string[] {
+  if (spec['listing'] !== 'partial' || typeof connector['lookup'] === 'function') return [];
+  return ['`spec.listing` is partial, so it needs the verb `lookup`: it says what is gone and what was only left out.'];
 }
 
 function authProblems(auth: unknown): string[] {

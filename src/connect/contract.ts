@@ -56,6 +56,13 @@ export interface ConnectorSpec {
    * is what is mirrored.
    */
   scope?: 'tree';
+  /**
+   * Whether a listing that comes to its end has shown everything. `exhaustive` (the default): what it no longer
+   * shows is gone, as in a folder or a git tree. `partial`: the source may leave items out without saying so, as
+   * search indexes do. What such a listing no longer shows is asked about with `lookup`, which is needed then, and
+   * only goes when that does not find it; and a first listing is repeated until it brings nothing new.
+   */
+  listing?: 'exhaustive' | 'partial';
   /** Items larger than this are skipped with a reason. Default 25 MiB. */
   maxItemBytes?: number;
   /**
@@ -363,8 +370,11 @@ export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
    * none: everything. Default: the ids of the selected resources.
    */
   roots?(ctx: Context<Config>): Promise<string[]>;
-  /** ONE page of everything that is there now. Without `from`: the first page. */
-  list(ctx: Context<Config>, partition: Partition, from?: Cursor): Promise<Page<Cursor>>;
+  /**
+   * ONE page of everything that is there now. Without `from`: the first page. `pass` counts, from 0, the times that
+   * a `partial` listing is repeated, for sources that can show the same in another order.
+   */
+  list(ctx: Context<Config>, partition: Partition, from?: Cursor, pass?: number): Promise<Page<Cursor>>;
   /** ONE item. Must be safe to repeat. */
   fetch(ctx: Context<Config>, partition: Partition, ref: Ref): Promise<Fetched>;
   /** The position "now". Taken before a listing, so that changes during the listing are replayed after it. */
@@ -373,7 +383,11 @@ export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
   changes?(ctx: Context<Config>, partition: Partition, from: Cursor): Promise<Page<Cursor>>;
   /** Many items in fewer requests. Items left out are fetched one by one. */
   fetchMany?(ctx: Context<Config>, partition: Partition, refs: Ref[]): AsyncIterable<[id: string, fetched: Fetched]>;
-  /** The present refs of some ids; the rest is `gone`. Serves hints without a full listing. */
+  /**
+   * The present refs of some ids, and as `gone` those that the source says are not there. One that it does not
+   * answer for, e.g. because access to it is denied, is in neither, and stays. Serves hints without a full listing,
+   * and confirms what a `partial` listing leaves out.
+   */
   lookup?(ctx: Context<Config>, partition: Partition, ids: string[]): Promise<Page<Cursor>>;
   /** Reports changes as they happen until `ctx.signal` aborts. Hints only: listing stays the truth. */
   watch?(ctx: Context<Config>, hint: (hint: Hint) => void): Promise<void>;

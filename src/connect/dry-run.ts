@@ -1,8 +1,8 @@
 import { compareItems, mirroredItems } from '../store/dry-run.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
 import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from './contract.ts';
 import { passes, updateTime } from './filters.ts';
+import { askedAtOnce, lookUp } from './left-out.ts';
 import { checkPage, createPageGuard } from './page.ts';
 import type { ListedRef } from './ref.ts';
 import { remark } from './remarks.ts';
@@ -137,7 +137,7 @@ async function comparePartition(
       else count(report[prospect], id);
     }
   }
-  if (incomplete === null) await findDeleted(run, key, { items, unread }, report);
+  if (incomplete === null) await findDeleted(run, partition, { items, unread }, report);
   else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
 }
 
@@ -150,18 +150,40 @@ function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: D
 /** Mirrored items that the listing did not show, or that are left out by now. */
 async function findDeleted(
   run: Run,
-  key: PartitionKey,
+  partition: Partition,
   { items, unread: except }: Pick<Shown, 'items' | 'unread'>,
   report: DryRunReport,
 ): Promise<void> {
   let after = '';
+  let asked = 0;
+  const isPartial = run.connector.spec.listing === 'partial';
+  const key = keyOf(run, partition);
   for (let answered = mirroredAtOnce; answered === mirroredAtOnce;) {
     run.signal.throwIfAborted();
     const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce, except });
-    for (const id of ids) if (!items.has(id)) count(report.deleted, id);
+    const unseen = ids.filter((id) => !items.has(id));
+    const budget = isPartial ? run.settings.lookUpsPerRun - asked : Infinity;
+    for (const id of await goneOf(run, partition, unseen.slice(0, budget))) count(report.deleted, id);
+    asked += unseen.length;
+    if (unseen.length > budget) report.incomplete ??= unaskedMessage(partition, run.settings.lookUpsPerRun);
     answered = ids.length;
     after = ids.at(-1) ?? after;
   }
+}
+
+/** Of items that a listing did not show, those that would be deleted. */
+async function goneOf(run: Run, partition: Partition, unseen: string[]): Promise<string[]> {
+  if (run.connector.spec.listing !== 'partial') return unseen;
+  const gone: string[] = [];
+  for (let start = 0; start < unseen.length; start += askedAtOnce) {
+    const page = await inTurn(run, () => lookUp(run, partition, unseen.slice(start, start + askedAtOnce)));
+    gone.push(...page.gone, ...page.missing);
+  }
+  return gone;
+}
+
+function unaskedMessage({ title, id }: Partition, asked: number): string {
+  return `${title ?? id}: the listing left out more than the ${asked} items that one run asks about.`;
 }
 
 function count(list: { count: number; ids: string[] }, id: string): void {

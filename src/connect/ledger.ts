@@ -1,6 +1,7 @@
 import type { Transaction } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 import { writeRecords } from '../store/partition-records.ts';
+import { markAsked, noteNews } from '../store/partial-listings.ts';
 import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
 import type { Sql } from '../store/sql.ts';
 import {
@@ -63,7 +64,9 @@ export async function recordListed(
   const { records = {} } = page;
   const counts = await run.hold.write(async (tx) => {
     await writeRecords(tx, key, records);
-    return recordPage(tx, key, listed, { ...options, now: run.clock.now() });
+    const recorded = await recordPage(tx, key, listed, { ...options, now: run.clock.now() });
+    if (recorded.added > 0 && run.connector.spec.listing === 'partial') await noteNews(tx, key, recorded.added);
+    return recorded;
   });
   if (counts.added + counts.changed > 0) await settlePage(run, key);
   run.counters.itemsSeen += listed.items.length;
@@ -79,12 +82,15 @@ async function settlePage(run: Run, key: PartitionKey): Promise<void> {
   await dropSkipped(run, key);
 }
 
-/** One page of changes or of a look-up: what is there now, what is not, and the position, in one transaction. */
+/**
+ * One page of changes or of a look-up: what is there now, what is not, and the position, in one transaction.
+ * `asked`: items that a listing left out, and that this look-up answers for.
+ */
 export async function recordChanges(
   run: Run,
   key: PartitionKey,
   page: Page,
-  options: { epoch: number; checkpoint: Sql },
+  options: { epoch: number; checkpoint: Sql; asked?: readonly string[] },
 ): Promise<void> {
   const now = run.clock.now();
   const listed = listedPage(run, page.refs);
@@ -99,6 +105,7 @@ export async function recordChanges(
     await recordPage(tx, key, listed, { ...options, now });
     if (missing.length > 0) await markGone(tx, key, missing, { as: 'missing', now });
     if (gone.length > 0) await markGone(tx, key, gone, { as: 'stated', now });
+    if (options.asked) await markAsked(tx, key, options.asked, options.epoch);
     await writeRecords(tx, key, page.records ?? {});
   });
   run.counters.itemsSeen += listed.items.length;

@@ -1,3 +1,4 @@
+import type { LeftOut } from '../store/partial-listings.ts';
 import { markUnseen, matchRenames, type PartitionKey, type Unseen } from '../store/sync-items.ts';
 import {
   countListed,
@@ -12,6 +13,8 @@ import {
 import { checkCursor, checkPage, createPageGuard, type CheckedPage, type PageGuard } from './page.ts';
 import { ConnectorError, type Json, type Partition, type UnreadPart } from './contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
+import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
+import { isRepeated, repeatListing } from './listing-passes.ts';
 import { recordListed, settleMissing, sweep } from './ledger.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
@@ -34,6 +37,8 @@ interface Listing {
   seen: number;
   /** Pages recorded in this run. */
   pages: number;
+  /** Which of several listings it is, from 0. */
+  pass: number;
   restarts: number;
 }
 
@@ -65,14 +70,29 @@ export async function listPartition(
     guard: createPageGuard('list'),
     seen: 0,
     pages: 0,
+    pass: (resuming ? row.listingPass : null) ?? 0,
     restarts: 0,
   };
   // A run that was stopped at the very end has nothing more to read.
   if (!resuming || !row.listingShown) await readPages(run, listing, onPage);
+  while (await inTurn(run, () => repeatListing(run, listing.key))) {
+    Object.assign(listing, { seen: 0, pass: listing.pass + 1, guard: createPageGuard('list') });
+    await readPages(run, listing, onPage);
+  }
   if (!resuming) run.report.total(partition.id, listing.seen);
-  await inTurn(run, () => end(run, listing, resuming));
+  await finish(run, listing, resuming);
   onPage();
 }
+
+/** Concludes what is gone from what the listing has not shown. */
+async function finish(run: Run, listing: Listing, resumed: boolean): Promise<void> {
+  if (run.connector.spec.listing !== 'partial') return inTurn(run, () => end(run, listing, resumed));
+  const which = leftOutOf(listing);
+  if (listing.incomplete === null) await askAboutLeftOut(run, listing.partition, which);
+  return inTurn(run, () => endPartial(run, listing, which));
+}
+
+const leftOutOf = ({ epoch, unread }: Listing): LeftOut => ({ epoch, except: [...unread.keys()] });
 
 async function readPages(run: Run, listing: Listing, onPage: (isNew?: boolean) => void): Promise<void> {
   let page = list(run, listing, listing.cursor);
@@ -101,9 +121,9 @@ async function readPages(run: Run, listing: Listing, onPage: (isNew?: boolean) =
 }
 
 /** One page. Its failure is seen when it is awaited, which may be after that of the page before. */
-function list(run: Run, { partition }: Listing, cursor: Json | undefined): Promise<CheckedPage> {
+function list(run: Run, { partition, pass }: Listing, cursor: Json | undefined): Promise<CheckedPage> {
   const page = run.verbs
-    .call('list', () => run.connector.list(run.context, partition, cursor))
+    .call('list', () => run.connector.list(run.context, partition, cursor, pass))
     .then((answer) => checkPage(answer, 'list'));
   page.catch(() => {});
   return page;
@@ -173,7 +193,7 @@ function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): v
 async function begin(run: Run, partition: Partition, row: PartitionRow, follows: boolean): Promise<number> {
   const head = follows ? row.position : await readHead(run, partition);
   const now = run.clock.now();
-  const options = { head, relist: row.lastListedAt !== null, now };
+  const options = { head, relist: row.lastListedAt !== null, isRepeated: isRepeated(run, row, follows), now };
   return run.hold.write((tx) => startListing(tx, keyOf(run, partition), options));
 }
 
@@ -197,6 +217,21 @@ async function end(run: Run, listing: Listing, resumed: boolean): Promise<void> 
   await dropStrayContents(run, key);
   const ending = { ...swept, runId: run.id, now: run.clock.now() };
   await run.hold.write((tx) => finishListing(tx, key, ending));
+}
+
+/** Only what look-ups did not find goes: that the listing left something out proves nothing. */
+async function endPartial(run: Run, { key, partition, incomplete }: Listing, which: LeftOut): Promise<void> {
+  const settled = incomplete === null ? await settleLeftOut(run, partition, which, { isListed: true }) : {};
+  if (incomplete !== null) await settleNothing(run, key);
+  await dropStrayContents(run, key);
+  const ending = { ...settled, runId: run.id, now: run.clock.now() };
+  await run.hold.write((tx) => finishListing(tx, key, ending));
+}
+
+/** New items that wait to be seen as renamed ones are free, although nothing is known to be gone. */
+async function settleNothing(run: Run, key: PartitionKey): Promise<void> {
+  await run.hold.write((tx) => matchRenames(tx, key, 'reported', run.clock.now()));
+  await settleScope(run, key);
 }
 
 /** Removes what a complete listing has not shown, unless that is too much; answers what is held then. */

@@ -10,6 +10,7 @@ import { listPartition } from './listing.ts';
 import { settleMissing } from './ledger.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 import { applyScope } from './scope.ts';
+import { askOn } from './left-out.ts';
 import { createSupply } from './supply.ts';
 
 /**
@@ -102,7 +103,10 @@ async function discoverItems(
   }
   const caughtUp = await catchUp(run, partition, row, onPage);
   const confirmed = row.heldSweep?.confirmed === true;
-  if (caughtUp && request.mode === 'incremental' && !confirmed && !reconcileDue(run, row)) return;
+  if (caughtUp && request.mode === 'incremental' && !confirmed && !reconcileDue(run, row)) {
+    await askOn(run, partition, row);
+    return onPage();
+  }
   const current = caughtUp ? await readPartition(run, partition) : row;
   await listPartition(run, partition, current, { onPage, follows: caughtUp });
   if (!run.connector.changes || !run.connector.head) return;

@@ -8,6 +8,8 @@ export type WarningCode =
   | 'repeated_items'
   | 'large_page'
   | 'unstable_revisions'
+  | 'listing_left_out'
+  | 'listing_unsteady'
   | 'sweep_held'
   | 'partition_parked'
   | 'partition_paused';

@@ -82,6 +82,10 @@ export interface RunSettings {
   brakeWindowMs: number;
   /** …or for a second identical listing at least this much later. */
   brakeReleaseMs: number;
+  /** Items that a partial listing left out and that one run asks about, for each partition; later runs go on. */
+  lookUpsPerRun: number;
+  /** Listings of one epoch, at most, when each brings something new. */
+  maxListings: number;
   /** What connections follow that have no schedule of their own. */
   standardSchedule: string;
 }
@@ -103,6 +107,8 @@ export const defaultRunSettings: RunSettings = {
   brakeShare: 0.25,
   brakeWindowMs: 24 * 60 * 60_000,
   brakeReleaseMs: 10 * 60_000,
+  lookUpsPerRun: 2_000,
+  maxListings: 10,
   standardSchedule,
 };
 

@@ -25,6 +25,10 @@ export interface PartitionRow {
   unread: UnreadPart[];
   /** The listing that is under way has shown everything. */
   listingShown: boolean;
+  /** Which of several listings is under way, from 0; null: there is only one. */
+  listingPass: number | null;
+  /** Items that the last listing left out and that the source was not asked about yet. */
+  unconfirmed: number;
   position: unknown;
   parkedUntil: Date | null;
   lastListedAt: Date | null;
@@ -74,7 +78,7 @@ export function isPending(held: HeldSweep | null): held is HeldSweep {
 const columns = rawSql(`
   id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
   listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
-  listing_unread as "listingUnread", unread, listing_shown as "listingShown", position,
+  listing_unread as "listingUnread", unread, listing_shown as "listingShown", listing_pass as "listingPass", unconfirmed, position,
   parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_run as "listedRun", held_sweep as "heldSweep",
   scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
@@ -112,16 +116,18 @@ export async function troubledPartitions(
 
 const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
 
-/** Begins a listing: a new epoch, and the position that was taken before it. */
+/** Begins a listing: a new epoch, and the position that was taken before it. `isRepeated`: it is the first of several. */
 export async function startListing(
   database: Queryable,
   key: PartitionKey,
-  options: { head: unknown; relist: boolean; now: Date },
+  options: { head: unknown; relist: boolean; isRepeated?: boolean; now: Date },
 ): Promise<number> {
   const [row] = await database.query<{ epoch: number }>(sql`
     update partitions
     set epoch = epoch + 1, state = ${options.relist ? 'relist' : 'backfill'}, parked_head = ${json(options.head)}::jsonb,
-      listing_cursor = null, listing_incomplete = null, listing_unread = '[]', listing_shown = false, listing_started_at = ${options.now}, updated_at = ${options.now}
+      listing_cursor = null, listing_incomplete = null, listing_unread = '[]', listing_shown = false,
+      listing_pass = ${options.isRepeated ? 0 : null}::integer, listing_news = 0, listing_quiet = 0, unconfirmed = 0,
+      listing_started_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)} returning epoch`);
   return row?.epoch ?? 0;
 }
@@ -150,15 +156,16 @@ export function noCheckpoint(key: PartitionKey, now: Date): Sql {
   return sql`update partitions set updated_at = ${now} where ${where(key)}`;
 }
 
-/** Without `heldSweep`, what is held stays as it is. */
+/** Without `heldSweep`, what is held stays as it is. `unconfirmed`: items that are still to be asked about. */
 export async function finishListing(
   database: Queryable,
   key: PartitionKey,
-  options: { heldSweep?: HeldSweep | null; runId?: string; now: Date },
+  options: { heldSweep?: HeldSweep | null; runId?: string; unconfirmed?: number; now: Date },
 ): Promise<void> {
   await database.execute(sql`
     update partitions
-    set state = 'delta', listed_run = ${options.runId ?? null}, position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null,
+    set state = 'delta', listed_run = ${options.runId ?? null}, position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null, listing_pass = null,
+      unconfirmed = ${options.unconfirmed ?? 0},
       unread = listing_unread, listing_unread = '[]', held_sweep = ${options.heldSweep === undefined ? rawSql('held_sweep') : sql`${json(options.heldSweep)}::jsonb`},
       last_listed_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)}`);

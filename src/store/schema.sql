@@ -512,6 +512,10 @@ create table partitions (
   recent_removals jsonb not null default '[]'::jsonb,
   listing_unread jsonb not null default '[]'::jsonb,
   unread jsonb not null default '[]'::jsonb,
+  listing_pass integer,
+  listing_news integer not null default 0,
+  listing_quiet integer not null default 0,
+  unconfirmed integer not null default 0,
   constraint partitions_pkey PRIMARY KEY (connection_id, id),
   constraint partitions_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE CASCADE,
   constraint partitions_state_check CHECK ((state = ANY (ARRAY['new'::text, 'backfill'::text, 'delta'::text, 'relist'::text, 'parked'::text, 'paused'::text, 'removing'::text])))

@@ -25,6 +25,6 @@ await testConnector({
     // Times of files come from this machine's clock, and what decides is in the revision.
     ...['10 clock-ahead', '10 clock-behind'],
     // Folders have neither, and this test may run as a user who can read everything.
-    ...['8 trash', '8 access', '11 poison-at-source', '16 encrypted', '17 selection'],
+    ...['8 trash', '8 access', '11 poison-at-source', '16 encrypted', '17 selection', '24 one-request'],
   ],
 });

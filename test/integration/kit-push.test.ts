@@ -53,6 +53,6 @@ await testConnector({
     ...['13 one-refresh', '13 crash', '14 withdrawn', '14 refused', '20 canary', '7 expired-position'],
     ...['19 signature', '19 delivery', '19 order', '19 endpoint', '10 clock-ahead', '10 clock-behind'],
     ...['8 trash', '8 access', '8 container', '9 move', '9 container-rename', '9 scope', '17 selection'],
-    ...['16 too_large', '16 binary', '16 encrypted', '16 empty', '22 look-up', '22 changes'],
+    ...['16 too_large', '16 binary', '16 encrypted', '16 empty', '22 look-up', '22 changes', '24 one-request'],
   ],
 });

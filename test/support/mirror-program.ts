@@ -233,6 +233,7 @@ function hooksOf(
     if (what === 'kill-after') queueMicrotask(() => process.database.crash());
     if (what === 'incomplete') hide(source);
     if (what === 'missing') source.missing = true;
+    if (what === 'leave-out' && abilities.partial) source.leavesOut = leavingOut();
     if (number !== at) return;
     if (what === 'expire') source.expirePositions();
     if (what === 'edit') change(world, { kind: 'put', id: 'c', text: `edited ${number}` });
@@ -262,7 +263,14 @@ function hooksOf(
 function endFaults(source: Source): void {
   source.incomplete = undefined;
   source.hidden.clear();
+  source.leavesOut = () => false;
   source.missing = false;
+}
+
+/** Every third item that is asked about, so that each listing leaves out others. */
+function leavingOut(): () => boolean {
+  let asked = 0;
+  return () => ++asked % 3 === 0;
 }
 
 function hide(source: Source): void {

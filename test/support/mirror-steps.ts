@@ -8,6 +8,8 @@ const troubles = [
   ...['fail', 'fail-on', 'bug', 'limit', 'refuse', 'forbid', 'missing'],
   // The source says that it does not show everything, forgets positions, or changes under the listing.
   ...['incomplete', 'expire', 'edit'],
+  // Listings leave items out without saying so, of sources that may.
+  'leave-out',
   // What was read is edited or removed at the source, and the answer arrives when all else has been done.
   ...['late-edit', 'late-removal'],
   // The source reports changes in the middle of the sync.
@@ -140,6 +142,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
   abilities: fc.record({
     incremental: fc.boolean(),
     lookup: fc.boolean(),
+    partial: fc.constantFrom(false, false, true),
     batches: fc.boolean(),
     partitions: fc.constantFrom(1, 1, 2, 3),
     tellsHistory: fc.boolean(),
@@ -153,7 +156,7 @@ export const program: fc.Arbitrary<Program> = fc.record({
  * a listing missed meanwhile is only found by the next complete one.
  */
 export function changesAreEnough({ abilities: { incremental = false }, steps }: Program): boolean {
-  const hides = ({ troubles: all }: Sync) => all.some(({ what }) => what === 'incomplete' || what === 'expire');
+  const hides = ({ troubles: all }: Sync) => all.some(({ what }) => ['incomplete', 'expire', 'leave-out'].includes(what));
   const isHidden = (one: Step) =>
     one.kind === 'expire' || (one.kind === 'sync' && (hides(one) || (one.freeze?.other && hides(one.freeze.other))));
   return incremental && !steps.some(isHidden);

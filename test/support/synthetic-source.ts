@@ -23,6 +23,8 @@ export interface Abilities {
   lookup?: boolean;
   /** Many items in one request. */
   batches?: boolean;
+  /** Listings may leave items out without saying so; goes with `lookup`. */
+  partial?: boolean;
   /** Items are spread over so many partitions. Default 1. */
   partitions?: number;
   /**
@@ -63,6 +65,8 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     incomplete: undefined as string | undefined,
     /** Ids that listings do not show although the items are there; say so with `incomplete`. */
     hidden: new Set<string>(),
+    /** What of a listing's page is shown, of a source that leaves items out; asked anew for each page. */
+    leavesOut: (_id: string): boolean => false,
     put(id: string, text: string) {
       const before = items.get(id);
       const fingerprint = before?.fingerprint ?? `f${counter + 1}`;
@@ -137,7 +141,7 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
     const page = ids.slice(0, pageSize);
     const rest = ids.length > pageSize;
     return {
-      refs: page.map((id) => ref(id, items.get(id)!)),
+      refs: page.filter((id) => !state.leavesOut(id)).map((id) => ref(id, items.get(id)!)),
       ...(state.incomplete === undefined ? {} : { incomplete: state.incomplete }),
       ...(rest ? { next: { after: page.at(-1)! } } : { done: true }),
     };
@@ -196,6 +200,7 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
         config: { type: 'object', properties: {}, additionalProperties: false },
         auth: [],
         schedule: { everyMs: 60_000 },
+        ...(abilities.partial && { listing: 'partial' as const }),
       },
       check: async () => [],
       partitions: async () =>
@@ -212,7 +217,7 @@ export function createSyntheticSource(options: { pageSize?: number } = {}) {
       ...(abilities.batches && {
         fetchMany: (_context: unknown, _partition: unknown, refs: Ref[]) => fetchMany(refs.map((one) => one.id)),
       }),
-      ...(abilities.lookup && {
+      ...((abilities.lookup || abilities.partial) && {
         lookup: (_context: unknown, _partition: unknown, ids: string[]) => answer('lookup', hooks, () => present(ids)),
       }),
     });

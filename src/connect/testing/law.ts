@@ -27,6 +27,8 @@ export interface Law {
   name: string;
   /** What must be true. */
   title: string;
+  /** False for connectors of another kind, as their own description says: nobody has to list it as not applied. */
+  concerns?(subject: Subject): boolean;
   /** Why it does not apply; undefined when it does. */
   missing?(subject: Subject): string | undefined;
   /** Throws `LawBroken`. */

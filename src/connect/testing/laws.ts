@@ -5,10 +5,12 @@ import { descriptionLaws } from './laws/description.ts';
 import { failureLaws } from './laws/failures.ts';
 import { interruptionLaws } from './laws/interruption.ts';
 import { itemLaws } from './laws/items.ts';
+import { leftOutLaws } from './laws/left-out.ts';
 import { limitLaws } from './laws/limits.ts';
 import { movementLaws } from './laws/movement.ts';
 import { reportLaws } from './laws/reports.ts';
 import { secrecyLaws } from './laws/secrecy.ts';
+import { shortListingLaws } from './laws/short-listing.ts';
 import { sizeLaws } from './laws/size.ts';
 import { steadinessLaws } from './laws/steadiness.ts';
 
@@ -26,4 +28,6 @@ export const laws: readonly Law[] = [
   ...sizeLaws,
   ...reportLaws,
   ...secrecyLaws,
+  ...leftOutLaws,
+  ...shortListingLaws,
 ].toSorted((left, right) => left.number - right.number);

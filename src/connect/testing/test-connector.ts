@@ -67,7 +67,8 @@ export async function testConnector(test: ConnectorTest): Promise<void> {
     isPushed: test.deliver !== undefined,
     manyItems: test.manyItems ?? 100_000,
   };
-  const judged = laws.map((law) => ({ law, reason: law.missing?.(subject) }));
+  const concerned = laws.filter((law) => law.concerns?.(subject) ?? true);
+  const judged = concerned.map((law) => ({ law, reason: law.missing?.(subject) }));
   await world.close();
   const parts = sharedParts(test);
   vitest.describe(`the connector ${connector.spec?.name ?? '(without a name)'}`, () => {

@@ -10,7 +10,9 @@ export interface VerbCall {
   /** For `list` and `changes`: the partition, and the cursor as JSON. */
   partition?: string;
   cursor?: string;
-  /** For `fetch` and `fetchMany`. */
+  /** For `list`: which of several listings it is, from 1; absent for the first. */
+  pass?: number;
+  /** For `fetch`, `fetchMany` and `lookup`. */
   ids?: readonly string[];
 }
 
@@ -35,8 +37,9 @@ export function watchConnector(connector: Connector<any, any>, watcher: Watcher)
     return (await watcher.after(numbered, await run())) as Result;
   }
 
-  const paged = (verb: string, partition: Partition, from: unknown) => ({
+  const paged = (verb: string, partition: Partition, from: unknown, pass = 0) => ({
     verb,
+    ...(pass > 0 && { pass }),
     detail: `${partition.id} ${from === undefined ? 'from the beginning' : `from ${JSON.stringify(from)}`}`,
     partition: partition.id,
     cursor: JSON.stringify(from ?? null),
@@ -57,8 +60,8 @@ export function watchConnector(connector: Connector<any, any>, watcher: Watcher)
     ...connector,
     partitions: (context) =>
       seen({ verb: 'partitions', detail: '' }, () => connector.partitions(watcher.wrap(context))),
-    list: (context, partition, from) =>
-      seen(paged('list', partition, from), () => connector.list(watcher.wrap(context), partition, from)),
+    list: (context, partition, from, pass) =>
+      seen(paged('list', partition, from, pass), () => connector.list(watcher.wrap(context), partition, from, pass)),
     fetch: (context, partition, ref) =>
       seen({ verb: 'fetch', detail: ref.id, ids: [ref.id] }, () =>
         connector.fetch(watcher.wrap(context), partition, ref),
@@ -73,7 +76,7 @@ export function watchConnector(connector: Connector<any, any>, watcher: Watcher)
     }),
     ...(lookup && {
       lookup: (context, partition, ids) =>
-        seen({ verb: 'lookup', detail: ids.join(', ') }, () =>
+        seen({ verb: 'lookup', detail: ids.join(', '), ids }, () =>
           lookup.call(connector, watcher.wrap(context), partition, ids),
         ),
     }),

@@ -68,6 +68,8 @@ export const departureLaws: readonly Law[] = [
     number: 22,
     name: 'brake',
     title: 'a listing that suddenly shows nothing deletes nothing, until a later one confirms it',
+    // Partial listings confirm nothing: look-ups do.
+    concerns: ({ connector }) => connector.spec.listing !== 'partial',
     async run(trial) {
       await trial.populate(6);
       await trial.syncWell();

@@ -102,7 +102,7 @@ function expectFewRepeated(trial: Trial, before: ReadonlyMap<string, number>): v
 function repetitions(trial: Trial): Map<string, number> {
   const byPartition = Map.groupBy(trial.traffic.answered, ({ partition }) => partition ?? '');
   const repeated = [...byPartition].map(([partition, calls]): [string, number] => {
-    const pages = calls.map(({ verb, cursor }) => `${verb} ${cursor}`);
+    const pages = calls.map(({ verb, cursor, pass }) => `${verb} ${pass} ${cursor}`);
     return [partition, pages.length - new Set(pages).size];
   });
   return new Map(repeated);

@@ -1,0 +1,98 @@
+import type { Queryable, Reader, Transaction } from './database.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
+import { liesIn, type PartitionKey } from './sync-items.ts';
+
+/** Statements about listings that may leave items out: what they are repeated by, and what they left out. */
+
+const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
+const ofPartition = (key: PartitionKey) =>
+  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
+
+/** One of several listings of the same epoch. */
+export interface ListingPass {
+  /** From 0. */
+  pass: number;
+  /** Items that no listing before it showed. */
+  news: number;
+  /** Listings in a row before it that showed nothing new. */
+  quiet: number;
+}
+
+/** Null when the partition is listed once. */
+export async function readPass(database: Reader, key: PartitionKey): Promise<ListingPass | null> {
+  const [row] = await database.query<ListingPass>(sql`
+    select listing_pass as pass, listing_news as news, listing_quiet as quiet
+    from partitions where ${where(key)} and listing_pass is not null`);
+  return row ?? null;
+}
+
+/** Counts new items, with the page that shows them. */
+export async function noteNews(tx: Transaction, key: PartitionKey, count: number): Promise<void> {
+  await tx.execute(sql`
+    update partitions set listing_news = listing_news + ${count} where ${where(key)} and listing_pass is not null`);
+}
+
+/** Begins the next listing of the same epoch. */
+export async function startPass(tx: Transaction, key: PartitionKey, now: Date): Promise<void> {
+  await tx.execute(sql`
+    update partitions
+    set listing_pass = listing_pass + 1, listing_quiet = case when listing_news = 0 then listing_quiet + 1 else 0 end,
+      listing_news = 0, listing_cursor = null, listing_shown = false, updated_at = ${now}
+    where ${where(key)}`);
+}
+
+export interface LeftOut {
+  /** The epoch of the listing. */
+  epoch: number;
+  /** Paths that the listing could not see. */
+  except: readonly string[];
+}
+
+const isLeftOut = ({ epoch, except }: LeftOut): Sql =>
+  sql`i.seen_epoch < ${epoch} and not ${except.length === 0 ? rawSql('false') : liesIn(except)}`;
+
+/** Ids at the source that a listing left out: first those that are missing already, then those seen longest ago. */
+export async function leftOutItems(
+  database: Reader,
+  key: PartitionKey,
+  which: LeftOut & { limit: number },
+): Promise<{ key: string; id: string }[]> {
+  return database.query(sql`
+    select i.ext_id as key, coalesce(i.ref ->> 'sourceId', i.ext_id) as id from sync_items i
+    where ${ofPartition(key)} and ${isLeftOut(which)}
+    order by (i.state = 'gone') desc, i.seen_epoch, i.ext_id limit ${which.limit}`);
+}
+
+/** How many items the source was not asked about yet, and how many of them are missing since an earlier look. */
+export async function countLeftOut(
+  database: Reader,
+  key: PartitionKey,
+  which: LeftOut,
+): Promise<{ all: number; missing: number }> {
+  const [row] = await database.query<{ all: number; missing: number }>(sql`
+    select count(*) as all, count(*) filter (where i.state = 'gone') as missing from sync_items i
+    where ${ofPartition(key)} and ${isLeftOut(which)}`);
+  return row ?? { all: 0, missing: 0 };
+}
+
+/** Items that the source was asked about: each once for a listing. */
+export async function markAsked(
+  tx: Transaction,
+  key: PartitionKey,
+  ids: readonly string[],
+  epoch: number,
+): Promise<void> {
+  await tx.execute(sql`
+    update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch})
+    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
+}
+
+/** Forgets folders that are gone, when everything that was in them has been looked for. */
+export async function forgetGoneContainers(tx: Transaction, key: PartitionKey): Promise<void> {
+  await tx.execute(sql`
+    delete from sync_items i where ${ofPartition(key)} and i.kind = 'container' and i.state = 'gone'`);
+}
+
+export async function setUnconfirmed(database: Queryable, key: PartitionKey, count: number): Promise<void> {
+  await database.execute(sql`update partitions set unconfirmed = ${count} where ${where(key)}`);
+}
