@@ -82,6 +82,7 @@ export interface App {
 const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> = {
   folder: () => import('../connectors/folder/index.ts'),
   github: () => import('../connectors/github/index.ts'),
+  gmail: () => import('../connectors/gmail/index.ts'),
   imap: () => import('../connectors/imap/index.ts'),
   push: () => import('../connectors/push/index.ts'),
 };

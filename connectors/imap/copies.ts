@@ -101,7 +101,7 @@ function own(id: string): string {
 }
 
 /** Undefined for what is no date. Comments, such as the name of the zone, are left out (RFC 5322 section 3.3). */
-function secondsOf(value: Date | string | undefined): number | undefined {
+export function secondsOf(value: Date | string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const timeMs = new Date(typeof value === 'string' ? value.replace(/\([^()]*\)/g, ' ') : value).getTime();
   return Number.isNaN(timeMs) ? undefined : Math.floor(timeMs / 1_000);

@@ -3,7 +3,7 @@ import type { ImapConfig } from './config.ts';
 import { locatorOf } from './locate.ts';
 import { withoutQuoted } from './quoted.ts';
 import type { ReadFile, ReadMail } from './read.ts';
-import { compare, newest, revOf, type Thread } from './threads.ts';
+import { compare, newest, revOf, type Copy, type Thread } from './threads.ts';
 
 /** Of a thread's names and attachments so many are told in metadata, which has a limit. */
 const maxNames = 100;
@@ -22,11 +22,33 @@ export function threadRef(thread: Thread): Ref {
   };
 }
 
-/** A thread as one document with a part for each mail, oldest first. `found` holds at least one. */
+/** A mail as a thread shows it. */
+export interface ShownMail extends Omit<ReadMail, 'copy'> {
+  copy: Pick<Copy, 'key' | 'time'>;
+  /** The owner of the account sent it, and the source vouches for that. */
+  own?: boolean;
+}
+
+/** What a thread says of where it is from. */
+export interface Shown extends Pick<ImapConfig, 'attachments'> {
+  source: string;
+  url: string;
+}
+
 export function toDocument(
-  { id, rev }: Pick<Ref, 'id' | 'rev'>,
+  ref: Pick<Ref, 'id' | 'rev'>,
   found: readonly ReadMail[],
-  config: ImapConfig,
+  { attachments = true }: ImapConfig,
+): FetchedDocument {
+  const url = `mid:${encodeURIComponent(ref.id.replace(/^<|>$/g, '').toWellFormed())}`;
+  return toThread(ref, found, { source: 'imap', url, attachments });
+}
+
+/** A thread as one document with a part for each mail, oldest first. `found` holds at least one. */
+export function toThread(
+  { id, rev }: Pick<Ref, 'id' | 'rev'>,
+  found: readonly ShownMail[],
+  shown: Shown,
 ): FetchedDocument {
   const mails = found.toSorted(
     (a, b) => a.copy.time - b.copy.time || compare(a.copy.key, b.copy.key) || compare(a.text, b.text),
@@ -37,16 +59,17 @@ export function toDocument(
   return {
     title: titleOf(mails[0]!.subject),
     type: 'text',
-    parts: mails.flatMap((one) => toParts(one, config)),
-    metadata: metadataOf(id, mails),
-    url: `mid:${encodeURIComponent(id.replace(/^<|>$/g, '').toWellFormed())}`,
+    parts: mails.flatMap((one) => toParts(one, shown)),
+    metadata: metadataOf(id, mails, shown.source),
+    url: shown.url,
     ...(createdAt === undefined ? {} : { createdAt }),
     ...(updatedAt === undefined ? {} : { updatedAt }),
     rev,
   };
 }
 
-function toParts({ copy, from, text, files, remarks }: ReadMail, config: ImapConfig): FetchedDocument[] {
+function toParts(mail: ShownMail, config: Shown): FetchedDocument[] {
+  const { copy, from, text, files, remarks, own } = mail;
   const day = isoTime(copy.time)?.slice(0, 10);
   const title = [short(from[0] ?? 'Unknown sender'), day].filter((one) => one !== undefined).join(', ');
   const content = [...remarks.map((remark) => `*${remark}*`), withoutQuoted(text)].filter((one) => one !== '');
@@ -56,23 +79,24 @@ function toParts({ copy, from, text, files, remarks }: ReadMail, config: ImapCon
     text: content.length === 0 ? '(no text)' : content.join('\n\n'),
     ...(from[0] === undefined ? {} : { author: short(from[0]) }),
     ...(written === undefined ? {} : { createdAt: written }),
+    ...(own === undefined ? {} : { own }),
   };
   return [message, ...files.map((one) => toFilePart(one, config))];
 }
 
-function toFilePart({ name, mimeType, size, bytes }: ReadFile, config: ImapConfig): FetchedDocument {
+function toFilePart({ name, mimeType, size, bytes }: ReadFile, config: Shown): FetchedDocument {
   const title = name.slice(0, 500);
   if (config.attachments === false) return { title, text: '(attachment, not read)' };
   if (bytes === undefined) return { title, text: `(attachment of about ${size} bytes, ${mimeType}, not read)` };
   return { title, file: { bytes, name: title, mimeType } };
 }
 
-function metadataOf(id: string, mails: readonly ReadMail[]): Record<string, MetadataValue> {
+function metadataOf(id: string, mails: readonly ShownMail[], source: string): Record<string, MetadataValue> {
   const names = mails.flatMap(({ files }) => files.map(({ name }) => name.slice(0, 200)));
   const date = isoTime(mails.at(-1)!.copy.time);
   return {
     type: 'mail_thread',
-    source: 'imap',
+    source,
     subject: titleOf(mails[0]!.subject),
     threadId: id.slice(0, 500),
     from: unique(mails.flatMap(({ from }) => from)),

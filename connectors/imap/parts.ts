@@ -38,7 +38,10 @@ const readableType =
 const readableName =
   /\.(?:txt|text|log|md|csv|tsv|json|xml|html?|pdf|docx|pptx|xlsx|epub|ipynb|eml|ya?ml|srt|vtt|ics)$/i;
 
-export function planOf(structure: MessageStructureObject, config: ImapConfig): Plan {
+/** Which attachments are read. */
+export type FileLimits = Pick<ImapConfig, 'attachments' | 'maxAttachmentBytes'>;
+
+export function planOf(structure: MessageStructureObject, config: FileLimits): Plan {
   const plan: Plan = { texts: [], files: [] };
   collect(structure, plan, config, { takesText: true, depth: 0 });
   return plan;
@@ -50,7 +53,7 @@ interface Where {
   depth: number;
 }
 
-function collect(node: MessageStructureObject, plan: Plan, config: ImapConfig, where: Where): void {
+function collect(node: MessageStructureObject, plan: Plan, config: FileLimits, where: Where): void {
   if (plan.texts.length + plan.files.length >= maxParts || where.depth > maxDepth) return;
   const inside = { ...where, depth: where.depth + 1 };
   if (node.type === 'multipart/alternative') {
@@ -112,7 +115,7 @@ function toTextPart(node: MessageStructureObject, isSpare = false): TextPart {
   };
 }
 
-function toFilePart(node: MessageStructureObject, config: ImapConfig): FilePart {
+function toFilePart(node: MessageStructureObject, config: FileLimits): FilePart {
   const subject = node.envelope?.subject;
   const name = nameOf(node) ?? (node.type === 'message/rfc822' ? `${subject || 'mail'}.eml` : 'attachment');
   const encoding = node.encoding ?? '7bit';

@@ -28,7 +28,7 @@ export interface ReadMail {
 }
 
 /** Of a longer text only so much is read. */
-const maxTextBytes = 2 * 1024 * 1024;
+export const maxTextBytes = 2 * 1024 * 1024;
 /** Of a mail whose structure the server does not tell only so much is read. */
 const maxSourceBytes = 25 * 1024 * 1024;
 /** Mails of one request, as far as their sizes allow. */
@@ -136,6 +136,16 @@ async function readGroup(client: ImapFlow, group: readonly Planned[]): Promise<R
 }
 
 async function toMail({ copy, answer, plan }: Planned, bodies: ReadonlyMap<string, Buffer>): Promise<ReadMail> {
+  const { envelope } = answer;
+  const head = { subject: envelope?.subject ?? '', from: addresses(envelope?.from), to: addresses(envelope?.to) };
+  return { copy, ...head, ...(await readBodies(plan, bodies)) };
+}
+
+/** Texts and attachments of a mail, from the bodies of its parts. */
+export async function readBodies(
+  plan: Plan,
+  bodies: ReadonlyMap<string, Buffer>,
+): Promise<Pick<ReadMail, 'text' | 'files' | 'remarks'>> {
   const texts: string[] = [];
   const remarks: string[] = [];
   for (const part of plan.texts) {
@@ -147,12 +157,7 @@ async function toMail({ copy, answer, plan }: Planned, bodies: ReadonlyMap<strin
     if (isGuess) remarks.push('Its character set is not what it says.');
     if (bytes.length >= maxTextBytes) remarks.push('Its text is longer than what was read.');
   }
-  const { envelope } = answer;
   return {
-    copy,
-    subject: envelope?.subject ?? '',
-    from: addresses(envelope?.from),
-    to: addresses(envelope?.to),
     text: texts.filter((text) => text !== '').join('\n\n'),
     files: plan.files.map((file) => toFile(file, bodies)),
     remarks: [...new Set(remarks)],
@@ -205,6 +210,6 @@ function fromParsed(copy: Copy, mail: ParsedMail): ReadMail {
   };
 }
 
-function parsedAddresses(value: AddressObject | AddressObject[] | undefined): string[] {
+export function parsedAddresses(value: AddressObject | AddressObject[] | undefined): string[] {
   return [value ?? []].flat().flatMap((one) => addresses(one.value));
 }

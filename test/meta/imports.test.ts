@@ -126,6 +126,12 @@ function unitOf(path: string): Unit | undefined {
   return (Object.keys(units) as Unit[]).find((unit) => units[unit].test(path));
 }
 
+/** Parts of connectors that others build on. */
+const foundations: Readonly<Record<string, readonly string[]>> = {
+  'connectors/gmail': ['connectors/google', 'connectors/imap'],
+  'connectors/google-drive': ['connectors/google'],
+};
+
 /** Why an import is not allowed; undefined when it is. */
 function judge({ from, target, typeOnly }: Import): string | undefined {
   if (target === undefined) return undefined;
@@ -133,6 +139,7 @@ function judge({ from, target, typeOnly }: Import): string | undefined {
   const toUnit = unitOf(target);
   if (!fromUnit || !toUnit) return `${from} imports ${target}: no unit is known for one of them`;
   if (fromUnit === 'connectors' && folderOf(from) === folderOf(target)) return undefined;
+  if (foundations[folderOf(from)]?.includes(folderOf(target))) return undefined;
   if (fromUnit === toUnit && fromUnit !== 'connectors') return undefined;
   const permission = allowed[fromUnit][toUnit];
   if (permission === 'everything' || (permission === 'types' && typeOnly)) return undefined;
@@ -237,6 +244,7 @@ describe('imports', () => {
       an('src/mcp/tools/add-memory.ts', 'src/store/memories.ts'),
       an('connectors/folder/index.ts', 'src/connect/contract.ts', true),
       an('connectors/folder/index.ts', 'connectors/github/index.ts'),
+      an('connectors/imap/index.ts', 'connectors/gmail/index.ts'),
       an('src/elsewhere/file.ts', 'src/base/ids.ts'),
     ];
     for (const each of forbidden) expect(judge(each), `${each.from} → ${each.target}`).toBeDefined();
@@ -245,6 +253,7 @@ describe('imports', () => {
       an('src/app.ts', 'connectors/folder/index.ts'),
       an('src/engine/document.ts', 'src/connect/contract.ts', true),
       an('connectors/folder/index.ts', 'connectors/folder/walk.ts'),
+      an('connectors/gmail/index.ts', 'connectors/google/oauth.ts'),
     ];
     for (const each of fine) expect(judge(each), `${each.from} → ${each.target}`).toBeUndefined();
   });

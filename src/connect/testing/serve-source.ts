@@ -8,7 +8,9 @@ export interface SourceRequest {
   number: number;
   method: string;
   path: string;
+  /** Of a parameter that comes several times the last value; `search` has all. */
   query: Record<string, string>;
+  search?: string;
   headers: Record<string, string>;
   body: Uint8Array;
   /** By the kit's clock. */
@@ -114,12 +116,13 @@ async function readRequest(incoming: IncomingMessage, number: number, at: Date):
   const parts: Buffer[] = [];
   for await (const part of incoming) parts.push(part as Buffer);
   const body = Buffer.concat(parts);
-  const { pathname, searchParams } = new URL(incoming.url ?? '/', 'http://source');
+  const { pathname, search, searchParams } = new URL(incoming.url ?? '/', 'http://source');
   return {
     number,
     method: incoming.method ?? 'GET',
     path: pathname,
     query: Object.fromEntries(searchParams),
+    search,
     headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
     body,
     at,
