@@ -83,6 +83,7 @@ function chunkOf(world: SearchWorld, number: number): ChunkWrite {
     position: number % chunksPerDocument,
     content,
     context: null,
+    type: 'text',
     token_count: 128,
     content_hash: String(number),
     terms: found.terms,

@@ -71,6 +71,7 @@ async function toInserts(
       position: chunk.position,
       content: chunk.content,
       context: chunk.context,
+      type: chunk.type,
       token_count: chunk.tokenCount,
       content_hash: chunk.hash,
       terms: chunk.terms,

@@ -1,5 +1,4 @@
-import type { MemoryKind, Trust } from './extractor.ts';
-import { turnsOfText } from './rules/turns.ts';
+import type { MemoryKind, Trust, Turn } from './extractor.ts';
 
 /** What becomes a memory; null where a connection or container says nothing of its own. */
 export type MemorySetting = 'off' | 'facts' | 'facts+episodes';
@@ -18,10 +17,10 @@ export function wantedKinds(
   return kindsOf[setting ?? (trust === 'read' && !isTranscript ? 'off' : 'facts+episodes')];
 }
 
-/** A text of turns in which at least two people say something, and more than once: forms and records have labels, too. */
-export function isTranscript(text: string): boolean {
+/** At least two people say something, and more than once: forms and records have labels, too. */
+export function isTranscript(turns: readonly Turn[]): boolean {
   const times = new Map<string, number>();
-  for (const { speaker, role } of turnsOfText(text)) {
+  for (const { speaker, role } of turns) {
     const name = speaker ?? role;
     if (name !== null) times.set(name, (times.get(name) ?? 0) + 1);
   }

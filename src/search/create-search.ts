@@ -8,6 +8,7 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
 import type { CandidatePlan, Keyword, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
+import { rankTurns } from './conversation.ts';
 import { matchingChunks, withChunks } from './chunks-of-memories.ts';
 import { keywordsOf } from './keywords.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
@@ -95,7 +96,7 @@ async function rank(request: SearchRequest, context: Context): Promise<Ranked[]>
   const kinds = kindsOf[request.mode];
   const found = await Promise.all(kinds.map((kind) => findCandidates(kind, kinds.length > 1, query, request, context)));
   request.signal?.throwIfAborted();
-  return rankCandidates(found);
+  return rankTurns(rankCandidates(found), context.database);
 }
 
 async function readQuery(request: SearchRequest, context: Context): Promise<Query> {

@@ -23,7 +23,10 @@ export interface Place {
 export interface Ranked {
   id: string;
   kind: 'chunk' | 'memory';
+  type: CandidateRow['type'];
   isEpisode: boolean;
+  /** Of a chunk: its document has no other. */
+  isLone: boolean;
   score: number;
   similarity: number;
   /** Of a chunk its own; of a memory the chunks that it came from, where that is known. */
@@ -75,7 +78,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
     const known = texts.get(row.id);
     const text = known ?? {
       ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
-      isEpisode: row.type === 'episode',
+      ...{ type: row.type, isEpisode: row.type === 'episode', isLone: row.isLone },
       ...{ row, score: 0, similarity: 0, places: [], isMined: row.isMined, statement: row.statement },
       bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
     };
@@ -89,7 +92,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
 /** What has no vector of the model is judged by its words alone. */
 function fuse({ cosine, type }: CandidateRow, dense: (value: number) => number, lexical: number): number {
   if (cosine === null) return lexical;
-  const weight = type === 'turn' || type === 'episode' ? lexicalWeightOfTurns : lexicalWeight;
+  const weight = type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
   return (1 - weight) * dense(cosine) + weight * lexical;
 }
 

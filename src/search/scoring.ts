@@ -22,7 +22,7 @@ export const besidePassages = { candidates: 100, lexicalCandidates: 500 };
 export const lexicalWeight = 0.35;
 
 /** What is said in turns is short, and found by its words. */
-export const lexicalWeightOfTurns = 0.5;
+export const lexicalWeightOfTurns = 0.4;
 
 /** Ranks inferred memories below stated ones. */
 export const inferenceWeight = 0.9;
@@ -50,3 +50,15 @@ export const exactLimit = 5_000;
 
 /** More terms than this cost time and tell little more; the longest, which tend to be rare, are kept. */
 export const maxQueryTerms = 48;
+
+/** Of what is said in conversations; docs/decisions/0008-search-scoring.md. */
+export const conversational = {
+  /** Shares of the score of the turn before, of the turn after, and of the mean of the session's best turns. */
+  before: 0.2,
+  after: 0.1,
+  session: 0.2,
+  sessionTurns: 5,
+  /** Documents of one turn whose neighbours are read. */
+  lookedUp: 60,
+  worth: { text: 1, turn: 1, question: 0.85, reply: 0.85, fact: 1, episode: 1 },
+};

@@ -9,6 +9,8 @@ export interface ChunkWrite {
   position: number;
   content: string;
   context: string | null;
+  /** What kind of text it is, see `ChunkDraft`. */
+  type: string;
   token_count: number;
   content_hash: string;
   /** Joined by spaces, or one by one. */
@@ -27,6 +29,7 @@ const chunkColumns: Columns<ChunkWrite> = {
   position: 'integer',
   content: 'text',
   context: 'text',
+  type: 'text',
   token_count: 'integer',
   content_hash: 'text',
   terms: 'words',

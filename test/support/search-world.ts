@@ -22,6 +22,7 @@ export interface WorldDocument {
   status?: string;
   author?: string;
   createdAt?: Date;
+  documentDate?: Date;
   chunks: WorldChunk[];
 }
 
@@ -29,6 +30,7 @@ export interface WorldChunk {
   id: string;
   text: string;
   context?: string;
+  type?: 'text' | 'turn' | 'question' | 'reply';
   /** Null: not embedded by any model. */
   vector: readonly number[] | null;
   model?: string;
@@ -81,6 +83,7 @@ export async function storeWorld(database: Database, world: World): Promise<void
         status: 'text',
         author: 'text',
         created_at: 'timestamptz',
+        document_date: 'timestamptz',
         chunk_starts: 'integer[]',
         chunk_ends: 'integer[]',
       },
@@ -96,6 +99,7 @@ export async function storeWorld(database: Database, world: World): Promise<void
         status: each.status ?? 'done',
         author: each.author ?? null,
         created_at: each.createdAt ?? worldTime,
+        document_date: each.documentDate ?? null,
         chunk_starts: each.chunks.map((_, position) => position * chunkLength),
         chunk_ends: each.chunks.map((_, position) => (position + 1) * chunkLength),
       })),
@@ -119,6 +123,7 @@ const chunkColumns = {
   position: 'integer',
   content: 'text',
   context: 'text',
+  type: 'text',
   embedding: 'vector',
   embedding_model: 'text',
   terms: 'words',
@@ -134,6 +139,7 @@ function chunkRows(document: WorldDocument) {
     position,
     content: chunk.text,
     context: chunk.context ?? null,
+    type: chunk.type ?? 'text',
     ...indexed(chunk, [chunk.context ?? '', chunk.text].join(' ')),
   }));
 }

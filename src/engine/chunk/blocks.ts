@@ -12,17 +12,15 @@ export interface Block {
   label?: string;
 }
 
-/** What the text's structure is. Anything unknown is read as plain paragraphs. */
+/** What the text's structure is. Anything unknown is read as plain paragraphs; turns of a conversation are cut by `chunkTurns`. */
 export type ChunkFormat = 'text' | 'markdown' | 'code' | 'csv' | 'json' | 'conversation';
 
-const turn = /^(?:user|assistant|system|tool|developer)\b[^\n:]{0,80}:/gim;
 const visible = /\S/;
 
 /** Blocks of everything but Markdown, which has `markdownBlocks`. */
 export function plainBlocks(text: string, format: ChunkFormat): Block[] {
   if (format === 'code') return whole(text, 'code');
   if (format === 'json') return whole(text, 'data');
-  if (format === 'conversation') return turns(text);
   if (format === 'csv') return rows(text);
   return paragraphs(text, 0, text.length);
 }
@@ -59,12 +57,6 @@ function paragraphs(text: string, from: number, to: number): Block[] {
   }
   if (start >= 0) found.push(block('prose', start, to));
   return found;
-}
-
-/** Each turn of a conversation begins with its role: `user: …`. */
-function turns(text: string): Block[] {
-  const starts = [0, ...[...text.matchAll(turn)].map((match) => match.index), text.length];
-  return starts.slice(1).flatMap((end, index) => paragraphs(text, starts[index]!, end));
 }
 
 /** Where the line that holds `position` ends: the index of its newline, or `to`. */

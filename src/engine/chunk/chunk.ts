@@ -23,8 +23,13 @@ export interface ChunkDraft {
   position: number;
   /** A stretch of the text; for the later chunks of a table, with its header rows before it. */
   content: string;
-  /** The headings it stands under, e.g. `Title > Section`; to be embedded and indexed with it (`withContext`). */
+  /**
+   * The headings it stands under, e.g. `Title > Section`, to be embedded and indexed with it (`withContext`); of a
+   * turn what was said before it, which is only embedded with it.
+   */
   context: string | null;
+  /** `turn`: what somebody says; `question`: what somebody asks; `reply`: what a machine says; `text`: all else. */
+  type: 'text' | 'turn' | 'question' | 'reply';
   /** `countTokens` of context and content together. */
   tokenCount: number;
   /** Offsets of the stretch in the text, in UTF-16 units; starts ascend, and stretches may overlap. */
@@ -80,5 +85,5 @@ function assemble(text: string, from: number, to: number, first: Unit, contexts:
   const content = first.header === null ? stretch : `${first.header}\n${stretch}`;
   const context = contexts.of(first.block);
   const tokenCount = measure.tokens(withContext(context, content)) + measure.overhead;
-  return { content, context, tokenCount, start, end };
+  return { content, context, type: 'text', tokenCount, start, end };
 }

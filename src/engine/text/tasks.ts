@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { rules } from '../../memory/rules/extract.ts';
-import type { Unit } from '../../memory/extractor.ts';
+import type { Turn, Unit } from '../../memory/extractor.ts';
 import { isTranscript } from '../../memory/policy.ts';
-import { turnsOfText } from '../../memory/rules/turns.ts';
+import { conversationOf, turnsOfText } from '../../memory/rules/turns.ts';
 import type { TokenCounting } from '../../models/embedder.ts';
 import { createTokenCounter } from '../../models/token-counting.ts';
 import { chunk, type ChunkDraft } from '../chunk/chunk.ts';
+import { chunkTurns, type TurnPlace } from '../chunk/turns.ts';
 import { withContext } from '../chunk/context.ts';
 import { convert } from '../extract/convert.ts';
 import type { Extracted, ExtractInput } from '../extract/extracted.ts';
@@ -56,10 +57,22 @@ function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, title: gi
   const { text, format } = extracted;
   const title = givenTitle ?? extracted.title;
   const countTokens = createTokenCounter(tokens);
-  const drafts = chunk(text, { format, maxTokens, overlapTokens, countTokens, ...(title !== null && { title }) });
-  const chunks = drafts.map((draft): CutChunk => {
-    const whole = withContext(draft.context, draft.content);
-    return { ...draft, hash: hash('sha256', whole, 'base64'), ...packTerms(terms(whole)) };
-  });
-  return { extracted, textHash: hash('sha256', text, 'base64'), chunks, isTranscript: isTranscript(text) };
+  const options = { format, maxTokens, overlapTokens, countTokens, ...(title !== null && { title }) };
+  const turns = conversationOf(text, format === 'conversation');
+  const drafts = turns ? chunkTurns(text, turns.map(placeOf), options) : chunk(text, options);
+  return {
+    ...{ extracted, textHash: hash('sha256', text, 'base64'), isTranscript: turns !== null && isTranscript(turns) },
+    chunks: drafts.map(toCutChunk),
+  };
+}
+
+function toCutChunk(draft: ChunkDraft): CutChunk {
+  const whole = withContext(draft.context, draft.content);
+  const isFollowing = draft.type !== 'text' && draft.position > 0;
+  const key = draft.type === 'text' ? whole : `${draft.type} ${whole}`;
+  return { ...draft, hash: hash('sha256', key, 'base64'), ...packTerms(terms(isFollowing ? draft.content : whole)) };
+}
+
+function placeOf({ start, text, role }: Turn): TurnPlace {
+  return { start: start!, length: text.length, isMachine: role !== null && role !== 'user' };
 }

@@ -1,4 +1,5 @@
 import type { Turn } from '../extractor.ts';
+import { isTranscript } from '../policy.ts';
 import { mailOf } from './mail.ts';
 import { dayOrderOf, momentOfStamp, stampPattern, type DayOrder } from './time-stamps.ts';
 import { dayNamedBy } from './dates.ts';
@@ -40,6 +41,12 @@ export function turnsOfText(text: string): Turn[] {
   if (mail?.isBulk) return [];
   if (mail) return mail.own.map((piece) => ({ ...piece, speaker: mail.author, role: null, date: mail.date }));
   return transcriptOf(text) ?? [{ speaker: null, role: null, text, start: 0, date: null }];
+}
+
+/** The turns of a text that is nothing but a conversation, or one turn of one; they touch, and end with the text. */
+export function conversationOf(text: string, isKnown: boolean): Turn[] | null {
+  const turns = mailOf(text) ? null : transcriptOf(text);
+  return turns && (isKnown || turns.length === 1 || isTranscript(turns)) ? turns : null;
 }
 
 /** The turns within turns: a message that holds lines of others, a text that was not split yet. */
@@ -90,7 +97,7 @@ const noName =
 
 function transcriptOf(text: string): Turn[] | null {
   const { labels, dated, lines } = labelsOf(text);
-  if (!isTranscript(text, labels, lines)) return null;
+  if (!isSpoken(text, labels, lines)) return null;
   const order = dayOrderOf(labels.flatMap(({ stamp }) => stamp ?? []));
   return turnsBetween(text, labels, dated, order);
 }
@@ -161,7 +168,7 @@ function roleOf(name: string): Role | null {
 const firstPerson = /\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]e|[Ww]e|[Oo]ur|you|You)\b/;
 
 /** One line alone is a turn when somebody speaks in it; several when a name comes again or somebody speaks. */
-function isTranscript(text: string, labels: readonly Label[], lines: number): boolean {
+function isSpoken(text: string, labels: readonly Label[], lines: number): boolean {
   const first = labels[0];
   if (first === undefined) return false;
   if (labels.some(({ role }) => role !== null) && first.index === 0) return true;

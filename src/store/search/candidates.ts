@@ -20,7 +20,10 @@ export interface CandidateRow {
   numbers: number[];
   /** It holds a keyword. */
   held: boolean;
-  type: 'text' | 'turn' | 'fact' | 'episode';
+  /** Of a chunk or a memory. */
+  type: 'text' | 'turn' | 'question' | 'reply' | 'fact' | 'episode';
+  /** Of a turn: it is all of its document. */
+  isLone: boolean;
   isInference: boolean;
   /** Equal for memories that say the same. */
   statement: string | null;
@@ -204,7 +207,7 @@ function statisticsRow({ access, vector, terms }: CandidatePlan): Sql {
   const found = vector === null || all ? 'null' : '(select count(*) from nearest)';
   const counted = all ? `, items, total_length${terms.map((_, index) => `, df${index}`).join('')}` : '';
   return rawSql(`select null as id, null::float8 as cosine, 0 as length, array[${found}${counted}]::float8[] as numbers, false as held,
-    null as type, false as "isInference", null as statement, null as document, null::integer as first, null::integer as last,
+    null as type, false as "isLone", false as "isInference", null as statement, null as document, null::integer as first, null::integer as last,
     null::integer as start, null::integer as "end", false as "isMined"${all ? ' from corpus' : ''}`);
 }
 
@@ -218,7 +221,9 @@ function chunkRows(plan: CandidatePlan): Sql {
   const isMined = plan.linked
     ? '(select true from memory_sources s where s.document_id = t.document_id limit 1) is not null'
     : 'false';
-  return sql`select ${found(plan)}, t.type, false, null, t.document_id, t.position, t.position, null, null, ${rawSql(isMined)}
+  const isLone = `t.type <> 'text' and t.position = 0
+      and not exists (select from chunks o where o.document_id = t.document_id and o.position = 1)`;
+  return sql`select ${found(plan)}, t.type, ${rawSql(isLone)}, false, null, t.document_id, t.position, t.position, null, null, ${rawSql(isMined)}
   from pool p join chunks t on t.id = p.id${besideCorpus(plan)}`;
 }
 
@@ -236,7 +241,7 @@ const lastChunk =
       when cardinality(d.chunk_starts) = 1 then 0 end`);
 
 function memoryRows(plan: CandidatePlan): Sql {
-  const read = sql`select ${found(plan)}, t.kind, t.is_inference, t.content_hash`;
+  const read = sql`select ${found(plan)}, t.kind, false, t.is_inference, t.content_hash`;
   if (!plan.linked) {
     return sql`${read}, null, null, null, null, null, false
   from pool p join memories t on t.id = p.id${besideCorpus(plan)}`;

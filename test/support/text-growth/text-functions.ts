@@ -9,6 +9,7 @@ import { createContexts, withContext } from '../../../src/engine/chunk/context.t
 import * as cuts from '../../../src/engine/chunk/cuts.ts';
 import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/markdown.ts';
 import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/measure.ts';
+import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
 import { renderMessages } from '../../../src/engine/conversations.ts';
 import { declaredCharset, decodeText } from '../../../src/engine/extract/charset.ts';
 import { cleanText } from '../../../src/engine/extract/clean.ts';
@@ -49,7 +50,7 @@ import { sentencesOf } from '../../../src/memory/rules/sentences.ts';
 import { statementOf } from '../../../src/memory/rules/statement.ts';
 import { expanded, inThirdPerson, isAdverb } from '../../../src/memory/rules/third-person.ts';
 import { dayOrderOf, momentOfStamp } from '../../../src/memory/rules/time-stamps.ts';
-import { turnsOfMessages, turnsOfText } from '../../../src/memory/rules/turns.ts';
+import { conversationOf, turnsOfMessages, turnsOfText } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { createTokenCounter } from '../../../src/models/token-counting.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
@@ -107,6 +108,14 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/engine/chunk/measure.ts': {
     contentEnd: (text) => contentEnd(text, 0, text.length),
     contentStart: (text) => contentStart(text, 0, text.length),
+  },
+  'src/engine/chunk/turns.ts': {
+    chunkTurns: (text) => {
+      const turns = [0, 1, 2, 3].map((part) => ({ part, start: Math.floor((part * text.length) / 4) }));
+      const length = Math.floor(text.length / 4);
+      const places = turns.map(({ part, start }) => ({ start, length, isMachine: part % 2 === 1 }));
+      return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
+    },
   },
   'src/engine/extract/charset.ts': {
     decodeText: (text) => decodeText(Buffer.from(text, 'latin1')),
@@ -199,7 +208,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/memory/authors.ts': { nameOf, isSamePerson: (text) => isSamePerson(text, text) },
   'src/memory/memories.ts': { topicOf },
   'src/memory/memory-rows.ts': { memoryHash, wordsHashOf: (text) => wordsHashOf(text, [text]) },
-  'src/memory/policy.ts': { isTranscript },
+  'src/memory/policy.ts': { isTranscript: (text) => isTranscript(turnsOfText(text)) },
   'src/memory/rules/clauses.ts': { clausesOf },
   'src/memory/rules/dates.ts': { findDates: (text) => findDates(text, said), dayNamedBy, isPutOff },
   'src/memory/rules/episodes.ts': {
@@ -229,6 +238,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   },
   'src/memory/rules/turns.ts': {
     turnsOfText,
+    conversationOf: (text) => conversationOf(text, true),
     turnsOfMessages: (text) =>
       turnsOfMessages(
         text.split('\n').map((line) => ({ role: 'user' as const, text: line })),

@@ -17,7 +17,15 @@ describe('chunks', () => {
   it('of a short text are one, as it is', () => {
     const text = '\n\n  # Title\n\nSome text.\n\n';
     expect(cut(text)).toEqual([
-      { position: 0, content: '  # Title\n\nSome text.', context: null, tokenCount: 7, start: 2, end: 23 },
+      {
+        position: 0,
+        content: '  # Title\n\nSome text.',
+        context: null,
+        type: 'text',
+        tokenCount: 7,
+        start: 2,
+        end: 23,
+      },
     ]);
   });
 
@@ -201,16 +209,6 @@ describe('other formats', () => {
     const found = contents(csv, { format: 'csv' });
     expect(found.length).toBeGreaterThan(2);
     for (const content of found) expect(content).toMatch(/^name,age\nperson/);
-  });
-
-  it('conversations are cut between turns', () => {
-    const turns = Array.from(
-      { length: 12 },
-      (_, index) => `${index % 2 ? 'assistant' : 'user'}: ${sentences(1, index)}\nAnd a second line.`,
-    );
-    for (const content of contents(turns.join('\n'), { format: 'conversation' })) {
-      expect(content).toMatch(/^(?:user|assistant): [^]*second line\.$/);
-    }
   });
 });
 

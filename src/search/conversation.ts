@@ -1,0 +1,80 @@
+import type { Database } from '../store/database.ts';
+import { readNeighbours, type Neighbours } from '../store/search/neighbours.ts';
+import type { Ranked } from './ranking.ts';
+import { conversational } from './scoring.ts';
+
+/**
+ * What is said in a conversation counts by what is said around it: the turns before and after a turn share in its
+ * score, and a session that has much of what is asked raises all of its turns. Turns that ask and those of a machine
+ * are worth less than what people tell.
+ */
+export async function rankTurns(ranked: readonly Ranked[], database: Database): Promise<Ranked[]> {
+  const weighted = ranked.map((one) => ({ ...one, score: one.score * conversational.worth[one.type] }));
+  const turns = weighted.filter(isSaid);
+  if (turns.length < 2) return weighted;
+  const lone = await neighboursOf(turns, database);
+  const raised = raise(turns, lone);
+  return weighted.map((one) => ({ ...one, score: raised.get(one.id) ?? one.score }));
+}
+
+function isSaid({ type, places }: Ranked): boolean {
+  return type !== 'text' && type !== 'fact' && places.length === 1;
+}
+
+/** Of documents that are one turn each. */
+async function neighboursOf(turns: readonly Ranked[], database: Database): Promise<Map<string, Neighbours>> {
+  const best = turns.toSorted((a, b) => b.score - a.score).filter(({ isLone }) => isLone);
+  const documents = [...new Set(best.map(({ places }) => places[0]!.document))].slice(0, conversational.lookedUp);
+  if (documents.length === 0) return new Map();
+  const rows = await readNeighbours(database, documents);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The scores of turns with what stands around them, as high as the best was before: others are not compared anew. */
+function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>): Map<string, number> {
+  const { before, after, session } = conversational;
+  const said = new Map<string, number>();
+  for (const one of turns) said.set(placeOf(one), Math.max(said.get(placeOf(one)) ?? 0, one.score));
+  const at = (place: string | null) => (place === null ? 0 : (said.get(place) ?? 0));
+  const priors = sessionPriors(said, lone);
+  const scores = turns.map((one) => {
+    const [previous, next] = around(one, lone);
+    return (
+      one.score + before * at(previous) + after * at(next) + session * (priors.get(sessionOf(placeOf(one), lone)) ?? 0)
+    );
+  });
+  const most = (values: readonly number[]) => values.reduce((high, value) => Math.max(high, value), 0);
+  const factor = most(turns.map(({ score }) => score)) / (most(scores) || 1);
+  return new Map(turns.map((one, index) => [one.id, scores[index]! * factor]));
+}
+
+const separator = ' ';
+
+function placeOf({ places: [place] }: Ranked): string {
+  return `${place!.document}${separator}${place!.first}`;
+}
+
+function around(one: Ranked, lone: ReadonlyMap<string, Neighbours>): [string | null, string | null] {
+  const { document, first, last } = one.places[0]!;
+  const found = lone.get(document);
+  if (!found) return [`${document}${separator}${first - 1}`, `${document}${separator}${last + 1}`];
+  const alone = (id: string | null) => (id === null ? null : `${id}${separator}0`);
+  return [alone(found.previous), alone(found.next)];
+}
+
+function sessionOf(place: string, lone: ReadonlyMap<string, Neighbours>): string {
+  const [document] = place.split(separator) as [string];
+  return lone.get(document)?.session ?? document;
+}
+
+/** Of each session the mean of its best turns. */
+function sessionPriors(said: ReadonlyMap<string, number>, lone: ReadonlyMap<string, Neighbours>): Map<string, number> {
+  const best = conversational.sessionTurns;
+  const sessions = Map.groupBy([...said], ([place]) => sessionOf(place, lone));
+  return new Map(
+    [...sessions].map(([session, turns]) => {
+      const scores = turns.map(([, score]) => score).sort((a, b) => b - a);
+      return [session, scores.slice(0, best).reduce((sum, score) => sum + score, 0) / best];
+    }),
+  );
+}

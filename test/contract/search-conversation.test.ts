@@ -1,0 +1,79 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { SearchRequest } from '../../src/search/search.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { chunk, find as findIn, ids, near, ships } from '../support/search-finder.ts';
+import { emptyWorld, storeWorld, worldTime, type WorldChunk, type WorldDocument } from '../support/search-world.ts';
+
+const turn = (id: string, likeness: number, more: Partial<WorldChunk> = {}): WorldChunk => ({
+  ...chunk(id, `Words of ${id}.`, near(ships, likeness)),
+  ...{ type: 'turn', ...more },
+});
+
+/** Documents of one turn each, added one after the other. */
+function row(turns: readonly WorldChunk[], dates: readonly string[] = []): WorldDocument[] {
+  return turns.map((one, index) => ({
+    ...{ id: `d${index}`, containerTag: 'team', chunks: [one] },
+    createdAt: new Date(worldTime.getTime() + index),
+    ...(dates[index] && { documentDate: new Date(dates[index]) }),
+  }));
+}
+
+describe.each(engines)('turns of a conversation on %s', (engine) => {
+  let opened: TestDatabase;
+
+  beforeAll(async () => {
+    opened = await openTestDatabase(engine);
+  });
+  afterEach(() => emptyWorld(opened.database));
+  afterAll(() => opened.close());
+
+  async function found(documents: WorldDocument[], request: Partial<SearchRequest> = {}): Promise<string[]> {
+    await storeWorld(opened.database, { documents });
+    const wanted = { q: 'schooner', mode: 'documents' as const, threshold: 0, limit: 10, ...request };
+    return ids(await findIn(opened.database, wanted, { vector: ships, exactLimit: 100 }));
+  }
+
+  test('count more beside turns that have what is asked, in one document', async () => {
+    const near = turn('beside', 0.6);
+    const chunks = [turn('best', 0.9), near, turn('filler1', 0), turn('filler2', 0.05), turn('far', 0.61)];
+    expect((await found([{ id: 'talk', containerTag: 'team', chunks }])).slice(0, 3)).toEqual([
+      'best',
+      'beside',
+      'far',
+    ]);
+  });
+
+  test('likewise when each is a document of its own', async () => {
+    const turns = [
+      turn('best', 0.9),
+      turn('beside', 0.6),
+      turn('filler1', 0),
+      turn('filler2', 0.05),
+      turn('far', 0.61),
+    ];
+    expect((await found(row(turns))).slice(0, 3)).toEqual(['best', 'beside', 'far']);
+  });
+
+  test('of another day are no neighbours, and those of a day that has much of it count more', async () => {
+    const turns = [turn('best', 0.9), turn('other-day', 0.6), turn('filler', 0), turn('same-day', 0.59)];
+    const [first, second, third] = ['2026-01-03T10:00:00Z', '2026-01-09T10:00:00Z', '2026-01-12T10:00:00Z'];
+    expect((await found(row(turns, [first, second, third, first]))).slice(0, 3)).toEqual([
+      ...['best', 'same-day', 'other-day'],
+    ]);
+  });
+
+  test('count less when they only ask, or a machine says them', async () => {
+    const question = turn('question', 0.62, { type: 'question' });
+    const reply = turn('reply', 0.61, { type: 'reply' });
+    const alone = (id: string, one: WorldChunk) => ({ id, containerTag: 'team', chunks: [one, turn(`${id}-end`, 0)] });
+    const documents = [alone('a', turn('told', 0.6)), alone('b', question), alone('c', reply)];
+    expect((await found(documents)).slice(0, 3)).toEqual(['told', 'question', 'reply']);
+  });
+
+  test('do not change how other texts are ranked', async () => {
+    const texts = (['x', 'y', 'z'] as const).map((id, index) =>
+      chunk(id, `Text ${id}.`, near(ships, 0.5 + index / 10)),
+    );
+    expect(await found([{ id: 'page', containerTag: 'team', chunks: texts }])).toEqual(['z', 'y', 'x']);
+  });
+});
