@@ -5,7 +5,10 @@ import type { Access, CandidateAccess, CandidatePlan } from '../store/search/sea
 import { createMemo } from './memo.ts';
 
 /** What is searched, without the query. */
-export type Scoped = Omit<CandidatePlan, 'access' | 'linked' | 'model' | 'vector' | 'terms' | 'keywords' | 'scoring'>;
+export type Scoped = Omit<
+  CandidatePlan,
+  'periods' | 'access' | 'linked' | 'model' | 'vector' | 'terms' | 'keywords' | 'scoring'
+>;
 
 /**
  * Chooses how a search reaches chunks or memories. What it learns about a scope is kept for some

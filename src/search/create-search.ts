@@ -6,10 +6,10 @@ import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
 import { candidatesStatement, type CandidateRow } from '../store/search/candidates.ts';
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
-import type { CandidatePlan, Keyword, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
+import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
-import { rankTurns } from './conversation.ts';
 import { matchingChunks, withChunks } from './chunks-of-memories.ts';
+import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { resolveNamedTags } from './named-tags.ts';
@@ -18,6 +18,7 @@ import { withRelated } from './related.ts';
 import { rerank } from './rerank.ts';
 import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
 import type { ResultDocument, Search, SearchMode, SearchRequest, SearchResult } from './search.ts';
+import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
 import { wordReranker } from './word-reranker.ts';
 
@@ -87,6 +88,7 @@ interface Query {
   text: string;
   terms: readonly QueryTerm[];
   keywords: readonly Keyword[];
+  periods: readonly Period[];
   vector: Float32Array | null;
 }
 
@@ -105,7 +107,8 @@ async function readQuery(request: SearchRequest, context: Context): Promise<Quer
   const searched = searchedTerms(text);
   const words = searched.map((term) => term.text);
   const vector = await embedQuery(text, words, request.signal, context);
-  return { text, terms: searched, keywords: keywordsOf(text, words), vector };
+  const periods = periodsOf(text, context.clock.now());
+  return { text, terms: searched, keywords: keywordsOf(text, words), periods, vector };
 }
 
 function searchedTerms(query: string): QueryTerm[] {
@@ -137,7 +140,7 @@ async function embedQuery(
 async function findCandidates(
   kind: SearchedKind,
   linked: boolean,
-  { terms: searched, keywords, vector }: Query,
+  { terms: searched, keywords, periods, vector }: Query,
   request: SearchRequest,
   { database, access: chooser, embedder, clock }: Context,
 ): Promise<Found> {
@@ -149,7 +152,8 @@ async function findCandidates(
   const model = { id: embedder.id, dimensions: embedder.dimensions };
   const fewer = kind === 'memories' && linked ? besidePassages : {};
   const weights = { ...scoring, ...fewer, relatedAt: embedder.relatedAt };
-  const plan: CandidatePlan = { ...scope, access, linked, model, vector, terms: searched, keywords, scoring: weights };
+  const asked = { terms: searched, keywords, periods, vector };
+  const plan: CandidatePlan = { ...scope, ...asked, access, linked, model, scoring: weights };
   const rows = await database.query<CandidateRow>(candidatesStatement(plan));
   if (vector === null || access.kind === 'all' || access.dense === 'scanned') return { plan, rows };
   const nearest = rows.find(({ id }) => id === null)!.numbers[0]!;

@@ -1,7 +1,7 @@
 import { bm25, termWeight } from '../store/search/bm25.ts';
 import type { CandidateRow } from '../store/search/candidates.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
-import { inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
+import { datedWeight, inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
 
 /** What the statement found that searches one kind. */
 export interface Found {
@@ -59,7 +59,8 @@ export function rankCandidates(found: readonly Found[]): Ranked[] {
   const words = stretch(texts.map((text) => text.bm25));
   return texts.map(({ row, bm25: lexical, ...ranked }) => ({
     ...ranked,
-    score: (row.isInference ? inferenceWeight : 1) * fuse(row, cosine, words(lexical)),
+    score:
+      (row.isInference ? inferenceWeight : 1) * fuse(row, cosine, words(lexical)) + (row.isDated ? datedWeight : 0),
     similarity: similarityOf(row, weights, plan.scoring),
   }));
 }

@@ -27,6 +27,9 @@ export const lexicalWeightOfTurns = 0.4;
 /** Ranks inferred memories below stated ones. */
 export const inferenceWeight = 0.9;
 
+/** What it adds to a score that the text is of a time that the query names. */
+export const datedWeight = 0.15;
+
 /** What a memory adds to the place of the chunk that it came from, and the chunk to that of the memory. */
 export const linkWeight = 0.3;
 

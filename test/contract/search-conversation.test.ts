@@ -77,3 +77,39 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
     expect(await found([{ id: 'page', containerTag: 'team', chunks: texts }])).toEqual(['z', 'y', 'x']);
   });
 });
+
+describe.each(engines)('what is of a time that the query names on %s', (engine) => {
+  let opened: TestDatabase;
+
+  beforeAll(async () => {
+    opened = await openTestDatabase(engine);
+    const dated = (id: string, date: string, likeness: number) => ({
+      ...{ id, containerTag: 'team', documentDate: new Date(date) },
+      chunks: [chunk(`c-${id}`, 'Words.', near(ships, likeness))],
+    });
+    await storeWorld(opened.database, {
+      documents: [
+        dated('june', '2025-06-10T10:00:00Z', 0.5),
+        dated('december', '2025-12-30T10:00:00Z', 0.51),
+        dated('january', '2026-01-20T10:00:00Z', 0.52),
+        dated('last-week', '2026-02-19T10:00:00Z', 0.53),
+        dated('other', '2024-03-01T10:00:00Z', 0.54),
+        { id: 'undated', containerTag: 'team', chunks: [chunk('c-undated', 'Words.', near(ships, 0.2))] },
+      ],
+    });
+  });
+  afterAll(() => opened.close());
+
+  test.each([
+    ['What was said in June?', ['c-june']],
+    ['What was said in March 2024?', ['c-other']],
+    ['What was said in winter?', ['c-last-week', 'c-january', 'c-december']],
+    ['What was said in winter 2025?', ['c-last-week', 'c-january', 'c-december']],
+    ['What was said last week?', ['c-last-week']],
+    ['What was said on 20 January?', ['c-january']],
+  ])('%s', async (q, expected) => {
+    const request = { q, mode: 'documents' as const, threshold: 0, limit: 10 };
+    const found = ids(await findIn(opened.database, request, { vector: ships, exactLimit: 100 }));
+    expect(found.slice(0, expected.length)).toEqual(expected);
+  });
+});

@@ -80,6 +80,8 @@ const allowed: Record<Unit, Permissions> = {
     'model interfaces': 'everything',
     // Results are documents, and queries are cut into the terms that chunks are indexed by.
     engine: 'everything',
+    // The dates in a query are read as those in a statement are.
+    memory: 'everything',
   },
   account: {
     base: 'everything',

@@ -20,6 +20,8 @@ export interface CandidateRow {
   numbers: number[];
   /** It holds a keyword. */
   held: boolean;
+  /** It is of a time that the query names. */
+  isDated: boolean;
   /** Of a chunk or a memory. */
   type: 'text' | 'turn' | 'question' | 'reply' | 'fact' | 'episode';
   /** Of a turn: it is all of its document. */
@@ -206,14 +208,30 @@ function statisticsRow({ access, vector, terms }: CandidatePlan): Sql {
   const all = access.kind === 'all';
   const found = vector === null || all ? 'null' : '(select count(*) from nearest)';
   const counted = all ? `, items, total_length${terms.map((_, index) => `, df${index}`).join('')}` : '';
-  return rawSql(`select null as id, null::float8 as cosine, 0 as length, array[${found}${counted}]::float8[] as numbers, false as held,
+  return rawSql(`select null as id, null::float8 as cosine, 0 as length, array[${found}${counted}]::float8[] as numbers, false as held, false as "isDated",
     null as type, false as "isLone", false as "isInference", null as statement, null as document, null::integer as first, null::integer as last,
     null::integer as start, null::integer as "end", false as "isMined"${all ? ' from corpus' : ''}`);
 }
 
 function found(plan: CandidatePlan): Sql {
   const counts = plan.terms.map((_, index) => `p.tf${index}`).join(', ');
-  return sql`p.id, p.cosine, p.length, ${rawSql(`array[${counts}]::float8[]`)}, ${held(plan)}`;
+  return sql`p.id, p.cosine, p.length, ${rawSql(`array[${counts}]::float8[]`)}, ${held(plan)}, ${dated(plan)}`;
+}
+
+function dated({ kind, periods }: CandidatePlan): Sql {
+  if (periods.length === 0) return rawSql('false');
+  const time = rawSql(
+    kind === 'memories'
+      ? 't.said_at'
+      : '(select coalesce(w.document_date, w.written_at) from documents w where w.id = t.document_id)',
+  );
+  const inside = periods.map(({ from, to, isEachYear }) => {
+    if (!isEachYear) return sql`(${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz)`;
+    const [first, last] = [from, to].map((one) => one.toISOString().slice(5, 10)) as [string, string];
+    const day = sql`to_char(${time} at time zone 'UTC', 'MM-DD')`;
+    return sql`(${day} >= ${first}::text ${rawSql(first < last ? 'and' : 'or')} ${day} < ${last}::text)`;
+  });
+  return sql`coalesce(${joinSql(inside, ' or ')}, false)`;
 }
 
 function chunkRows(plan: CandidatePlan): Sql {

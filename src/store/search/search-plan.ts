@@ -19,7 +19,16 @@ export interface CandidatePlan extends Narrowing {
   /** The query's terms; none searches by vector alone. */
   terms: readonly QueryTerm[];
   keywords: readonly Keyword[];
+  /** The query names them; it is told what was said or written in one of them. */
+  periods: readonly Period[];
   scoring: Scoring;
+}
+
+/** From a moment on and until before another; of each year when the query leaves open which one. */
+export interface Period {
+  from: Date;
+  to: Date;
+  isEachYear: boolean;
 }
 
 export interface QueryTerm {
