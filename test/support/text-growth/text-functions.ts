@@ -55,6 +55,7 @@ import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verb
 import { createTokenCounter } from '../../../src/models/token-counting.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
 import { keywordsOf } from '../../../src/search/keywords.ts';
+import { periodsOf } from '../../../src/search/times.ts';
 import { wordReranker } from '../../../src/search/word-reranker.ts';
 import { wordingsOf } from '../../../src/search/wordings.ts';
 import { countTokens } from '../count-tokens.ts';
@@ -249,6 +250,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/models/http/text-estimate.ts': { estimateTokens, cutToTokens: (text) => cutToTokens(text, 1000) },
   'src/models/token-counting.ts': { words: createTokenCounter({ kind: 'words' }) },
   'src/search/keywords.ts': { keywordsOf: (text) => keywordsOf(text, queryTerms(text)) },
+  'src/search/times.ts': { periodsOf: (text) => periodsOf(text, said) },
   'src/search/word-reranker.ts': { wordReranker: (text) => wordReranker.score('where does Ana live', [text]) },
   'src/search/wordings.ts': { wordingsOf },
   'src/mcp/text.ts': { oneLine, shortLine },
