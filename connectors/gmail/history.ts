@@ -93,6 +93,6 @@ function affectedMails(
 /** A thread has the id of its first mail: one that only that mail came to is new, and known without being read. */
 function toRef(id: string, { record, came }: Event): Ref {
   const mails = [...(came ?? [])];
-  if (mails.length === 1 && mails[0] === id) return { id, rev: revOf(mails), locator: { mails } };
+  if (mails.length === 1 && mails[0] === id) return { id, rev: revOf(mails), locator: { mails, isNew: true } };
   return { id, rev: `history ${record}` };
 }

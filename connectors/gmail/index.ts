@@ -1,6 +1,7 @@
 import { defineConnector, transient, type Http } from 'memoryd/connector';
 import { googleOAuth } from '../google/oauth.ts';
 import { classifyGoogle } from '../google/refusals.ts';
+import { fetchBacklog } from './backlog.ts';
 import { checkGmail } from './check.ts';
 import { configSchema, type GmailConfig } from './config.ts';
 import { changesSince, headOf } from './history.ts';
@@ -32,6 +33,8 @@ export default defineConnector<GmailConfig, GmailCursor>({
     limits: budgetsOf,
     origins: [`https://${apiHost}`],
     classify: classifyGoogle,
+    // Nothing promises that a list of mails is complete.
+    listing: 'partial',
     // Of a thread only texts and attachments under a limit of their own are read.
     maxItemBytes: 1024 ** 3,
     // A minute costs two units of the quota.
@@ -47,6 +50,7 @@ export default defineConnector<GmailConfig, GmailCursor>({
   list: (ctx, partition, from) => listPage(ctx, partition, from),
   changes: (ctx, _partition, from) => changesSince(ctx, from),
   fetch: (ctx, _partition, ref) => fetchThread(ctx, ref),
+  fetchMany: (ctx, _partition, refs) => fetchBacklog(ctx, refs),
   lookup: (ctx, _partition, ids) => lookUpThreads(ctx, ids),
 });
 

@@ -58,6 +58,9 @@ export function namedMails({ locator }: Ref): string[] {
   return Array.isArray(mails) ? mails.map(String) : [];
 }
 
+/** Whether a listing showed it, and not the history. */
+export const isListed = (ref: Ref): boolean => namedMails(ref).length > 0 && ref.locator?.['isNew'] !== true;
+
 /** One page of the threads, those with the newest mail first. */
 export async function listPage(
   ctx: GmailContext,
