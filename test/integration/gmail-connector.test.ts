@@ -50,7 +50,7 @@ describe('requests of the Gmail connector', () => {
     await mirror.request();
     for (let minutes = 0; minutes < 10 && (await mirror.texts()).size < 70; minutes++) {
       await mirror.run();
-      clock.advance(60_000);
+      clock.advance(70_000);
     }
     expect((await mirror.texts()).size).toBe(70);
     expect(server.refused()).toBe(0);
@@ -191,15 +191,11 @@ describe('what others lose, and the Gmail connector does not', () => {
   });
 
   it('a page that fails ends the sync, and nothing is removed', async () => {
-    const { add, mirror, sync, server, clock } = await connectGmail();
+    const { add, mirror, sync, server, clock } = await connectGmail({ config: { unitsPerMinute: 1_000_000 } });
     add(600);
+    await sync();
     let lists = 0;
     const broken = refusal(500, 'backendError', 'INTERNAL');
-    await mirror.request();
-    for (let minutes = 0; minutes < 10 && (await mirror.texts()).size < 600; minutes++) {
-      await mirror.run();
-      clock.advance(60_000);
-    }
     server.traffic.intercept(({ path }) => (path.endsWith('/messages') && ++lists > 1 ? broken : undefined));
     expect((await mirror.sync({ mode: 'full' })).status).not.toBe('completed');
     expect((await mirror.texts()).size).toBe(600);
@@ -280,19 +276,18 @@ describe('who wrote it', () => {
 });
 
 describe('bad input', () => {
-  const refused = (code: number, reason: string, status: string) => (): ReturnType<typeof refusal> =>
-    refusal(code, reason, status);
-
   it.each([
-    ['a scope that was not ticked', refused(403, 'insufficientPermissions', 'PERMISSION_DENIED')],
-    ['an API that is not enabled', refused(403, 'accessNotConfigured', 'PERMISSION_DENIED')],
-    ['a domain that does not allow the app', refused(403, 'domainPolicy', 'PERMISSION_DENIED')],
-  ])('%s: what was mirrored stays', async (_, answer) => {
-    const { add, sync, mirror, server } = await connectGmail();
+    ['a scope that was not ticked', 'insufficientPermissions', /tick every box/],
+    ['an API that is not enabled', 'accessNotConfigured', /Enable the API/],
+    ['a domain that does not allow the app', 'domainPolicy', /administrators/],
+  ])('%s: what was mirrored stays, and what to do is said', async (_, reason, remedy) => {
+    const { add, sync, mirror, server, open } = await connectGmail();
     add(2);
     await sync();
-    server.traffic.intercept(() => answer());
+    server.traffic.intercept(() => refusal(403, reason, 'PERMISSION_DENIED'));
     const run = await mirror.sync();
+    const [check] = await gmail.check(open().context);
+    expect(check).toMatchObject({ status: 'failed', remedy: expect.stringMatching(remedy) });
     expect(run.status).not.toBe('completed');
     expect((await mirror.texts()).size).toBe(2);
   });
