@@ -2,13 +2,15 @@
  *     npm run mutants -- [--area folder,imap,github,core] [--from N] [--to N] [--seconds 600]
  *
  * Plants one fault after the other into a copy of the tree and runs the smallest suites that should notice it, the
- * long ones last, until one fails. Prints a table of what was caught, and ends with 1 when a fault survived that loses or wrongly deletes
- * something, or when more than a tenth of an area did. Needs what the suites need (DATABASE_URL, Dovecot).
+ * long ones last, until one fails. A fault counts as caught only when the test that failed passes without it, so that a
+ * test which fails in the copy anyway proves nothing. Prints a table of what was caught, and ends with 1 when a fault
+ * was not caught that loses or wrongly deletes something, or when more than a tenth of an area was not. Needs what the
+ * suites need (DATABASE_URL, Dovecot).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -33,15 +35,19 @@ interface Verdict {
   area: string;
   number: number;
   mutant: Mutant;
-  /** What noticed it; null: nothing did. */
-  caughtBy: Noticed | null;
+  outcome: Outcome;
   seconds: number;
 }
+
+/** `undecided`: a suite ran out of time or could not be loaded, or the test fails without the fault too. */
+type Outcome = { kind: 'caught'; by: Noticed } | { kind: 'survived' } | { kind: 'undecided'; why: string };
 
 const folderOf = (area: string) => (area === 'core' ? '' : `connectors/${area}/`);
 
 async function copyTree(): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), 'memoryd-mutants-'));
+  // Some tests run as a user without rights, who has to reach the copy.
+  await chmod(copy, 0o755);
   const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   for (const file of listed.stdout.toString().split('\0')) {
     if (file === '' || !existsSync(join(root, file))) continue;
@@ -74,70 +80,104 @@ interface Noticed {
   test: string;
 }
 
-/** The first test that fails; null: none does. What takes too long is not taken for caught: the machine may be busy. */
-async function runSuites(copy: string, suites: readonly string[], seconds: number): Promise<Noticed | null> {
-  const report = join(copy, 'mutant-report.json');
-  await rm(report, { force: true });
-  const arguments_ = ['run', '--bail', '1', '--reporter', 'json', '--outputFile', report, ...suites];
-  const child = spawn(join(copy, 'node_modules/.bin/vitest'), arguments_, {
+/** The exit code of the runner; null: it ran out of time. */
+async function runVitest(copy: string, arguments_: readonly string[]): Promise<number | null> {
+  const child = spawn(join(copy, 'node_modules/.bin/vitest'), ['run', ...arguments_], {
     cwd: copy,
     detached: true,
     stdio: 'ignore',
   });
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    process.kill(-child.pid!, 'SIGKILL');
-  }, seconds * 1_000);
+  const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), Number(values.seconds) * 1_000);
   const [code] = (await once(child, 'exit')) as [number | null];
   clearTimeout(timer);
-  if (isLate) console.log(`${suites.join(', ')} ran out of time.`);
-  return isLate || code === 0 ? null : firstFailure(await readFile(report, 'utf8').catch(() => '{}'), suites);
+  return code;
 }
 
-function firstFailure(text: string, suites: readonly string[]): Noticed {
+/** The first test that fails. What takes too long is not taken for caught: the machine may be busy. */
+async function runSuites(copy: string, suites: readonly string[]): Promise<Outcome> {
+  const report = join(copy, 'mutant-report.json');
+  await rm(report, { force: true });
+  const code = await runVitest(copy, ['--bail', '1', '--reporter', 'json', '--outputFile', report, ...suites]);
+  if (code === null) return { kind: 'undecided', why: `${suites.join(', ')} ran out of time` };
+  if (code === 0) return { kind: 'survived' };
+  const by = firstFailure(await readFile(report, 'utf8').catch(() => '{}'));
+  return by ? { kind: 'caught', by } : { kind: 'undecided', why: `${suites.join(', ')} could not be run` };
+}
+
+function firstFailure(text: string): Noticed | undefined {
   const report = JSON.parse(text) as {
-    testResults?: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[];
+    testResults?: { name: string; assertionResults: { status: string; fullName: string }[] }[];
   };
-  const file = report.testResults?.find(({ status }) => status === 'failed');
-  const failed = file?.assertionResults.find(({ status }) => status === 'failed');
-  return { suite: file?.name ?? suites[0]!, test: failed?.fullName ?? '(it could not be run)' };
+  for (const { name, assertionResults } of report.testResults ?? []) {
+    const failed = assertionResults.find(({ status }) => status === 'failed');
+    if (failed) return { suite: name, test: failed.fullName };
+  }
+  return undefined;
+}
+
+/** Whether the test passes now that the fault is taken out. A name that picks no test passes for nothing. */
+async function passesWithout(copy: string, { suite, test }: Noticed): Promise<boolean> {
+  const report = join(copy, 'mutant-report.json');
+  await rm(report, { force: true });
+  const name = `^${test.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)}$`;
+  const code = await runVitest(copy, [suite, '--testNamePattern', name, '--reporter', 'json', '--outputFile', report]);
+  if (code !== 0) return false;
+  const { numPassedTests } = JSON.parse(await readFile(report, 'utf8')) as { numPassedTests: number };
+  return numPassedTests > 0;
+}
+
+async function tryFault(copy: string, suites: readonly string[]): Promise<Outcome> {
+  let outcome: Outcome = { kind: 'survived' };
+  for (const group of groupsOf(suites)) {
+    const found = await runSuites(copy, group);
+    if (found.kind === 'caught') return found;
+    if (found.kind === 'undecided') outcome = found;
+  }
+  return outcome;
 }
 
 async function judge(copy: string, set: MutantSet, number: number, mutant: Mutant): Promise<Verdict> {
   const started = performance.now();
-  const file = `${folderOf(set.area)}${mutant.file}`;
-  const path = join(copy, file);
+  const path = join(copy, `${folderOf(set.area)}${mutant.file}`);
   const source = await readFile(path, 'utf8');
   await writeFile(
     path,
     source.replace(mutant.find, () => mutant.replace),
   );
-  let caughtBy: Noticed | null = null;
+  let outcome: Outcome;
   try {
-    for (const group of groupsOf(mutant.suites ?? set.suites)) {
-      caughtBy = await runSuites(copy, group, Number(values.seconds));
-      if (caughtBy) break;
-    }
+    outcome = await tryFault(copy, mutant.suites ?? set.suites);
   } finally {
     await writeFile(path, source);
   }
-  return { area: set.area, number, mutant, caughtBy, seconds: Math.round((performance.now() - started) / 1_000) };
+  if (outcome.kind === 'caught' && !(await passesWithout(copy, outcome.by))) {
+    outcome = { kind: 'undecided', why: `fails without the fault too: ${outcome.by.test}` };
+  }
+  return { area: set.area, number, mutant, outcome, seconds: Math.round((performance.now() - started) / 1_000) };
 }
 
-function show({ area, number, mutant, caughtBy, seconds }: Verdict): string {
-  const outcome = caughtBy === null ? 'SURVIVED' : `caught by ${caughtBy.suite.split('/').at(-1)}`;
+function describeOutcome(outcome: Outcome): [short: string, more: string] {
+  if (outcome.kind === 'survived') return ['SURVIVED', ''];
+  if (outcome.kind === 'undecided') return ['UNDECIDED', `\n    ${outcome.why}`];
+  return [`caught by ${outcome.by.suite.split('/').at(-1)}`, `\n    ${outcome.by.test}`];
+}
+
+function show({ area, number, mutant, outcome, seconds }: Verdict): string {
+  const [short, more] = describeOutcome(outcome);
   const what = mutant.find.split('\n')[0]!.slice(0, 70);
-  const by = caughtBy === null ? '' : `\n    ${caughtBy.test}`;
-  return `${area} ${number} ${mutant.loses ? 'loses' : '     '} ${seconds} s ${outcome}: ${mutant.file}: ${what}${by}`;
+  return `${area} ${number} ${mutant.loses ? 'loses' : '     '} ${seconds} s ${short}: ${mutant.file}: ${what}${more}`;
 }
 
+/** What is undecided was not caught. */
 function summary(area: string, verdicts: readonly Verdict[]): { line: string; isGood: boolean } {
-  const caught = verdicts.filter(({ caughtBy }) => caughtBy !== null);
-  const lost = verdicts.filter(({ caughtBy, mutant }) => caughtBy === null && mutant.loses);
-  const share = verdicts.length === 0 ? 1 : caught.length / verdicts.length;
-  const line = `${area}: ${caught.length} of ${verdicts.length} caught (${Math.round(share * 100)} %); ${lost.length} survived that lose or wrongly delete`;
-  return { line, isGood: lost.length === 0 && share >= 0.9 };
+  const count = (kind: Outcome['kind']) => verdicts.filter(({ outcome }) => outcome.kind === kind).length;
+  const lost = verdicts.filter(({ outcome, mutant }) => outcome.kind !== 'caught' && mutant.loses).length;
+  const share = verdicts.length === 0 ? 1 : count('caught') / verdicts.length;
+  const line = [
+    `${area}: ${count('caught')} of ${verdicts.length} caught (${Math.round(share * 100)} %), ${count('undecided')} undecided`,
+    `${lost} not caught that lose or wrongly delete`,
+  ].join('; ');
+  return { line, isGood: lost === 0 && share >= 0.9 };
 }
 
 const chosen = sets.filter(({ area }) => values.area.split(',').includes(area));
