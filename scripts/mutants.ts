@@ -1,11 +1,11 @@
 /**
- *     npm run mutants -- [--area folder,imap,github,core] [--from N] [--to N] [--seconds 600]
+ *     npm run mutants -- [--area folder,imap,github,core] [--only 8,12] [--from N] [--to N] [--seconds 600] [--short]
  *
  * Plants one fault after the other into a copy of the tree and runs the smallest suites that should notice it, the
  * long ones last, until one fails. A fault counts as caught only when the test that failed passes without it, so that a
  * test which fails in the copy anyway proves nothing. Prints a table of what was caught, and ends with 1 when a fault
  * was not caught that loses or wrongly deletes something, or when more than a tenth of an area was not. Needs what the
- * suites need (DATABASE_URL, Dovecot).
+ * suites need (DATABASE_URL, Dovecot). With `--short` the long suites are left out: what survives may not survive those.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,6 +28,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     to: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '600' },
+    only: { type: 'string' },
+    short: { type: 'boolean', default: false },
   },
 });
 
@@ -72,7 +74,8 @@ async function findStale(set: MutantSet): Promise<string[]> {
 function groupsOf(suites: readonly string[]): string[][] {
   const isLong = (suite: string) => /\/(kit-|mirror-model)/.test(suite);
   const short = suites.filter((suite) => !isLong(suite));
-  return [...(short.length > 0 ? [short] : []), ...suites.filter(isLong).map((suite) => [suite])];
+  const long = values.short ? [] : suites.filter(isLong).map((suite) => [suite]);
+  return [...(short.length > 0 ? [short] : []), ...long];
 }
 
 interface Noticed {
@@ -180,6 +183,11 @@ function summary(area: string, verdicts: readonly Verdict[]): { line: string; is
   return { line, isGood: lost === 0 && share >= 0.9 };
 }
 
+function isChosen(number: number): boolean {
+  if (values.only !== undefined) return values.only.split(',').includes(String(number));
+  return number >= Number(values.from) && number <= Number(values.to);
+}
+
 const chosen = sets.filter(({ area }) => values.area.split(',').includes(area));
 const stale = (await Promise.all(chosen.map(findStale))).flat();
 if (stale.length > 0) {
@@ -192,7 +200,7 @@ try {
   for (const set of chosen) {
     for (const [index, mutant] of set.mutants.entries()) {
       const number = index + 1;
-      if (number < Number(values.from) || number > Number(values.to)) continue;
+      if (!isChosen(number)) continue;
       const verdict = await judge(copy, set, number, mutant);
       verdicts.push(verdict);
       console.log(show(verdict));

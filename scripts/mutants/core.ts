@@ -185,8 +185,20 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/connect/brake.ts',
       loses: true,
-      find: 'held?.confirmed && missing <= held.count',
+      find: 'held?.confirmed && lastMissed!.getTime() <= Date.parse(held.heldAt)',
       replace: 'held?.confirmed',
+    },
+    {
+      file: 'src/connect/brake.ts',
+      loses: true,
+      find: 'lastMissed!.getTime() <= Date.parse(held.heldAt)',
+      replace: 'missing <= held.count',
+    },
+    {
+      file: 'src/store/sync-items.ts',
+      loses: true,
+      find: 'max(missing_since) as "lastMissed" from gone',
+      replace: 'min(missing_since) as "lastMissed" from gone',
     },
     {
       file: 'src/connect/brake.ts',

@@ -20,11 +20,11 @@ export type Verdict = { kind: 'none' | 'few' | 'meant'; wasHeld: boolean } | { k
  * rejected is kept until other items are missing.
  */
 export async function brake(run: Braking, key: PartitionKey, isListed: boolean): Promise<Verdict> {
-  const { missing, total, digest, heldSweep: held, recentRemovals } = await readMissing(run.database, key);
+  const { missing, total, digest, lastMissed, heldSweep: held, recentRemovals } = await readMissing(run.database, key);
   const wasHeld = held !== null;
   if (missing === 0) return { kind: 'none', wasHeld };
-  // A confirmation is for what was held, not for more of it.
-  if (held?.confirmed && missing <= held.count) return { kind: 'meant', wasHeld };
+  // A confirmation is for what was held, all of it or what is left of it, and not for what was missed later.
+  if (held?.confirmed && lastMissed!.getTime() <= Date.parse(held.heldAt)) return { kind: 'meant', wasHeld };
   const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = run.settings;
   const now = run.clock.now();
   const recent = countSince(recentRemovals, now.getTime() - brakeWindowMs);

@@ -277,6 +277,8 @@ export interface Missing {
   /** Mirrored items in all; not counted when nothing is missing. */
   total: number;
   digest: string;
+  /** When the last of them was first missed; null: nothing is missing. */
+  lastMissed: Date | null;
   heldSweep: HeldSweep | null;
   recentRemovals: RecentRemoval[];
 }
@@ -284,13 +286,14 @@ export interface Missing {
 export async function readMissing(database: Reader, key: PartitionKey): Promise<Missing> {
   const [row] = await database.query<Missing>(sql`
     with gone as materialized (
-      select i.ext_id from sync_items i
+      select i.ext_id, i.missing_since from sync_items i
       where ${ofPartition(key)} and ${disappearedAs.missing} and i.document_id is not null
     ),
     counted as (
-      select count(*) as missing, md5(coalesce(string_agg(ext_id, E'\\n' order by ext_id), '')) as digest from gone
+      select count(*) as missing, md5(coalesce(string_agg(ext_id, E'\\n' order by ext_id), '')) as digest,
+        max(missing_since) as "lastMissed" from gone
     )
-    select c.missing, c.digest, p.held_sweep as "heldSweep", p.recent_removals as "recentRemovals",
+    select c.missing, c.digest, c."lastMissed", p.held_sweep as "heldSweep", p.recent_removals as "recentRemovals",
       case when c.missing = 0 then 0 else (
         select count(*) from sync_items i where ${ofPartition(key)} and i.document_id is not null) end as total
     from partitions p cross join counted c where p.connection_id = ${key.connectionId} and p.id = ${key.partitionId}`);

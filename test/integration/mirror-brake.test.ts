@@ -136,6 +136,53 @@ describe.each(engines)('the brake on %s', (engine) => {
     expect(await count()).toBe(39);
   });
 
+  it.each([40, 30, 25])('takes a confirmation for what was held, not for %i other items', async (others) => {
+    const { source, clock, mirror, service, lookUp, count, held } = await open();
+    const [first, second] = [ids.slice(0, 30), ids.slice(60 - others)];
+    for (const id of first) source.remove(id);
+    await lookUp(first);
+    await service.resolveHeldSweep(mirror.id, 'confirm');
+    clock.advance(minuteMs);
+    // Before a run can act on it, the first ones are back and others are not found.
+    for (const id of first) source.put(id, `text of ${id}`);
+    for (const id of second) source.remove(id);
+    await lookUp(ids);
+    expect(await count()).toBe(60);
+    expect(await held()).toMatchObject({ count: others });
+    expect((await held())!.confirmed).toBeUndefined();
+  });
+
+  it('keeps a confirmation when some of what was held is back', async () => {
+    const { source, clock, mirror, service, lookUp, count, held } = await open();
+    for (const id of ids.slice(0, 30)) source.remove(id);
+    await lookUp(ids);
+    await service.resolveHeldSweep(mirror.id, 'confirm');
+    clock.advance(minuteMs);
+    source.put(idOf(0), 'back again');
+    await lookUp([idOf(0)]);
+    expect(await count()).toBe(31);
+    expect(await held()).toBeNull();
+  });
+
+  it('is released by a listing that misses the same items, not by one that misses as many others', async () => {
+    const { source, clock, mirror, count, held } = await open();
+    const [first, second] = [ids.slice(0, 30), ids.slice(30)];
+    for (const id of first) source.remove(id);
+    await mirror.sync();
+    expect(await held()).toMatchObject({ count: 30 });
+    clock.advance(11 * minuteMs);
+    for (const id of first) source.put(id, `text of ${id}`);
+    for (const id of second) source.remove(id);
+    await mirror.sync();
+    expect(await count()).toBe(60);
+    clock.advance(9 * minuteMs);
+    await mirror.sync();
+    expect(await count()).toBe(60);
+    clock.advance(2 * minuteMs);
+    await mirror.sync();
+    expect([...(await mirror.texts()).keys()]).toEqual(first);
+  });
+
   it('does not count what was confirmed once more', async () => {
     const { source, mirror, service, lookUp, count } = await open();
     for (const id of ids.slice(0, 30)) source.remove(id);

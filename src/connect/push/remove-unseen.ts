@@ -5,7 +5,6 @@ import type { Database, Transaction } from '../../store/database.ts';
 import {
   finishListing,
   forgetRemovals,
-  listPartitions,
   noteRemovals,
   setHeldSweep,
   type HeldSweep,
@@ -82,8 +81,8 @@ async function endRun(tx: Transaction, page: PageOfSnapshot, removed: number, no
 /** Carries out what a confirmed brake held. */
 export async function settleHeld(options: RemovalOptions, connectionId: string): Promise<void> {
   const key = { connectionId, partitionId: pushedPartition };
-  const held = await heldIn(options.database, key);
-  if (!held?.confirmed) return;
+  // A snapshot that ends meanwhile may miss other items than those that were confirmed.
+  if ((await brake(options, key, false)).kind !== 'meant') return;
   await removeAll(options, key, 'missing');
   const now = options.clock.now();
   await options.database.transaction(async (tx) => {
@@ -95,11 +94,6 @@ export async function settleHeld(options: RemovalOptions, connectionId: string):
 /** What is left is removed when the last page comes again. */
 function stopped(): MemorydError {
   return new MemorydError('conflict', 'The connection is no longer active', { shouldRetry: false });
-}
-
-async function heldIn(database: Database, key: PartitionKey): Promise<HeldSweep | null> {
-  const partitions = await listPartitions(database, key.connectionId);
-  return partitions.find(({ id }) => id === key.partitionId)?.heldSweep ?? null;
 }
 
 /** Removes disappeared items batch by batch; answers how many there were. */
