@@ -2,13 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database, Transaction } from '../../store/database.ts';
-import {
-  finishListing,
-  forgetRemovals,
-  noteRemovals,
-  setHeldSweep,
-  type HeldSweep,
-} from '../../store/partitions.ts';
+import { finishListing, forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../../store/partitions.ts';
 import { findSnapshot, lockPushConnection, updateSnapshot, type PushConnection } from '../../store/push.ts';
 import { lockDisappeared, markUnseen, type Disappeared, type PartitionKey } from '../../store/sync-items.ts';
 import { addToRun, finishRun } from '../../store/sync-runs.ts';
