@@ -70,12 +70,12 @@ async function findStale(set: MutantSet): Promise<string[]> {
   return stale;
 }
 
-/** Short suites together, which spares starting the runner for each; each long one alone. */
-function groupsOf(suites: readonly string[]): string[][] {
+/** The nearest first; short suites together, which spares starting the runner for each; each long one alone. */
+function groupsOf(suites: readonly string[], near: readonly string[]): string[][] {
   const isLong = (suite: string) => /\/(kit-|mirror-model)/.test(suite);
-  const short = suites.filter((suite) => !isLong(suite));
+  const short = suites.filter((suite) => !isLong(suite) && !near.includes(suite));
   const long = values.short ? [] : suites.filter(isLong).map((suite) => [suite]);
-  return [...(short.length > 0 ? [short] : []), ...long];
+  return [[...near], short, ...long].filter((group) => group.length > 0);
 }
 
 interface Noticed {
@@ -129,9 +129,9 @@ async function passesWithout(copy: string, { suite, test }: Noticed): Promise<bo
   return numPassedTests > 0;
 }
 
-async function tryFault(copy: string, suites: readonly string[]): Promise<Outcome> {
+async function tryFault(copy: string, groups: readonly string[][]): Promise<Outcome> {
   let outcome: Outcome = { kind: 'survived' };
-  for (const group of groupsOf(suites)) {
+  for (const group of groups) {
     const found = await runSuites(copy, group);
     if (found.kind === 'caught') return found;
     if (found.kind === 'undecided') outcome = found;
@@ -149,7 +149,8 @@ async function judge(copy: string, set: MutantSet, number: number, mutant: Mutan
   );
   let outcome: Outcome;
   try {
-    outcome = await tryFault(copy, mutant.suites ?? set.suites);
+    const groups = mutant.suites ? groupsOf(mutant.suites, []) : groupsOf(set.suites, set.near[mutant.file] ?? []);
+    outcome = await tryFault(copy, groups);
   } finally {
     await writeFile(path, source);
   }

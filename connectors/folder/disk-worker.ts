@@ -2,7 +2,7 @@ import { closeSync, fstatSync, lstatSync, openSync, readlinkSync, readSync, real
 import { parentPort } from 'node:worker_threads';
 import { toFacts, type FileFacts } from './facts.ts';
 import { toFilePath, toText } from './names.ts';
-import { isSame, openFlags, tickMsOf, descriptorPath } from './reading.ts';
+import { descriptorPath, isSame, openFlags, settleMsOf } from './reading.ts';
 
 /** What the thread is asked: facts about paths, or the files at them with their content. */
 export type DiskQuestion = { id: number } & ({ look: PathList } | { read: PathList; maxBytes: number; nowMs: number });
@@ -66,7 +66,7 @@ function readSteady(path: string, maxBytes: number, nowMs: number) {
   if (toText(realpathSync.native(toFilePath(path), 'latin1')) !== path) return undefined;
   const expected = exactFacts(path);
   if (expected?.kind !== 'file' || expected.bytes === 0 || expected.bytes > maxBytes) return undefined;
-  if (nowMs - expected.modifiedMs < tickMsOf(expected)) return undefined;
+  if (nowMs - expected.modifiedMs < settleMsOf(expected)) return undefined;
   const descriptor = openSync(toFilePath(path), openFlags);
   try {
     const bytes = readExpected(descriptor, expected);

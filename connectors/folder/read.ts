@@ -7,12 +7,14 @@ import { faultCode, isAbsent, toConnectorError } from './faults.ts';
 import { resolveListed } from './links.ts';
 import { toDocument } from './map.ts';
 import { joinPath, relativePath, toFilePath, toText } from './names.ts';
-import { descriptorPath, isSame, openFlags, tickMsOf } from './reading.ts';
+import { descriptorPath, isSame, openFlags, settleMsOf, tickMsOf } from './reading.ts';
 import { assertMounted } from './root.ts';
 import { createRules, type Rules } from './rules.ts';
 
 /** Reads of one file that changes meanwhile, the first included, before it is left for later. */
-const attempts = 4;
+const attempts = 8;
+/** So many of them wait until the file is whole. One that is never quiet, as a log, is read between two writes then. */
+const quietAttempts = 4;
 
 interface Reading {
   root: string;
@@ -51,20 +53,20 @@ export async function fetchFile(ctx: Context<FolderConfig>, partition: Partition
 async function readSettled(reading: Reading): Promise<Fetched> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     reading.signal.throwIfAborted();
-    const fetched = await readOnce(reading);
+    const fetched = await readOnce(reading, attempt <= quietAttempts ? settleMsOf : tickMsOf);
     if (fetched !== 'changed') return fetched;
   }
   throw transient(`${joinPath(reading.root, reading.path)} kept changing while it was read.`);
 }
 
-async function readOnce(reading: Reading): Promise<Fetched | 'changed'> {
+async function readOnce(reading: Reading, waitMsOf: (facts: FileFacts) => number): Promise<Fetched | 'changed'> {
   const listed = await resolveListed(reading, reading.path);
   // Looked at before it is opened: opening a device can set it to work.
   const expected = listed === undefined ? undefined : await readFacts(listed);
   if (listed === undefined || expected?.kind !== 'file') return confirmGone(reading.root);
   if (expected.bytes > reading.maxBytes) return tooLarge(expected.bytes, reading.maxBytes);
   if (expected.bytes === 0) return { skip: 'empty' };
-  await pastTick(expected, reading);
+  await standsStill(expected, reading, waitMsOf(expected));
   const file = await open(toFilePath(listed), openFlags);
   try {
     const bytes = await readExpected(file, expected);
@@ -85,13 +87,14 @@ function tooLarge(bytes: number, maxBytes: number): Fetched {
 }
 
 /**
- * Waits until a further write must show in the modification time. Without it, two writes within one
- * tick of the file system's clock, one before and one after reading, would leave the same revision.
+ * Waits until so long has passed since the last write. With less than a tick of the file system's clock, two writes
+ * within it, one before and one after reading, would leave the same revision; with a little more, what is read is
+ * seldom half of what a program is about to write.
  */
-async function pastTick(facts: FileFacts, reading: Reading): Promise<void> {
-  const tickMs = tickMsOf(facts);
+async function standsStill(facts: FileFacts, reading: Reading, waitMs: number): Promise<void> {
   const ageMs = reading.now() - facts.modifiedMs;
-  if (ageMs >= 0 && ageMs < tickMs) await sleep(tickMs - ageMs, undefined, { signal: reading.signal });
+  // Clocks tell whole milliseconds, file systems finer ones: what was just written may seem to come from the future.
+  if (Math.abs(ageMs) < waitMs) await sleep(waitMs - ageMs, undefined, { signal: reading.signal });
 }
 
 /** As many bytes as expected, or undefined when it is another file or has become shorter. */

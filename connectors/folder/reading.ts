@@ -23,6 +23,14 @@ export function tickMsOf(facts: FileFacts): number {
   return facts.modifiedMs % 1_000 === 0 ? 2_000 : 10;
 }
 
+/** Programs that write a file in pieces seldom pause for longer between them. */
+const quietMs = 250;
+
+/** How long after its last write a file is taken to be whole. */
+export function settleMsOf(facts: FileFacts): number {
+  return Math.max(tickMsOf(facts), quietMs);
+}
+
 /** Where Linux says which path the file that is open as `descriptor` really has. */
 export function descriptorPath(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;

@@ -19,6 +19,26 @@ export const coreMutants: MutantSet = {
     'test/integration/mirror-model.test.ts',
     'test/integration/mirror-model-further.test.ts',
   ],
+  near: {
+    'src/connect/brake.ts': ['test/integration/mirror-brake.test.ts'],
+    'src/connect/changes.ts': ['test/integration/mirror-brake.test.ts'],
+    'src/connect/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
+    'src/connect/fetch-group.ts': ['test/integration/mirror.test.ts'],
+    'src/connect/ledger.ts': ['test/integration/mirror-brake.test.ts'],
+    'src/connect/listing.ts': ['test/integration/mirror-unread.test.ts', 'test/integration/mirror.test.ts'],
+    'src/connect/page.ts': ['test/integration/mirror.test.ts'],
+    'src/connect/partition-run.ts': ['test/integration/mirror.test.ts'],
+    'src/connect/runner.ts': ['test/integration/mirror-runs.test.ts'],
+    'src/store/connections.ts': ['test/integration/mirror-runs.test.ts'],
+    'src/store/hidden-documents.ts': ['test/integration/hidden-documents.test.ts'],
+    'src/store/partitions.ts': ['test/integration/mirror.test.ts'],
+    'src/store/sync-claims.ts': ['test/integration/mirror-workers.test.ts'],
+    'src/store/sync-items.ts': [
+      'test/integration/mirror.test.ts',
+      'test/integration/mirror-unread.test.ts',
+      'test/integration/mirror-brake.test.ts',
+    ],
+  },
   mutants: [
     // Those that the model test has to find by itself.
     {

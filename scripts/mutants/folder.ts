@@ -11,6 +11,20 @@ export const folderMutants: MutantSet = {
     'test/integration/folder-model.test.ts',
     'test/integration/kit-folder.test.ts',
   ],
+  near: {
+    'entries.ts': ['test/integration/folder-list.test.ts'],
+    'gitignore.ts': ['test/integration/folder-list.test.ts'],
+    'links.ts': ['test/integration/folder-list.test.ts'],
+    'list.ts': ['test/integration/folder-list.test.ts'],
+    'lookup.ts': ['test/integration/folder-lookup.test.ts'],
+    'map.ts': ['test/integration/folder-list.test.ts'],
+    'names.ts': ['test/integration/folder-names.test.ts'],
+    'read.ts': ['test/integration/folder-fetch.test.ts'],
+    'refs.ts': ['test/integration/folder-list.test.ts'],
+    'root.ts': ['test/integration/folder-list.test.ts'],
+    'walk.ts': ['test/integration/folder-list.test.ts'],
+    'watch.ts': ['test/integration/folder-watch.test.ts'],
+  },
   mutants: [
     {
       file: 'walk.ts',
@@ -122,7 +136,8 @@ export const folderMutants: MutantSet = {
       find: 'if (bytesRead === 0) return undefined;',
       replace: 'if (bytesRead === 0) return bytes.subarray(0, filled);',
     },
-    { file: 'read.ts', loses: true, find: 'await pastTick(expected, reading);', replace: '' },
+    { file: 'read.ts', loses: true, find: 'await standsStill(expected, reading, waitMsOf(expected));', replace: '' },
+    { file: 'read.ts', loses: true, find: 'attempt <= quietAttempts ? settleMsOf : tickMsOf', replace: 'tickMsOf' },
     {
       file: 'root.ts',
       loses: true,

@@ -14,6 +14,23 @@ export const githubMutants: MutantSet = {
     'test/integration/kit-github-issues.test.ts',
     'test/integration/kit-github.test.ts',
   ],
+  near: {
+    'batch.ts': ['test/integration/github-files.test.ts'],
+    'contents.ts': ['test/integration/github-files.test.ts'],
+    'discussions.ts': ['test/integration/github-discussions.test.ts'],
+    'file-ref.ts': ['test/integration/github-files.test.ts'],
+    'files.ts': ['test/integration/github-changes.test.ts', 'test/integration/github-worlds.test.ts'],
+    'graphql.ts': ['test/integration/github-discussions.test.ts'],
+    'issue-document.ts': ['test/integration/github-issues.test.ts'],
+    'issue-feed.ts': ['test/integration/github-issues.test.ts'],
+    'issues.ts': ['test/integration/github-issues.test.ts'],
+    'limits.ts': ['test/integration/github-limits.test.ts'],
+    'position.ts': ['test/integration/github-access.test.ts', 'test/integration/github-changes.test.ts'],
+    'releases.ts': ['test/integration/github-issues.test.ts'],
+    'shown-issue.ts': ['test/integration/github-issues.test.ts'],
+    'trees.ts': ['test/integration/github-files.test.ts'],
+    'wiki.ts': ['test/integration/github-wiki.test.ts'],
+  },
   mutants: [
     {
       file: 'files.ts',

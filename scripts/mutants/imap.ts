@@ -12,6 +12,22 @@ export const imapMutants: MutantSet = {
     'test/integration/imap-faults.test.ts',
     'test/integration/imap-changes.test.ts',
   ],
+  near: {
+    'arrivals.ts': ['test/integration/imap-changes.test.ts'],
+    'changed.ts': ['test/integration/imap-qresync.test.ts'],
+    'compare.ts': ['test/integration/imap-qresync.test.ts'],
+    'contents.ts': ['test/integration/imap-same-ids.test.ts'],
+    'copies.ts': ['test/integration/imap-odd-servers.test.ts'],
+    'fetch.ts': ['test/integration/imap-connector.test.ts'],
+    'known.ts': ['test/unit/connectors/imap-known.test.ts'],
+    'list.ts': ['test/integration/imap-odd-servers.test.ts'],
+    'listed.ts': ['test/integration/imap-same-ids.test.ts', 'test/integration/imap-qresync.test.ts'],
+    'positions.ts': ['test/integration/imap-odd-servers.test.ts', 'test/integration/imap-qresync.test.ts'],
+    'read.ts': ['test/integration/imap-connector.test.ts'],
+    'requests.ts': ['test/integration/imap-odd-servers.test.ts'],
+    'scan.ts': ['test/integration/imap-connector.test.ts'],
+    'threads.ts': ['test/unit/connectors/imap-threads.test.ts', 'test/integration/imap-same-ids.test.ts'],
+  },
   mutants: [
     {
       file: 'threads.ts',

@@ -15,5 +15,7 @@ export interface MutantSet {
   area: string;
   /** The smallest first: the first one that fails is enough. */
   suites: readonly string[];
+  /** Those of the suites that are tried before all others for a file, by its name. */
+  near: Readonly<Record<string, readonly string[]>>;
   mutants: readonly Mutant[];
 }

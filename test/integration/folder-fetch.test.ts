@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -170,14 +170,13 @@ describe('links', () => {
     await writeTree(root, { 'swapped/note.md': 'public' });
     const swapper = spawn(process.execPath, ['-e', swapForever, join(root, 'swapped'), '../outside']);
     const seen = new Set<string>();
-    for (let round = 0; round < 2_000; round++) {
+    for (let round = 0; round < 2_000 || !seen.has('public'); round++) {
       const fetched = await fetchPath('swapped/note.md').catch((error: ConnectorError) => error.kind);
       seen.add(typeof fetched === 'string' ? fetched : (textOf(fetched) ?? 'gone'));
     }
     swapper.kill('SIGKILL');
     await once(swapper, 'close');
     expect([...seen].filter((outcome) => !['public', 'gone', 'transient'].includes(outcome))).toEqual([]);
-    expect(seen).toContain('public');
   });
 });
 
@@ -227,14 +226,13 @@ describe('a file that changes while it is read', () => {
     await writeFile(path, 'a'.repeat(2_000_000));
     const writer = spawn(process.execPath, ['-e', overwriteForever, path]);
     const outcomes = new Set<string>();
-    for (let round = 0; round < 120; round++) {
+    for (let round = 0; round < 12 || outcomes.size < 2; round++) {
       const text = await fetchPath('note.md').then(textOf, (error: ConnectorError) => error.kind);
       outcomes.add(text === 'transient' ? text : ['a', 'b'].filter((letter) => text?.includes(letter)).join(''));
     }
     writer.kill('SIGKILL');
     await once(writer, 'close');
     expect([...outcomes].filter((outcome) => !['a', 'b', 'transient'].includes(outcome))).toEqual([]);
-    expect(outcomes.size).toBeGreaterThan(1);
   });
 
   it('waits for the next tick of a coarse clock, so that no later write can go unnoticed', async () => {
@@ -254,6 +252,40 @@ describe('a file that changes while it is read', () => {
     };
     const fetching = folder.fetch(createContext({ path: root }, { now }), { id: root }, { id: path, rev: '' });
     expect(textOf(await fetching)).toBe('[x] task');
+  });
+
+  it('is whole when its writer pauses in the middle', async () => {
+    const path = join(root, 'note.md');
+    writeFileSync(path, 'a'.repeat(2_000));
+    writeFileSync(path, 'b'.repeat(1_000), { flag: 'r+' });
+    // The clock stands at the last write, so that the machine's load decides nothing.
+    const now = () => new Date(Math.ceil(statSync(path).mtimeMs));
+    setTimeout(() => {
+      const file = openSync(path, 'r+');
+      writeSync(file, 'b'.repeat(1_000), 1_000);
+      closeSync(file);
+    }, 100);
+    const ref = { id: path, rev: '' };
+    const fetched = await folder.fetch(createContext({ path: root }, { now }), { id: root }, ref);
+    expect(textOf(fetched)).toBe('b'.repeat(2_000));
+    expect('rev' in fetched && fetched.rev).toBe((await refOf(root, 'note.md')).rev);
+  });
+
+  it('is read between two writes when it is never quiet', async () => {
+    const path = join(root, 'log.md');
+    writeFileSync(path, 'begun\n');
+    let looks = 0;
+    const timers: NodeJS.Timeout[] = [];
+    const now = () => {
+      // While it is waited for to be quiet, and long after the short wait of the later attempts.
+      timers.push(setTimeout(() => appendFileSync(path, 'more\n'), ++looks <= 4 ? 100 : 200));
+      return new Date(Math.ceil(statSync(path).mtimeMs));
+    };
+    const ref = { id: path, rev: '' };
+    const fetched = await folder.fetch(createContext({ path: root }, { now }), { id: root }, ref);
+    timers.forEach(clearTimeout);
+    expect(textOf(fetched)).toMatch(/^begun\n(more\n){4}/);
+    expect(looks).toBeGreaterThan(4);
   });
 
   it('ends when the run is aborted', async () => {

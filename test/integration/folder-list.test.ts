@@ -370,6 +370,25 @@ describe('what cannot be read', () => {
     expect(page).toMatchObject({ done: true, incomplete: 'a (EIO)' });
   });
 
+  it('is told apart when it is a link whose target may not be looked at', async () => {
+    await writeTree(root, ['a.md', 'closed/inner/b.md']);
+    await symlink(join(root, 'closed/inner'), join(root, 'link'));
+    await chmod(join(root, 'closed'), 0);
+    const { paths, incomplete, unread } = await asNobody({
+      config: { path: root, followSymlinks: true },
+      verb: 'list',
+    });
+    expect(paths).toEqual(['a.md']);
+    const reason = 'EACCES';
+    expect([incomplete, unread]).toEqual([
+      undefined,
+      expect.arrayContaining([
+        { path: 'closed', reason },
+        { path: 'link', reason },
+      ]),
+    ]);
+  });
+
   it('is one part when it is a folder that may be read but not entered', async () => {
     await writeTree(root, ['half/b.md', 'half/c.md']);
     await chmod(join(root, 'half'), 0o744);
