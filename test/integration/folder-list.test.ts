@@ -370,6 +370,14 @@ describe('what cannot be read', () => {
     expect(page).toMatchObject({ done: true, incomplete: 'a (EIO)' });
   });
 
+  it('is everything when it is the root that may be read but not entered', async () => {
+    await writeTree(root, ['a.md', 'b/c.md']);
+    await chmod(root, 0o744);
+    const { paths, incomplete, unread } = await asNobody({ config: { path: root }, verb: 'list' });
+    expect(paths).toEqual([]);
+    expect([incomplete, unread]).toEqual([expect.stringContaining('. (EACCES)'), []]);
+  });
+
   it('is told apart when it is a link whose target may not be looked at', async () => {
     await writeTree(root, ['a.md', 'closed/inner/b.md']);
     await symlink(join(root, 'closed/inner'), join(root, 'link'));
