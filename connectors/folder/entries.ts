@@ -22,11 +22,11 @@ const largeFolderBytes = 256 * 1024;
  * Reads the folder at `path` (text form). What is no folder, or a link to one unless `followLink`, has
  * no entries. Throws the system's errors.
  */
-export async function readEntries(path: string, followLink = false): Promise<FolderEntries> {
+export async function readEntries(path: string, followLink = false, read = readTyped): Promise<FolderEntries> {
   const facts = await readFacts(path, followLink);
   if (facts.kind !== 'folder') return { names: [], links: [] };
   try {
-    return await readTyped(path, facts.bytes >= largeFolderBytes);
+    return await read(path, facts.bytes >= largeFolderBytes);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     // On file systems that tell no kinds Node looks at each entry itself, and fails as if the folder

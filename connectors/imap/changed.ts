@@ -77,6 +77,7 @@ async function compareMailboxes(
   from: Position,
   now: Position,
 ): Promise<Comparison> {
+  if (from.closed || now.closed) throw cursorExpired('A mailbox cannot be opened.');
   if (!from.boxes || !now.boxes) throw cursorExpired('There are too many mailboxes to compare them.');
   const mail = await openMail(ctx);
   const old = new Map(from.boxes.map((box) => [box[0], box]));

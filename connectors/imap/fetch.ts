@@ -1,19 +1,20 @@
-import { transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
+import { ConnectorError, transient, type Context, type Fetched, type Partition, type Ref } from 'memoryd/connector';
 import { openMail } from './client.ts';
 import type { ImapConfig } from './config.ts';
 import { placesOf, type Place } from './locate.ts';
 import { toDocument } from './map.ts';
 import { readBox, type ReadMail } from './read.ts';
-import { rescanOf, threadOf } from './scan.ts';
-import { revOf } from './threads.ts';
+import { rescanOf, scanOf, type Scan } from './scan.ts';
+import { revOf, type Copy } from './threads.ts';
 
 /** Documents of one call stand in memory together; the rest is fetched one by one. */
 const bytesPerCall = 64 * 1024 * 1024;
 
 /** The mails of one thread as a document. */
 export async function fetchThread(ctx: Context<ImapConfig>, partition: Partition, ref: Ref): Promise<Fetched> {
+  if (ref.locator?.['hidden'] === true) throw hiddenThread();
   const listed = placesOf(ref);
-  const members = listed === undefined ? await threadOf(ctx, partition, ref.id) : undefined;
+  const members = listed === undefined ? membersOf(await scanOf(ctx, partition, false), ref.id) : undefined;
   const places = listed ?? members;
   if (places !== undefined) {
     const mails = await readThread(ctx, places);
@@ -21,13 +22,25 @@ export async function fetchThread(ctx: Context<ImapConfig>, partition: Partition
     if (mails.length === places.length) return toDocument({ id: ref.id, rev }, mails, ctx.config);
   }
   // Its mails are no longer all where they were: they went, or they moved.
-  const { threads, isSteady } = await rescanOf(ctx, partition);
-  const thread = threads.find(({ id }) => id === ref.id);
-  if (thread === undefined && isSteady) return { gone: true };
-  if (thread === undefined) throw transient('Mail kept moving while it was read.');
-  const mails = await readThread(ctx, thread.members);
-  if (mails.length < thread.members.length) throw transient('The mails of this thread move while they are read.');
-  return toDocument({ id: ref.id, rev: revOf(thread.members) }, mails, ctx.config);
+  const scan = await rescanOf(ctx, partition);
+  const found = membersOf(scan, ref.id);
+  if (found === undefined && scan.isSteady && scan.closed.length === 0) return { gone: true };
+  if (found === undefined) throw transient('Mail kept moving while it was read.');
+  const mails = await readThread(ctx, found);
+  if (mails.length < found.length) throw transient('The mails of this thread move while they are read.');
+  return toDocument({ id: ref.id, rev: revOf(found) }, mails, ctx.config);
+}
+
+/** Where the mails of a thread are. Throws `forbidden` for one that is hidden. */
+function membersOf({ threads, hidden }: Scan, id: string): readonly Copy[] | undefined {
+  if (hidden.threads.has(id)) throw hiddenThread();
+  return threads.find((thread) => thread.id === id)?.members;
+}
+
+function hiddenThread(): ConnectorError {
+  return new ConnectorError('forbidden', 'Some mails of this thread lie in a mailbox that the server does not open.', {
+    remedy: 'Give the user of the connection the right to read the mailbox.',
+  });
 }
 
 /** Threads with few requests: see `readBox`. Those whose mails are not all where they were are left out. */

@@ -49,6 +49,17 @@ type Entry =
   [offset: number, thread: number, marks: string] | [offset: number, thread: number, marks: string, content: string];
 type Stored = { threads: (string | null)[]; mails: Entry[] };
 
+/** Mailboxes that the last listing could not open. */
+const closed = 'closed';
+
+export function closedRecord(paths: readonly string[]): Records {
+  return { [closed]: paths.length === 0 ? null : [...paths] };
+}
+
+export async function readClosed(ctx: Context<ImapConfig>, partition: Partition): Promise<string[]> {
+  return ((await ctx.records(partition, closed))[closed] ?? []) as string[];
+}
+
 /** Records of incomplete knowledge, with which `readKnown` finds none. */
 export const unknown: Readonly<Records> = { [total]: null };
 
@@ -78,9 +89,9 @@ export function toRecord(mails: Iterable<readonly [uid: number, mail: KnownMail]
   return entries.length === 0 ? null : ({ threads: [...places.keys()], mails: entries } satisfies Stored);
 }
 
-/** Names of all records but the number of mails. */
+/** Names of all records that say where mails are. */
 export async function recordNames(ctx: Context<ImapConfig>, partition: Partition): Promise<string[]> {
-  return Object.keys(await ctx.records(partition)).filter((name) => name !== total);
+  return Object.keys(await ctx.records(partition, prefix));
 }
 
 /** What the ledger was told; undefined when that is not known to its last mail. */

@@ -1,16 +1,18 @@
 import { ConnectorError, cursorExpired, transient, type Context, type Page, type Partition } from 'memoryd/connector';
 import { changesIn } from './changed.ts';
+import { isRefusal } from './closed.ts';
 import type { ImapConfig } from './config.ts';
 import { nextRecords } from './listed.ts';
-import { threadRef } from './map.ts';
-import { readPosition, type Position } from './positions.ts';
-import { knownOf, scanOf } from './scan.ts';
-import { revOf, type Thread } from './threads.ts';
+import { openMail } from './client.ts';
+import { readClosed } from './known.ts';
+import { canOpen, readPosition, type Position } from './positions.ts';
+import { knownOf, refOf, scanOf, type Scan } from './scan.ts';
 
 /** Where a listing or the mailboxes stand. A type, not an interface: it must be assignable to `Json`. */
 export type MailCursor = { listed: number; recorded: number; stamp: string } | Position;
 
 const threadsPerPage = 500;
+const notWhole = 'Mails went of threads of which others lie in mailboxes that the server does not open.';
 
 /**
  * One page of threads, the newest first, and of the records that say in which thread each mail is. Throws
@@ -25,18 +27,21 @@ export async function listPage(
   const known = await knownOf(ctx);
   delete known.rescan;
   const scan = await scanOf(ctx, partition, from === undefined);
-  const { threads, listed, stamp, isSteady } = scan;
+  const { threads, listed, stamp, isSteady, closed, hidden } = scan;
   if (from !== undefined && (!('stamp' in from) || from.stamp !== stamp)) {
     throw cursorExpired('The mailboxes changed since the listing began.');
   }
   const [start, recorded] = from === undefined ? [0, 0] : [from.listed, from.recorded];
   const next = { listed: start + pageSize, recorded: nextRecords(recorded), stamp };
   const total = threads.length;
-  const page = { refs: threads.slice(start, next.listed).map(threadRef), total, records: listed.records(recorded) };
+  const refs = threads.slice(start, next.listed).map((thread) => refOf(scan, thread));
+  const unread = closed.length === 0 ? {} : { unread: closed };
+  const page = { refs, total, records: listed.records(recorded), ...unread };
   if (next.listed < total || next.recorded < listed.count) return { ...page, next };
   if (!isSteady) return { ...page, done: true, incomplete: 'Mail kept moving while it was listed.' };
-  if (known.parked !== undefined) known.base = { state: known.parked, threads };
-  return { ...page, done: true, records: { ...page.records, ...(await listed.last(ctx, partition)) } };
+  if (known.parked !== undefined) known.base = { state: known.parked, scan };
+  const records = { ...page.records, ...(await listed.last(ctx, partition)) };
+  return { ...page, done: true, records, ...(hidden.isWhole ? {} : { incomplete: notWhole }) };
 }
 
 export async function headOf(ctx: Context<ImapConfig>): Promise<MailCursor> {
@@ -59,7 +64,10 @@ export async function changesSince(
 ): Promise<Page<MailCursor>> {
   const latest = await readPosition(ctx);
   if (!('state' in from)) throw cursorExpired('The position is that of a listing.');
-  if (from.state === latest.position.state) return { refs: [], next: latest.position, done: true };
+  if (from.state === latest.position.state) {
+    if (await opensAgain(ctx, partition, latest.position)) throw cursorExpired('A mailbox can be opened again.');
+    return { refs: [], next: latest.position, done: true };
+  }
   const known = await knownOf(ctx);
   delete known.rescan;
   known.latest = latest;
@@ -68,29 +76,42 @@ export async function changesSince(
   } catch (error) {
     // Right after a listing of this run another one would show no more than is known already.
     const isListed = known.base?.state === from.state;
-    if (!isListed || !ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
+    const isExpired = ConnectorError.is(error) && error.kind === 'cursor_expired';
+    if (!isExpired && !isRefusal(error)) throw error;
+    if (!isListed) throw isExpired ? error : cursorExpired('A mailbox cannot be opened any more.');
     return relist(ctx, partition, latest.position);
   }
 }
 
+/** Whether a mailbox that was closed to the last listing is open now, though its state is as it was. */
+async function opensAgain(ctx: Context<ImapConfig>, partition: Partition, { closed = [] }: Position): Promise<boolean> {
+  const mail = await openMail(ctx);
+  for (const path of await readClosed(ctx, partition)) {
+    if (!closed.includes(path) && (await mail.use((client) => canOpen(client, path)))) return true;
+  }
+  return false;
+}
+
 /** Everything once more, against what the listing of this run showed. */
 async function relist(ctx: Context<ImapConfig>, partition: Partition, now: Position): Promise<Page<MailCursor>> {
-  const { threads, listed, isSteady } = await scanOf(ctx, partition, true);
-  if (!isSteady) throw transient('Mail kept moving while it was read.');
+  const scan = await scanOf(ctx, partition, true);
+  if (!scan.isSteady) throw transient('Mail kept moving while it was read.');
   const known = await knownOf(ctx);
-  const { threads: before } = known.base!;
-  known.base = { state: now.state, threads };
-  const records = await listed.all(ctx, partition);
-  return { ...difference(before, threads), records, next: now, done: true };
+  const { scan: before } = known.base!;
+  known.base = { state: now.state, scan };
+  const records = await scan.listed.all(ctx, partition);
+  return { ...difference(before, scan), records, next: now, done: true };
 }
 
 /** Threads that are new or have another rev, and ids that are there no more. */
-function difference(before: readonly Thread[], after: readonly Thread[]): Pick<Page, 'refs'> & { missing: string[] } {
-  const revs = new Map(before.map(({ id, members }) => [id, revOf(members)]));
+function difference(before: Pick<Scan, 'threads' | 'hidden'>, after: Scan): Pick<Page, 'refs'> & { missing: string[] } {
+  const revs = new Map(before.threads.map((thread) => [thread.id, refOf(before, thread).rev]));
   const refs = [];
-  for (const thread of after) {
-    if (revs.get(thread.id) !== revOf(thread.members)) refs.push(threadRef(thread));
-    revs.delete(thread.id);
+  for (const thread of after.threads) {
+    const ref = refOf(after, thread);
+    if (revs.get(ref.id) !== ref.rev) refs.push(ref);
+    revs.delete(ref.id);
   }
-  return { refs, missing: [...revs.keys()] };
+  const { isWhole, threads } = after.hidden;
+  return { refs, missing: isWhole ? [...revs.keys()].filter((id) => !threads.has(id)) : [] };
 }

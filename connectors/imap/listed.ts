@@ -2,6 +2,7 @@ import type { Context, Partition } from 'memoryd/connector';
 import type { ImapConfig } from './config.ts';
 import {
   blockOf,
+  closedRecord,
   factsOf,
   markOf,
   nameOf,
@@ -62,6 +63,7 @@ export function createListed(
   boxes: readonly ScannedBox[],
   threads: readonly Thread[],
   known: KnownBoxes = new Map(),
+  closed: readonly string[] = [],
 ): Listed {
   const blocks = allBlocks(boxes, threads, known);
   const mails = boxes.reduce((sum, { copies }) => sum + copies.length, 0);
@@ -91,6 +93,8 @@ export function createListed(
       return Object.keys(records).length > maxAtOnce ? unknown : records;
     },
     async last(ctx, partition) {
+      // What is known of a closed mailbox, and of what went meanwhile, is needed until that can be read.
+      if (closed.length > 0) return { ...unknown, ...closedRecord(closed) };
       const names = new Set(blocks.map(({ name }) => name));
       const stale = (await recordNames(ctx, partition)).filter((name) => !names.has(name));
       const shrunk = blocks.filter(({ vanished }) => vanished.length > 0);
@@ -100,7 +104,7 @@ export function createListed(
       ];
       // More than a page can hold come from an account that shrank a lot; the next listing has less of them.
       if (left.length > maxLeft) return Object.fromEntries(left.slice(0, maxLeft));
-      return { ...Object.fromEntries(left), ...totalOf(mails) };
+      return { ...Object.fromEntries(left), ...totalOf(mails), ...closedRecord([]) };
     },
   };
 }

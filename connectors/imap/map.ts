@@ -35,6 +35,11 @@ export interface Shown extends Pick<ImapConfig, 'attachments'> {
   url: string;
 }
 
+/** A thread of which some mails cannot be read now, so that what memory holds of it is to stay. */
+export function hiddenRef(thread: Thread): Ref {
+  return { ...threadRef(thread), rev: 'hidden', locator: { hidden: true } };
+}
+
 export function toDocument(
   ref: Pick<Ref, 'id' | 'rev'>,
   found: readonly ReadMail[],

@@ -1,5 +1,6 @@
 import type { FetchMessageObject, FetchQueryObject, ImapFlow, SearchObject } from 'imapflow';
 import { transient } from 'memoryd/connector';
+import { noteRefusal } from './closed.ts';
 import type { Box } from './threads.ts';
 
 /** A mailbox opened by EXAMINE, with its facts of that moment: the vendor's client changes its own while it reads. */
@@ -21,7 +22,12 @@ export function countRemovals(client: ImapFlow): void {
  * does not say what RFC 3501 section 6.3.2 wants: an answer without a count is not an empty mailbox.
  */
 export async function openBox(client: ImapFlow, path: string): Promise<OpenBox> {
-  const opened: { exists?: number; uidValidity?: bigint } = await client.mailboxOpen(path, { readOnly: true });
+  const opened: { exists?: number; uidValidity?: bigint } = await client
+    .mailboxOpen(path, { readOnly: true })
+    .catch((error: unknown) => {
+      noteRefusal(error);
+      throw error;
+    });
   removals.set(client, 0);
   const { exists, uidValidity } = opened;
   if (typeof exists !== 'number' || uidValidity === undefined) {

@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import type { ImapFlow } from 'imapflow';
-import type { Context, Partition } from 'memoryd/connector';
+import type { Context, Partition, Ref, UnreadPart } from 'memoryd/connector';
 import { openMail } from './client.ts';
+import { closedPart, hideClosed, isRefusal, nothingHidden, type Hidden } from './closed.ts';
 import type { ImapConfig } from './config.ts';
 import { tellApart } from './contents.ts';
 import { copyQuery, toCopies } from './copies.ts';
 import { readTold, type KnownBoxes } from './known.ts';
+import { hiddenRef, threadRef } from './map.ts';
 import { createListed, type Listed, type ScannedBox } from './listed.ts';
 import { readPosition, type Position } from './positions.ts';
 import { allUids, fetchPresent, openBox, toUidSet } from './requests.ts';
@@ -21,6 +23,14 @@ export interface Scan {
   stamp: string;
   /** Nothing came, went or moved meanwhile, so that what it does not show is not there. */
   isSteady: boolean;
+  /** Mailboxes that the server does not open. */
+  closed: UnreadPart[];
+  hidden: Hidden;
+}
+
+/** A thread as it is told, by what a scan could see of it. */
+export function refOf({ hidden }: Pick<Scan, 'hidden'>, thread: Thread): Ref {
+  return hidden.threads.has(thread.id) ? hiddenRef(thread) : threadRef(thread);
 }
 
 /** What a run knows of the account. */
@@ -34,7 +44,7 @@ export interface Known {
   /** The position that was taken before the listing of this run. */
   parked?: string;
   /** What the ledger holds at a position: the end of a listing, or of changes. */
-  base?: { state: string; threads: readonly Thread[] };
+  base?: { state: string; scan: Pick<Scan, 'threads' | 'hidden'> };
 }
 
 export function knownOf(ctx: Context<ImapConfig>): Promise<Known> {
@@ -52,15 +62,6 @@ export async function scanOf(ctx: Context<ImapConfig>, partition: Partition, aga
     });
   }
   return known.scan;
-}
-
-/** Where the mails of a thread are. */
-export async function threadOf(
-  ctx: Context<ImapConfig>,
-  partition: Partition,
-  id: string,
-): Promise<readonly Copy[] | undefined> {
-  return (await scanOf(ctx, partition, false)).threads.find((thread) => thread.id === id)?.members;
 }
 
 /** A scan that is younger than what the run was last told, by a page or a position. */
@@ -83,11 +84,22 @@ async function scanMailboxes(ctx: Context<ImapConfig>, partition: Partition): Pr
   let { position, paths } = known.latest ?? (await readPosition(ctx));
   delete known.latest;
   for (let attempt = 1; ; attempt++) {
-    const { threads, boxes, isTold } = await readMailboxes(ctx, paths, told);
+    const { threads, boxes, closed, isTold } = await readMailboxes(ctx, paths, told);
     const after = await readPosition(ctx);
     const isSteady = isTold && after.position.state === position.state;
-    if (isSteady || attempt === maxAttempts)
-      return { threads, listed: createListed(boxes, threads, told), stamp: stampOf(threads, boxes), isSteady };
+    if (isSteady || attempt === maxAttempts) {
+      const hidden =
+        closed.length === 0
+          ? nothingHidden
+          : hideClosed(
+              threads,
+              boxes.map(({ box }) => box),
+              told,
+            );
+      const shut = closed.map(({ path }) => path);
+      const stamp = stampOf(threads, boxes, shut);
+      return { threads, listed: createListed(boxes, threads, told, shut), stamp, isSteady, closed, hidden };
+    }
     ({ position, paths } = after);
   }
 }
@@ -96,24 +108,31 @@ async function readMailboxes(
   ctx: Context<ImapConfig>,
   paths: readonly string[],
   told: KnownBoxes,
-): Promise<{ threads: Thread[]; boxes: ScannedBox[]; isTold: boolean }> {
+): Promise<{ threads: Thread[]; boxes: ScannedBox[]; closed: UnreadPart[]; isTold: boolean }> {
   const mail = await openMail(ctx);
   const threading = createThreading();
   const boxes: ScannedBox[] = [];
+  const closed: UnreadPart[] = [];
   for (const path of paths) {
     ctx.signal.throwIfAborted();
-    boxes.push(await mail.use((client) => scanMailbox(client, path, threading)));
+    try {
+      boxes.push(await mail.use((client) => scanMailbox(client, path, threading)));
+    } catch (error) {
+      // A server that opens none at all is not to be read for now.
+      if (!isRefusal(error) || paths.length === closed.length + 1) throw error;
+      closed.push(closedPart(path, error));
+    }
   }
   const isTold = await tellApart(ctx, threading.groups(), told);
-  return { threads: threading.threads(), boxes, isTold };
+  return { threads: threading.threads(), boxes, closed, isTold };
 }
 
-function stampOf(threads: readonly Thread[], boxes: readonly ScannedBox[]): string {
+function stampOf(threads: readonly Thread[], boxes: readonly ScannedBox[], closed: readonly string[]): string {
   const lines = threads.map(({ id, members }) => `${id} ${revOf(members)}`);
   const places = boxes.map(({ box, copies }) => {
     return `${box.path} ${box.uidValidity} ${toUidSet(copies.map(({ uid }) => uid))}`;
   });
-  return hash('sha256', [...lines, ...places].join('\n'), 'hex').slice(0, 32);
+  return hash('sha256', [...lines, ...places, ...closed].join('\n'), 'hex').slice(0, 32);
 }
 
 /** Every mail of a mailbox, the newest first, as many requests as there are 500 UIDs. */

@@ -121,8 +121,8 @@ export const folderMutants: MutantSet = {
     {
       file: 'read.ts',
       loses: true,
-      find: 'if (!isSame(toFacts(await file.stat()), expected)) return undefined;',
-      replace: '',
+      find: 'return isListed && isSame(await readFacts(listed), expected);',
+      replace: 'return isListed;',
     },
     {
       file: 'read.ts',
@@ -133,8 +133,8 @@ export const folderMutants: MutantSet = {
     {
       file: 'read.ts',
       loses: true,
-      find: 'if (bytesRead === 0) return undefined;',
-      replace: 'if (bytesRead === 0) return bytes.subarray(0, filled);',
+      find: 'return isListed && isSame(await readFacts(listed), expected);',
+      replace: 'return isSame(await readFacts(listed), expected);',
     },
     { file: 'read.ts', loses: true, find: 'await standsStill(expected, reading, waitMsOf(expected));', replace: '' },
     { file: 'read.ts', loses: true, find: 'attempt <= quietAttempts ? settleMsOf : tickMsOf', replace: 'tickMsOf' },

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import folder from '../../connectors/folder/index.ts';
 import { listPage } from '../../connectors/folder/list.ts';
 import { readEntries, readUntyped } from '../../connectors/folder/entries.ts';
+import { toRef } from '../../connectors/folder/map.ts';
 import { asNobody, createContext, createRoot, listAll, listPaths, writeTree } from './folder-fixture.ts';
 
 let root: string;
@@ -348,9 +349,25 @@ describe('names and kinds', () => {
     const expected = [['\xc3\xbc.md', 'a/', 'c.md'].sort(), ['link']];
     expect(sorted(await readEntries(root))).toEqual(expected);
     expect(sorted(await readUntyped(root))).toEqual(expected);
+    const failing = () =>
+      Promise.reject(Object.assign(new Error('a kind could not be told'), { code: 'ENOENT', errno: -2 }));
+    expect(sorted(await readEntries(root, false, failing))).toEqual(expected);
     expect(await readEntries(join(root, 'link'))).toEqual({ names: [], links: [] });
     expect(await readEntries(join(root, 'link'), true)).toEqual({ names: ['b.md'], links: [] });
   });
+});
+
+it('lists files whose names begin or end with what others trim', async () => {
+  const names = [' a', 'a ', 'a. ', 'a.', '\ta'];
+  await writeTree(root, names);
+  expect((await listPaths({ path: root, include: ['**'] })).toSorted()).toEqual(names.toSorted());
+});
+
+it('does not take two files that were born at the same time for one', () => {
+  const facts = { kind: 'file', bytes: 1, modifiedMs: 1, changedMs: 1, bornMs: 0, device: 1 } as const;
+  const [one, same, other] = [7, 7, 8].map((inode) => toRef('/r', 'a.md', 'a.md', { ...facts, inode }).fingerprint);
+  expect(same).toBe(one);
+  expect(other).not.toBe(one);
 });
 
 describe('what cannot be read', () => {
@@ -484,6 +501,17 @@ describe('the root', () => {
     });
     expect(listing.paths).toEqual(['a.md']);
     expect(listing.incomplete).toContain('Another folder or disk');
+  });
+
+  it('that is replaced while a page is read shows nothing, and nothing as gone', async () => {
+    await writeTree(root, ['a.md']);
+    const ctx = createContext({ path: root });
+    async function session<Value>(_key: string, make: () => Promise<Value>): Promise<Value> {
+      await rename(root, `${root}.unmounted`);
+      await writeTree(root, ['b.md']);
+      return make();
+    }
+    expect(await kindOf(folder.list({ ...ctx, session }, { id: root }))).toBe('transient');
   });
 
   it('that goes away between two pages is source_missing', async () => {
