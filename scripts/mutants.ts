@@ -52,7 +52,8 @@ async function copyTree(): Promise<string> {
   await chmod(copy, 0o755);
   const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   for (const file of listed.stdout.toString().split('\0')) {
-    if (file === '' || !existsSync(join(root, file))) continue;
+    // A tree may have its packages by a link.
+    if (file === '' || file === 'node_modules' || !existsSync(join(root, file))) continue;
     await mkdir(dirname(join(copy, file)), { recursive: true });
     await copyFile(join(root, file), join(copy, file));
   }
