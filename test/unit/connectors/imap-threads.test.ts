@@ -32,6 +32,11 @@ it('joins mails that answer each other, also over one that is not there', () => 
   ]);
 });
 
+it('shows another rev when a mail has another size, in case nothing else is known of it', () => {
+  const revs = [100, 101].map((bytes) => revOf(toThreads([copy('<a>', { bytes })])[0]!.members));
+  expect(revs[0]).not.toBe(revs[1]);
+});
+
 it('shows a mail with several copies once, and another rev when a mail comes', () => {
   const one = toThreads([copy('<a>'), copy('<a>', { box: other, uid: 7 })]);
   expect(one.map(({ members }) => members.length)).toEqual([1]);
