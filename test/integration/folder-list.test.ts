@@ -360,7 +360,7 @@ describe('names and kinds', () => {
 it('lists files whose names begin or end with what others trim', async () => {
   const names = [' a', 'a ', 'a. ', 'a.', '\ta'];
   await writeTree(root, names);
-  expect((await listPaths({ path: root, include: ['**'] })).toSorted()).toEqual(names.toSorted());
+  expect(new Set(await listPaths({ path: root, include: ['**'] }))).toEqual(new Set(names));
 });
 
 it('does not take two files that were born at the same time for one', () => {

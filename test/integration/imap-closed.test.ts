@@ -26,7 +26,7 @@ function withAccess(): Connector<ImapConfig, any> {
   });
   return {
     ...imap,
-    partitions: (ctx) => imap.partitions!(of(ctx)),
+    partitions: (ctx) => imap.partitions(of(ctx)),
     list: (ctx, ...rest) => imap.list(of(ctx), ...rest),
     head: (ctx, ...rest) => imap.head!(of(ctx), ...rest),
     changes: (ctx, ...rest) => imap.changes!(of(ctx), ...rest),
@@ -104,9 +104,9 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'a mailbox that the server do
     },
     {
       how: 'it is counted and not opened',
-      shut: () =>
+      shut: async () =>
         tap.rule(({ name, args }) => (name === 'EXAMINE' && /Archive/.test(args) ? { status: 500 } : undefined)),
-      unshut: () => tap.rule(undefined),
+      unshut: async () => tap.rule(undefined),
     },
   ])('keeps what lies in it, and the others go on, when $how', async ({ shut, unshut }) => {
     await writer.mailboxCreate('Archive');
