@@ -1,0 +1,48 @@
+import type { Ref } from 'memoryd/connector';
+import type { NotionContext } from './client.ts';
+import { rememberTitle } from './names.ts';
+import { toRef } from './page-ref.ts';
+import { isChosen, rememberPlace } from './scope.ts';
+import type { Found } from './search.ts';
+import type { ShownPage } from './shown.ts';
+
+/** Of some shown pages: those that are mirrored, and the ids of the others. */
+export async function refsOf(
+  ctx: NotionContext,
+  found: Pick<Found, 'pages' | 'sources'>,
+): Promise<{ refs: Ref[]; left: string[] }> {
+  for (const shown of [...found.pages, ...found.sources]) await rememberPlace(ctx, shown);
+  const refs: Ref[] = [];
+  const left: string[] = [];
+  for (const page of found.pages) {
+    await rememberTitle(ctx, page);
+    if (!page.in_trash && (await isChosen(ctx, page))) refs.push(toRef(page, ctx.now()));
+    else left.push(page.id);
+  }
+  return { refs, left };
+}
+
+/** What this run has listed. It only saves requests and repetitions: a run that goes on after a crash has a new one. */
+export interface Walk {
+  /** Ids of pages that were listed. */
+  seen: Set<string>;
+  /** Pages that others name as their parent and that were not listed. */
+  parents: Set<string>;
+  /** Some entries came twice, so that others may have been left out. */
+  isOdd: boolean;
+}
+
+export const walkOf = (ctx: NotionContext): Promise<Walk> =>
+  ctx.session('notion:walk', async () => ({ seen: new Set<string>(), parents: new Set<string>(), isOdd: false }));
+
+/** Pages that were not listed yet in this run. */
+export function freshOnes(walk: Walk, pages: readonly ShownPage[], options: { repeatsAreOdd: boolean }): ShownPage[] {
+  const fresh = pages.filter(({ id }) => !walk.seen.has(id));
+  if (options.repeatsAreOdd && fresh.length < pages.length) walk.isOdd = true;
+  for (const { id, parent } of fresh) {
+    walk.seen.add(id);
+    walk.parents.delete(id);
+    if (parent.type === 'page_id' && !walk.seen.has(parent.page_id)) walk.parents.add(parent.page_id);
+  }
+  return fresh;
+}

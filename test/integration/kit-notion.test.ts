@@ -1,0 +1,29 @@
+import * as vitest from 'vitest';
+import { testConnector } from 'memoryd/testing';
+import notion from '../../connectors/notion/index.ts';
+import { createNotionWorld } from '../../fixtures/servers/notion/notion-world.ts';
+import { engines, openTestDatabase } from '../support/databases.ts';
+
+await testConnector({
+  vitest,
+  connector: notion,
+  world: createNotionWorld,
+  database: async () => {
+    const { database, close } = await openTestDatabase(engines.at(-1)!);
+    return { ...database, close };
+  },
+  // A head, the search, the trash and the names of users; a page each, and one list for each hundred.
+  requests: ({ items, changed }) => 6 + 2 * Math.ceil(items / 100) + changed,
+  manyItems: 10_000,
+  notApplied: [
+    // Times are positions that never expire.
+    '7 expired-position',
+    // Notion tells nobody that a page is not shared any more: the daily listing finds it (notion-deletions.test.ts).
+    '8 access',
+    '9 scope',
+    // A page is always a text, and what is attached to it is a part of it.
+    '16 too_large',
+    '16 binary',
+    '16 encrypted',
+  ],
+});
