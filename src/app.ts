@@ -84,6 +84,7 @@ const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> 
   github: () => import('../connectors/github/index.ts'),
   gmail: () => import('../connectors/gmail/index.ts'),
   imap: () => import('../connectors/imap/index.ts'),
+  notion: () => import('../connectors/notion/index.ts'),
   push: () => import('../connectors/push/index.ts'),
 };
 

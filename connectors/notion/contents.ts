@@ -1,12 +1,13 @@
 import type { Fetched, FetchedDocument, MetadataValue, Ref } from 'memoryd/connector';
 import { readAttachments } from './attachments.ts';
-import { ask, type NotionContext } from './client.ts';
+import type { NotionContext } from './client.ts';
 import { readComments } from './comments.ts';
 import { readText } from './markdown.ts';
 import { nameOf, withNames } from './names.ts';
 import { wantsOf, type Wants } from './page-ref.ts';
+import { readPage } from './page.ts';
 import { readProperties } from './properties.ts';
-import { isPage, titleOf } from './shown.ts';
+import { titleOf } from './shown.ts';
 import { withoutSignatures } from './signed.ts';
 
 interface Known {
@@ -17,7 +18,7 @@ interface Known {
 
 /** One request for most pages: what else there is to know of them came with the list. */
 export async function fetchPage(ctx: NotionContext, ref: Ref): Promise<Fetched> {
-  const known = knownOf(ref) ?? (await readPage(ctx, ref.id));
+  const known = knownOf(ref) ?? (await readKnown(ctx, ref.id));
   if (known === null) return { gone: true };
   const { markdown, missing } = await readText(ctx, ref.id);
   const attachments = await readAttachments(ctx, markdown);
@@ -42,9 +43,9 @@ function knownOf({ locator, metadata }: Ref): Known | undefined {
   return { values: metadata ?? {}, wants: locator as unknown as Wants };
 }
 
-async function readPage(ctx: NotionContext, id: string): Promise<Known | null> {
-  const page = await ask(ctx, (notion) => notion.pages.retrieve({ page_id: id }));
-  if (!isPage(page) || page.in_trash) return null;
+async function readKnown(ctx: NotionContext, id: string): Promise<Known | null> {
+  const page = await readPage(ctx, id);
+  if (!page) return null;
   const properties = readProperties(page);
   return { values: properties.values, wants: wantsOf(page, properties), title: titleOf(page) };
 }

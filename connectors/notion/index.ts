@@ -25,6 +25,8 @@ export default defineConnector<NotionConfig, JsonObject>({
     limits: budgets,
     origins: [apiOrigin],
     classify,
+    // Neither the search nor a query promises to show everything.
+    listing: 'partial',
     schedule: { everyMs: 3_600_000, reconcileEveryMs: 24 * 3_600_000 },
     // Pages are read again by turns, whatever Notion says of their last edit.
     revs: 'loose',

@@ -1,8 +1,9 @@
 import type { JsonObject, Page, Partition, Ref } from 'memoryd/connector';
-import { ask, isKind, stopsAll, type NotionContext } from './client.ts';
+import { isKind, stopsAll, type NotionContext } from './client.ts';
+import { readPage } from './page.ts';
 import { freshOnes, refsOf, walkOf } from './refs.ts';
 import { search, type Found } from './search.ts';
-import { isPage, sourceIdOf, type ShownPage } from './shown.ts';
+import { sourceIdOf, type ShownPage } from './shown.ts';
 import { knownSources, queryRows, remember, rowsAfter, type KnownSource, type Rows } from './sources.ts';
 
 /**
@@ -10,25 +11,23 @@ import { knownSources, queryRows, remember, rowsAfter, type KnownSource, type Ro
  * source, pages that others name as their parent. What all of them leave out is kept as long as it can be read.
  */
 type Place =
-  | { stage: 'search'; begin?: string; cursor?: string }
-  /** Again from the other end, because the search was cut off or showed something twice. */
-  | { stage: 'again'; begin: string; cursor?: string; reaches: string | null }
+  | { stage: 'search'; begin: string; cursor: string }
   | { stage: 'sources'; begin: string; at?: string; rows?: Rows }
-  | { stage: 'parents'; begin: string };
+  | { stage: 'parents' };
 
 const parentsAtOnce = 50;
 const beginning = '1970-01-01T00:00:00.000Z';
 
+/** `pass`: every second time the search is read from its other end, which shows what moved while it was read. */
 export async function listPages(
   ctx: NotionContext,
   partition: Partition,
   from?: JsonObject,
+  pass = 0,
 ): Promise<Page<JsonObject>> {
-  const place = (from as unknown as Place | undefined) ?? { stage: 'search' };
-  if (place.stage === 'search') return listSearch(ctx, partition, place);
-  if (place.stage === 'again') return listAgain(ctx, partition, place);
-  if (place.stage === 'sources') return listRows(ctx, partition, place);
-  return listParents(ctx, place);
+  const place = from as unknown as Place | undefined;
+  if (place === undefined || place.stage === 'search') return listSearch(ctx, partition, place, pass);
+  return place.stage === 'sources' ? listRows(ctx, partition, place) : listParents(ctx);
 }
 
 const to = (place: Place): JsonObject => place as unknown as JsonObject;
@@ -36,34 +35,21 @@ const to = (place: Place): JsonObject => place as unknown as JsonObject;
 async function listSearch(
   ctx: NotionContext,
   partition: Partition,
-  place: Extract<Place, { stage: 'search' }>,
+  place: Extract<Place, { stage: 'search' }> | undefined,
+  pass: number,
 ): Promise<Page<JsonObject>> {
   const walk = await walkOf(ctx);
-  if (place.cursor === undefined) Object.assign(walk, { seen: new Set(), parents: new Set(), isOdd: false });
-  const found = await search(ctx, { cursor: place.cursor });
-  const begin = place.begin ?? newestIn(found) ?? beginning;
-  const page = await pageOf(ctx, partition, found);
-  if (found.next !== undefined) return { ...page, next: to({ stage: 'search', begin, cursor: found.next }) };
-  const oldest = found.pages.at(-1)?.last_edited_time ?? null;
-  const isOdd = found.isCut || walk.isOdd;
-  return {
-    ...page,
-    next: to(isOdd ? { stage: 'again', begin, reaches: found.isCut ? oldest : null } : { stage: 'sources', begin }),
-  };
-}
-
-async function listAgain(
-  ctx: NotionContext,
-  partition: Partition,
-  { begin, cursor, reaches }: Extract<Place, { stage: 'again' }>,
-): Promise<Page<JsonObject>> {
-  const found = await search(ctx, { cursor, direction: 'ascending' });
-  const page = await pageOf(ctx, partition, found);
-  const last = found.pages.at(-1)?.last_edited_time ?? beginning;
-  if (found.next !== undefined) return { ...page, next: to({ stage: 'again', begin, cursor: found.next, reaches }) };
-  const isShort = found.isCut && (reaches === null || last < reaches);
-  const incomplete = 'The search of Notion ends before its end, from both sides.';
-  return { ...page, ...(isShort && { incomplete }), next: to({ stage: 'sources', begin }) };
+  if (place === undefined) Object.assign(walk, { seen: new Set(), parents: new Set() });
+  const direction = pass % 2 === 0 ? 'descending' : 'ascending';
+  const found = await search(ctx, { cursor: place?.cursor, direction });
+  const begin = place?.begin ?? (direction === 'descending' ? newestIn(found) : undefined) ?? beginning;
+  const { refs } = await refsOf(ctx, { ...found, pages: freshOnes(walk, found.pages) });
+  const known = await knownSources(ctx, partition);
+  const records = await remember(ctx, known, sourcesIn(found, known));
+  const incomplete = 'Notion shows some pages by their ids alone: the integration may not read content.';
+  const next: Place =
+    found.next === undefined ? { stage: 'sources', begin } : { stage: 'search', begin, cursor: found.next };
+  return { refs, records, ...(found.bare > 0 && { incomplete }), next: to(next) };
 }
 
 function newestIn({ pages, sources }: Found): string | undefined {
@@ -71,16 +57,6 @@ function newestIn({ pages, sources }: Found): string | undefined {
     .map((shown) => shown.last_edited_time)
     .toSorted()
     .at(-1);
-}
-
-async function pageOf(ctx: NotionContext, partition: Partition, found: Found): Promise<Page<JsonObject>> {
-  const walk = await walkOf(ctx);
-  const fresh = freshOnes(walk, found.pages, { repeatsAreOdd: true });
-  const { refs } = await refsOf(ctx, { ...found, pages: fresh });
-  const known = await knownSources(ctx, partition);
-  const records = await remember(ctx, known, sourcesIn(found, known));
-  const incomplete = 'Notion shows some pages by their ids alone: the integration may not read content.';
-  return { refs, records, ...(found.bare > 0 && { incomplete }) };
 }
 
 /** Data sources that are shown, and those of rows that are shown. */
@@ -99,7 +75,7 @@ async function listRows(
 ): Promise<Page<JsonObject>> {
   const known = await knownSources(ctx, partition);
   const id = rows === undefined ? nextSource(known, at) : at;
-  if (id === undefined) return { refs: [], next: to({ stage: 'parents', begin }) };
+  if (id === undefined) return { refs: [], next: to({ stage: 'parents' }) };
   const current = rows ?? { field: 'created_time' };
   const done = to({ stage: 'sources', begin, at: id });
   try {
@@ -107,7 +83,7 @@ async function listRows(
     const next = rowsAfter(current, found);
     const { refs } = await refsOf(ctx, {
       ...found,
-      pages: freshOnes(await walkOf(ctx), found.pages, { repeatsAreOdd: false }),
+      pages: freshOnes(await walkOf(ctx), found.pages),
     });
     const isDone = next === null || next === 'stuck';
     const records = isDone ? await remember(ctx, known, [[id, { since: next === null ? begin : null }]]) : {};
@@ -141,14 +117,15 @@ async function failedSource(
 }
 
 /** Parents that no list has shown are asked for by their ids. */
-async function listParents(
-  ctx: NotionContext,
-  { begin }: Extract<Place, { stage: 'parents' }>,
-): Promise<Page<JsonObject>> {
+async function listParents(ctx: NotionContext): Promise<Page<JsonObject>> {
   const walk = await walkOf(ctx);
   const pages: ShownPage[] = [];
   for (const id of [...walk.parents].slice(0, parentsAtOnce)) {
-    const page = await findPage(ctx, id);
+    const page = await readPage(ctx, id).catch((error: unknown) => {
+      // A parent that is not shared says nothing about its children.
+      if (isKind(error, 'forbidden')) return undefined;
+      throw error;
+    });
     walk.seen.add(id);
     walk.parents.delete(id);
     if (page) pages.push(page);
@@ -157,16 +134,5 @@ async function listParents(
     if (parent.type === 'page_id' && !walk.seen.has(parent.page_id)) walk.parents.add(parent.page_id);
   }
   const { refs }: { refs: Ref[] } = await refsOf(ctx, { pages, sources: [] });
-  return walk.parents.size > 0 ? { refs, next: to({ stage: 'parents', begin }) } : { refs, done: true };
-}
-
-/** Undefined when the integration may not see it, or it is in the trash. */
-export async function findPage(ctx: NotionContext, id: string): Promise<ShownPage | undefined> {
-  try {
-    const page = await ask(ctx, (notion) => notion.pages.retrieve({ page_id: id }));
-    return isPage(page) && !page.in_trash ? page : undefined;
-  } catch (error) {
-    if (isKind(error, 'gone', 'forbidden')) return undefined;
-    throw error;
-  }
+  return walk.parents.size > 0 ? { refs, next: to({ stage: 'parents' }) } : { refs, done: true };
 }

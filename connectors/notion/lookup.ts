@@ -1,22 +1,26 @@
 import type { JsonObject, Page } from 'memoryd/connector';
-import type { NotionContext } from './client.ts';
-import { findPage } from './list.ts';
+import { isKind, type NotionContext } from './client.ts';
+import { readPage } from './page.ts';
 import { refsOf } from './refs.ts';
 import { isUnderTrash } from './scope.ts';
 
-/** One request for each page, and for what it lies in. */
+/** One request for each page, and for what it lies in. A page that Notion refuses to show is neither there nor gone. */
 export async function lookUpPages(ctx: NotionContext, ids: readonly string[]): Promise<Page<JsonObject>> {
   const page: Page<JsonObject> & { gone: string[] } = { refs: [], gone: [] };
   for (const id of ids) {
     ctx.signal.throwIfAborted();
-    const found = await findPage(ctx, id);
-    if (!found || (await isUnderTrash(ctx, found))) {
-      page.gone.push(id);
-      continue;
+    try {
+      const found = await readPage(ctx, id);
+      if (!found || (await isUnderTrash(ctx, found))) {
+        page.gone.push(id);
+        continue;
+      }
+      const { refs, left } = await refsOf(ctx, { pages: [found], sources: [] });
+      page.refs.push(...refs);
+      page.gone.push(...left);
+    } catch (error) {
+      if (!isKind(error, 'forbidden')) throw error;
     }
-    const { refs } = await refsOf(ctx, { pages: [found], sources: [] });
-    if (refs.length > 0) page.refs.push(...refs);
-    else page.gone.push(id);
   }
   return page;
 }

@@ -28,17 +28,14 @@ export interface Walk {
   seen: Set<string>;
   /** Pages that others name as their parent and that were not listed. */
   parents: Set<string>;
-  /** Some entries came twice, so that others may have been left out. */
-  isOdd: boolean;
 }
 
 export const walkOf = (ctx: NotionContext): Promise<Walk> =>
-  ctx.session('notion:walk', async () => ({ seen: new Set<string>(), parents: new Set<string>(), isOdd: false }));
+  ctx.session('notion:walk', async () => ({ seen: new Set<string>(), parents: new Set<string>() }));
 
 /** Pages that were not listed yet in this run. */
-export function freshOnes(walk: Walk, pages: readonly ShownPage[], options: { repeatsAreOdd: boolean }): ShownPage[] {
+export function freshOnes(walk: Walk, pages: readonly ShownPage[]): ShownPage[] {
   const fresh = pages.filter(({ id }) => !walk.seen.has(id));
-  if (options.repeatsAreOdd && fresh.length < pages.length) walk.isOdd = true;
   for (const { id, parent } of fresh) {
     walk.seen.add(id);
     walk.parents.delete(id);

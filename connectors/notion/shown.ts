@@ -17,7 +17,7 @@ export const plainText = (parts: readonly Pick<RichTextItemResponse, 'plain_text
 /** Every page has just one property of the type `title`, whatever its name. */
 export function titleOf({ properties }: ShownPage): string {
   for (const property of Object.values(properties)) {
-    if (property.type === 'title') return plainText(property.title as RichTextItemResponse[]).trim();
+    if (property.type === 'title') return plainText(property.title).trim();
   }
   return '';
 }

@@ -12,9 +12,9 @@ await testConnector({
     const { database, close } = await openTestDatabase(engines.at(-1)!);
     return { ...database, close };
   },
-  // A head, the search, the trash and the names of users; a page each, and one list for each hundred.
-  requests: ({ items, changed }) => 6 + 2 * Math.ceil(items / 100) + changed,
-  manyItems: 10_000,
+  // A head, the search, the trash, the names of users; a page each, and two lists for each hundred of a first sync.
+  requests: ({ items, changed }) => 4 + 2 * Math.ceil(items / 100) + changed,
+  manyItems: 8_000,
   notApplied: [
     // Times are positions that never expire.
     '7 expired-position',
