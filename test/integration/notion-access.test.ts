@@ -54,11 +54,8 @@ describe('the picker', () => {
       },
     });
     const first = await fixture.withContext((ctx) => notion.resources!(ctx));
-    expect(first.resources.map(({ name, kind }) => [name, kind]).toSorted()).toEqual([
-      ['Tasks', 'database'],
-      ['below', 'page'],
-      ['top', 'page'],
-    ]);
+    const shown = first.resources.map(({ name, kind }) => `${kind} ${name}`);
+    expect(shown.toSorted()).toEqual(['database Tasks', 'page below', 'page top']);
     const below = await fixture.withContext((ctx) => notion.resources!(ctx, idFor('top')));
     expect(below.resources.map(({ name }) => name)).toEqual(['below']);
   });
