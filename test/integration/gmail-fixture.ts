@@ -27,6 +27,8 @@ export async function connectGmail(
     connector?: Connector<any, any>;
     selection?: Resource[];
     serve?: Partial<GmailServerOptions>;
+    /** What stands for Gmail in place of the stand-in. */
+    url?: string;
   } = {},
 ) {
   const clock = createTestClock();
@@ -39,7 +41,7 @@ export async function connectGmail(
   const outbound = createOutbound({
     ...{ database, clock, log, metrics: createMetrics() },
     guard: createAddressGuard({ allowPrivateUrls: false, allowedPrivateHosts: ['127.0.0.1'] }),
-    connect: connectorTo({ 'gmail.googleapis.com': server.url }),
+    connect: connectorTo({ 'gmail.googleapis.com': options.url ?? server.url }),
   });
   const textWork = createTextWork({ log });
   const authorization: Authorization = {
