@@ -83,6 +83,7 @@ const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> 
   folder: () => import('../connectors/folder/index.ts'),
   github: () => import('../connectors/github/index.ts'),
   gmail: () => import('../connectors/gmail/index.ts'),
+  'google-drive': () => import('../connectors/google-drive/index.ts'),
   imap: () => import('../connectors/imap/index.ts'),
   notion: () => import('../connectors/notion/index.ts'),
   push: () => import('../connectors/push/index.ts'),

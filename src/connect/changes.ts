@@ -1,7 +1,7 @@
 import { noCheckpoint, positionCheckpoint, type PartitionRow } from '../store/partitions.ts';
 import type { Json, Partition } from './contract.ts';
 import { keepContents } from './kept-contents.ts';
-import { lookUp } from './left-out.ts';
+import { askAboutContents, lookUp } from './left-out.ts';
 import { recordChanges, settleChanges } from './ledger.ts';
 import { checkPage, createPageGuard } from './page.ts';
 import { remark } from './remarks.ts';
@@ -34,6 +34,7 @@ export async function followChanges(
     onPage();
   }
   await inTurn(run, () => settleChanges(run, key));
+  await askAboutContents(run, partition, row);
   onPage();
 }
 

@@ -1,5 +1,6 @@
 import {
   countLeftOut,
+  doubtContents,
   forgetGoneContainers,
   leftOutItems,
   setUnconfirmed,
@@ -91,7 +92,11 @@ export async function settleLeftOut(
 }
 
 /** Goes on asking where the run that listed had to stop. */
-export async function askOn(run: Run, partition: Partition, row: PartitionRow): Promise<void> {
+export async function askOn(
+  run: Run,
+  partition: Partition,
+  row: Pick<PartitionRow, 'epoch' | 'unread' | 'unconfirmed'>,
+): Promise<void> {
   if (row.unconfirmed === 0) return;
   const key = keyOf(run, partition);
   const which = { epoch: row.epoch, except: row.unread.map(({ path }) => path) };
@@ -100,4 +105,14 @@ export async function askOn(run: Run, partition: Partition, row: PartitionRow): 
     const { unconfirmed } = await settleLeftOut(run, partition, which, { isListed: false });
     await run.hold.write((tx) => setUnconfirmed(tx, key, unconfirmed));
   });
+}
+
+/** Asks about what was in folders that are gone: a source may report the removal of a folder alone. */
+export async function askAboutContents(run: Run, partition: Partition, row: PartitionRow): Promise<void> {
+  const { spec } = run.connector;
+  if (spec.scope !== 'tree' || spec.listing !== 'partial') return;
+  const { epoch, unread } = row;
+  const key = keyOf(run, partition);
+  const unconfirmed = await run.hold.write((tx) => doubtContents(tx, key, epoch));
+  await askOn(run, partition, { epoch, unread, unconfirmed });
 }

@@ -5,7 +5,7 @@ import type { Connector, ConnectorSpec, JsonObject } from './contract.ts';
 import type { BrokenConnector } from './plugins.ts';
 
 /** The connectors that come with memoryd. */
-export const builtInNames = ['folder', 'github', 'gmail', 'imap', 'notion', 'push'] as const;
+export const builtInNames = ['folder', 'github', 'gmail', 'google-drive', 'imap', 'notion', 'push'] as const;
 
 /** Loads one connector; called when it is first used. */
 export type ConnectorLoader = () => Promise<{ default: Connector<any, any> }>;

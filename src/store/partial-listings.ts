@@ -93,6 +93,37 @@ export async function forgetGoneContainers(tx: Transaction, key: PartitionKey): 
     delete from sync_items i where ${ofPartition(key)} and i.kind = 'container' and i.state = 'gone'`);
 }
 
+/**
+ * Marks what is in folders that are gone, however deep, as to be asked about, once for each of these folders: their
+ * source may say nothing of what was in them. Answers how many items that are.
+ */
+export async function doubtContents(tx: Transaction, key: PartitionKey, epoch: number): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(sql`
+    with recursive fresh as (
+      update sync_items i set error_class = 'doubted'
+      where ${ofPartition(key)} and i.state = 'gone' and i.kind = 'container' and i.error_class is distinct from 'doubted'
+      returning i.ext_id
+    ),
+    gone(ext_id) as (
+      select ext_id from fresh
+      union
+      select i.ext_id from gone join sync_items i on i.parent = gone.ext_id
+      where ${ofPartition(key)} and i.kind = 'container'
+    ),
+    doubted as (
+      update sync_items i set seen_epoch = ${epoch - 1}
+      where ${ofPartition(key)} and i.parent in (select ext_id from gone) and i.state <> 'gone' and i.seen_epoch >= ${epoch}
+        and i.ext_id not in (select ext_id from fresh)
+      returning 1
+    )
+    select count(*) as count from doubted`);
+  const count = row?.count ?? 0;
+  if (count > 0) {
+    await tx.execute(sql`update partitions set unconfirmed = unconfirmed + ${count} where ${where(key)}`);
+  }
+  return count;
+}
+
 export async function setUnconfirmed(database: Queryable, key: PartitionKey, count: number): Promise<void> {
   await database.execute(sql`update partitions set unconfirmed = ${count} where ${where(key)}`);
 }

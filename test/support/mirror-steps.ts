@@ -156,7 +156,8 @@ export const program: fc.Arbitrary<Program> = fc.record({
  * a listing missed meanwhile is only found by the next complete one.
  */
 export function changesAreEnough({ abilities: { incremental = false }, steps }: Program): boolean {
-  const hides = ({ troubles: all }: Sync) => all.some(({ what }) => ['incomplete', 'expire', 'leave-out'].includes(what));
+  const hides = ({ troubles: all }: Sync) =>
+    all.some(({ what }) => ['incomplete', 'expire', 'leave-out'].includes(what));
   const isHidden = (one: Step) =>
     one.kind === 'expire' || (one.kind === 'sync' && (hides(one) || (one.freeze?.other && hides(one.freeze.other))));
   return incremental && !steps.some(isHidden);

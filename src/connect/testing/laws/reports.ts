@@ -23,6 +23,8 @@ export const reportLaws: readonly Law[] = [
       await expectForbidden(trial, { ...raw, body }, secret, 'with a changed body');
       await expectForbidden(trial, raw, `${secret}-other`, 'signed with another secret');
       await expectForbidden(trial, { ...raw, headers: {} }, secret, 'without headers');
+      // Some sources say all in their headers.
+      if (raw.body.length === 0) return;
       await expectForbidden(trial, { ...raw, body: new Uint8Array() }, secret, 'with an empty body');
     },
   },
