@@ -13,6 +13,7 @@ import { lockDirectory, type DirectoryLock } from './directory-lock.ts';
 import { createEngineSession, type EngineSession } from './engine-session.ts';
 import { EngineError, startEngine, type EngineWorker } from './engine-worker.ts';
 import { startMaintenance } from './maintenance.ts';
+import { setOptimizing } from './parser-memory.ts';
 import { createSessionLanes, type SessionLanes } from './session-lanes.ts';
 import { removeStrayFiles } from './stray-files.ts';
 
@@ -72,9 +73,11 @@ async function lockFolder(dataDir: string, clock: Clock): Promise<DirectoryLock>
 
 /**
  * Makes a cluster under another name first: one that was begun and not finished could not be
- * opened. In a thread of its own, because initdb leaves hundreds of megabytes of memory behind.
+ * opened. In a thread of its own, because initdb leaves hundreds of megabytes of memory behind; and nothing that it
+ * calls is optimized (see `parseBeforeOthers`), because it calls the parser before anything else can.
  */
 async function makeCluster(path: string, makeIn: string, templateFile: string | null): Promise<void> {
+  setOptimizing(false);
   try {
     const engine = await startEngine({ clusterDir: makeIn, templateFile });
     await engine.close();
@@ -82,6 +85,8 @@ async function makeCluster(path: string, makeIn: string, templateFile: string | 
   } catch (error) {
     await rm(makeIn, { recursive: true, force: true });
     throw diskFullAt(path, error) ?? unusable(path, error);
+  } finally {
+    setOptimizing(true);
   }
 }
 

@@ -3,10 +3,12 @@
  * protocol come in and bytes go out, so the main thread talks to it as to a server.
  */
 import fs, { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { clusterSettings, initSettings } from './cluster-settings.ts';
+import { parseBeforeOthers } from './parser-memory.ts';
 import type { WorkerReply, WorkerRequest, WorkerStart } from './worker-messages.ts';
 
 const port = parentPort!;
@@ -27,6 +29,11 @@ function keepFilesPrivate(): void {
   fs.fchmodSync = (descriptor, mode) => fchmodSync(descriptor, ownerOnly(mode));
   fs.mkdirSync = ((path: string) => mkdirSync(path, { mode: 0o700 })) as typeof fs.mkdirSync;
   fs.writeFileSync = (path, data) => writeFileSync(path, data, { mode: 0o600 });
+}
+
+/** What makes a cluster has called the parser in its own ways before it takes statements. */
+function isThere({ clusterDir }: WorkerStart): boolean {
+  return clusterDir !== null && fs.existsSync(join(clusterDir, 'PG_VERSION'));
 }
 
 function openEngine({ clusterDir, templateFile }: WorkerStart): Promise<PGlite> {
@@ -144,6 +151,7 @@ try {
   // Some damage leaves the engine's promise unsettled, and a thread with nothing to do ends.
   process.once('exit', onEarlyEnd);
   keepFilesPrivate();
+  if (isThere(start)) parseBeforeOthers();
   const engine = await openEngine(start);
   process.off('exit', onEarlyEnd);
   endOnBreakdown(engine);
