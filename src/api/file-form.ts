@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn } from './body.ts';
-import { checkBounds, isForbidden, storableJson, storableText } from './json-text.ts';
+import { checkBounds, isForbidden, requireStorable, storableField, storableJson } from './json-text.ts';
 import { invalidField, validationFailed, createCheck } from './validation.ts';
 import { fileFields, type FileFields } from './schemas/files.ts';
 
@@ -34,7 +34,8 @@ export async function readFileForm(body: Uint8Array, contentType: string, maxFil
     throw new MemorydError('payload_too_large', `The file is larger than ${maxFileBytes} bytes`);
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return { bytes, name: storableText(file.name), mimeType: file.type, fields: readFields(form) };
+  requireStorable('The name of the file', file.name);
+  return { bytes, name: file.name, mimeType: file.type, fields: readFields(form) };
 }
 
 /** Refuses forms of very many parts, which take minutes to read. */
@@ -64,7 +65,7 @@ function readFields(form: FormData): FileFields {
   for (const [name, value] of form) {
     if (isForbidden(name)) throw new MemorydError('invalid_request', `The form has a part that is named ${name}`);
     if (name === 'file' || typeof value !== 'string') continue;
-    fields[name] = jsonParts.includes(name) ? parseJson(name, value) : storableText(value);
+    fields[name] = jsonParts.includes(name) ? parseJson(name, value) : storableField(name, value);
   }
   const oldScope = oldScopeIn(fields);
   if (oldScope) throw new MemorydError('invalid_request', oldScope);

@@ -54,17 +54,33 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * The value as the database can hold it: without U+0000 and halves of surrogate pairs. `text` is what it was
- * read from. Throws `invalid_request` for keys that would reach into objects, and for too many keys.
+ * The value as the database can hold it: texts without U+0000 and halves of surrogate pairs. `text` is what it was
+ * read from. Throws `invalid_request` for keys that would reach into objects, for too many keys, and for names with
+ * such characters: without them they would be another thing's.
  */
 export function storableJson(value: unknown, text: string): unknown {
   checkKeys(value);
-  return unstorable.test(text) ? storable(value) : value;
+  return unstorable.test(text) ? storable(value, '') : value;
 }
 
 /** Text as the database can hold it. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** A field whose values name things, by its own name: ids, tags, paths, keys of metadata. */
+const namesThings = /(?:^i|I)ds?$|(?:^t|T)ags?$|(?:^p|P)aths?$|^(?:filepath|key|namespace|author)$/;
+
+/** The same of a field's value. Throws `invalid_request` for what names something and cannot be stored as it is. */
+export function storableField(name: string, text: string): string {
+  if (namesThings.test(name)) requireStorable(name, text);
+  return storableText(text);
+}
+
+/** Throws `invalid_request` for text that would have to be changed to be stored. */
+export function requireStorable(name: string, text: string): void {
+  if (storableText(text) === text) return;
+  throw new MemorydError('invalid_request', `${name} must not contain U+0000 or half of a surrogate pair`);
 }
 
 function checkKeys(value: unknown): void {
@@ -86,11 +102,39 @@ export function isForbidden(key: string): boolean {
   return key === '__proto__' || key === 'constructor';
 }
 
-function storable(value: unknown): unknown {
-  if (typeof value === 'string') return storableText(value);
-  if (Array.isArray(value)) return value.map(storable);
+/** What is in them is content, whatever it is called. */
+const namesNothing = new Set(['metadata', 'filterByMetadata']);
+/** Lists whose entries are checked one by one, so that a bad one fails alone: its schema refuses it. */
+const checkedAlone = new Set(['documents', 'upserts', 'deletes']);
+
+/** `name`: of the field that has the value, or has the list that it stands in. */
+function storable(value: unknown, name: string): unknown {
+  if (typeof value === 'string') return storableField(name, value);
+  if (Array.isArray(value))
+    return value.map((entry) => (checkedAlone.has(name) ? markedEntry(entry) : storable(entry, name)));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [storableText(key), storable(entry)]));
+  return storableObject(value, (key, entry) => storable(entry, namesNothing.has(name) ? name : key));
+}
+
+/** Ids that cannot be stored as they are keep a U+0000, which the pattern of every id refuses. */
+function markedEntry(entry: unknown): unknown {
+  if (typeof entry === 'string') return marked(entry);
+  if (typeof entry !== 'object' || entry === null) return entry;
+  return storableObject(entry, (key, value) =>
+    /^(?:id|customId)$/.test(key) && typeof value === 'string' ? marked(value) : storable(value, key),
+  );
+}
+
+function marked(text: string): string {
+  return storableText(text) === text ? text : `${storableText(text)}\0`;
+}
+
+function storableObject(value: object, change: (key: string, entry: unknown) => unknown): object {
+  const entries = Object.entries(value).map(([key, entry]) => {
+    requireStorable('The name of a field', key);
+    return [key, change(key, entry)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 function refused(how: string): MemorydError {

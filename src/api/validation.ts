@@ -54,7 +54,9 @@ export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, htt
 
 /** A change of what nobody knows would be answered as if it had been made. */
 function isChange(httpPart: string | undefined, method: unknown): boolean {
-  return httpPart === 'body' && [method].flat().includes('PATCH');
+  const methods = [method].flat();
+  if (httpPart === 'querystring') return methods.every((name) => name !== 'GET' && name !== 'HEAD');
+  return httpPart === 'body' && methods.includes('PATCH');
 }
 
 function closed(schema: TSchema): TSchema {

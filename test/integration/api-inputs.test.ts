@@ -59,6 +59,40 @@ describe.each(engines)('inputs on %s', (engine) => {
       expect((await test.call('GET', path)).status).toBeLessThan(500);
   });
 
+  it('that name something are refused with them, so that no id becomes another', async () => {
+    await add({ customId: 'abc' });
+    for (const name of ['a\u0000bc', 'ab\ud800c']) {
+      const refused = await add({ customId: name });
+      expect([refused.status, refused.body.error]).toEqual([
+        400,
+        'customId must not contain U+0000 or half of a surrogate pair',
+      ]);
+      expect((await add({ filepath: `/${name}` })).status).toBe(400);
+      expect((await add({ metadata: { [name]: 1 } })).status).toBe(400);
+      const messages = [{ role: 'user', content: 'a' }];
+      const conversation = { conversationId: name, containerTag: 'in', messages };
+      expect((await test.call('POST', '/v4/conversations', conversation)).status).toBe(400);
+      expect((await test.call('DELETE', '/v3/documents/bulk', { ids: [name] })).status).toBe(400);
+      const batch = { containerTag: 'in', documents: [{ content: 'x', customId: name }, { content: 'y' }] };
+      const { status, body } = await test.call('POST', '/v3/documents/batch', batch);
+      expect([status, body.failed, body.results[0].status]).toEqual([200, 1, 'error']);
+    }
+    const file = ['name="file"; filename="name.txt"', 'Text.'] as const;
+    expect((await form([file, ['name="customId"', 'a\0bc']])).statusCode).toBe(400);
+    expect((await form([['name="file"; filename="a\0bc.txt"', 'Text.']])).statusCode).toBe(400);
+    expect((await test.call('GET', '/v3/documents/abc')).body.content).toBe('Text.');
+  });
+
+  it('of forms and of queries that change something are known, and the nearest name is given', async () => {
+    const file = ['name="file"; filename="name.txt"', 'Text.'] as const;
+    const wrong = await form([file, ['name="containerTga"', 'in']]);
+    expect([wrong.statusCode, wrong.body]).toEqual([
+      400,
+      expect.stringContaining('containerTga is not known; did you mean containerTag?'),
+    ]);
+    expect((await form([file, ['name="useAdvancedProcessing"', 'true']])).statusCode).toBe(200);
+  });
+
   it('with keys that reach into objects are refused', async () => {
     for (const key of ['__proto__', 'constructor'])
       for (const text of [`{"content":"x","${key}":{}}`, `{"content":"x","metadata":{"a":{"${key}":{"b":1}}}}`])

@@ -7,7 +7,7 @@ import { words } from './shared.ts';
 const { content: _content, updateMode: _updateMode, containerTags: _containerTags, ...fields } = addBody.properties;
 
 /** The parts of the form besides the file, once those that hold JSON are parsed. */
-export const fileFields = Type.Object({
+const fileParts = Type.Object({
   ...fields,
   containerTags: Type.Optional(
     Type.Unsafe<string[] | string>({ deprecated: true, description: 'Use containerTag. Ignored next to it.' }),
@@ -34,11 +34,17 @@ export const fileFields = Type.Object({
   mimeType: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Required when fileType is image or video.' }),
   ),
+  useAdvancedProcessing: Type.Optional(
+    Type.String({ description: 'Taken for the sake of older clients; without effect.' }),
+  ),
 });
-export type FileFields = Static<typeof fileFields>;
+export type FileFields = Static<typeof fileParts>;
+
+/** Closed: a part that nobody knows would be answered as if it had counted. */
+export const fileFields = Type.Object(fileParts.properties, { additionalProperties: false });
 
 /** The form as the description of the API shows it. */
 export const fileForm = Type.Object({
   file: Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'At most 50 MiB.' }),
-  ...fileFields.properties,
+  ...fileParts.properties,
 });
