@@ -2,7 +2,7 @@ import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
 import { checkSize, cleanText, finish } from './clean.ts';
 import { failed } from './detect.ts';
-import type { Extracted, Source } from './extracted.ts';
+import type { Extracted, Source, SourceFormat } from './extracted.ts';
 import { codeText, markdownText, plainText } from './plain.ts';
 
 /**
@@ -22,11 +22,31 @@ async function read(source: Source): Promise<Extracted> {
   const { bytes } = source;
   if (source.format === 'pdf')
     return { ...(await (await import('./pdf.ts')).pdfText(bytes!, source.maxTextBytes)), type: 'pdf' };
-  if (source.format === 'docx') return { ...(await (await import('./docx.ts')).docxText(bytes!)), type: 'text' };
+  if (source.format === 'gzip') return (await import('./gzip.ts')).gzipText(source, convert);
+  const page = await readPacked(source.format, bytes);
+  if (page) return { ...page, type: 'text' };
   if (source.format === 'email') return { ...(await readEmail(source)), type: 'text' };
   const { text, degraded } = decode(source);
   const found = await readText(source, text);
   return { ...found, degraded: [...(degraded === undefined ? [] : [degraded]), ...(found.degraded ?? [])] };
+}
+
+/** Documents that are ZIP archives. */
+async function readPacked(format: SourceFormat, bytes?: Uint8Array): Promise<Omit<Extracted, 'type'> | null> {
+  switch (format) {
+    case 'docx':
+      return (await import('./docx.ts')).docxText(bytes!);
+    case 'xlsx':
+      return (await import('./xlsx.ts')).workbookText(bytes!);
+    case 'pptx':
+      return (await import('./pptx.ts')).presentationText(bytes!);
+    case 'opendocument':
+      return (await import('./opendocument.ts')).openDocumentText(bytes!);
+    case 'epub':
+      return (await import('./epub.ts')).bookText(bytes!);
+    default:
+      return null;
+  }
 }
 
 async function readEmail(source: Source): Promise<Omit<Extracted, 'type'>> {

@@ -34,7 +34,7 @@ export function detect(bytes: Uint8Array, mimeType?: string, name?: string): Det
   if (magic) return { format: formatOfMagic(magic, bytes, declared) };
   if (binary) return refuseBinary(declared, bytes);
   const text = textFormat(sampleOf(bytes), formatOfMimeType(type), formatOfName(name));
-  if (text.format === 'pdf' || text.format === 'docx') throw notWhatItSays(text.format);
+  if (isPacked(text.format)) throw notWhatItSays(text.format);
   return { ...text, ...(charset ? { charset } : {}) };
 }
 
@@ -47,6 +47,7 @@ function sampleOf(bytes: Uint8Array): string {
 
 function formatOfMagic(magic: Magic, bytes: Uint8Array, declared: NamedFormat | undefined): SourceFormat {
   if (magic.kind === 'pdf') return 'pdf';
+  if (magic.kind === 'gzip') return 'gzip';
   if (magic.kind === 'zip') return formatOfZip(bytes, declared);
   if (magic.kind === 'ole') throw refuseOle(bytes);
   throw refuse(magic);
@@ -73,37 +74,49 @@ export function failed(message: string, cause?: unknown): MemorydError {
   return new MemorydError('extract_failed', message, { shouldRetry: false, ...(cause === undefined ? {} : { cause }) });
 }
 
-function notWhatItSays(format: 'pdf' | 'docx'): MemorydError {
-  return failed(
-    `The file says it is ${format === 'pdf' ? 'a PDF' : 'a Word document'}, but its content is something else.`,
-  );
+/** Formats that are no text as they lie there, as people call them. */
+const packed = {
+  pdf: 'a PDF',
+  docx: 'a Word document',
+  xlsx: 'an Excel workbook',
+  pptx: 'a PowerPoint presentation',
+  opendocument: 'an OpenDocument file',
+  epub: 'an EPUB book',
+  gzip: 'a gzip file',
+} as const;
+
+function isPacked(format: SourceFormat | undefined): format is keyof typeof packed {
+  return format !== undefined && Object.hasOwn(packed, format);
+}
+
+function notWhatItSays(format: keyof typeof packed): MemorydError {
+  return failed(`The file says it is ${packed[format]}, but its content is something else.`);
 }
 
 function refuseBinary(declared: NamedFormat | undefined, bytes: Uint8Array): Detected {
-  if (declared?.format === 'docx') throw notWhatItSays('docx');
   // Some PDF files have other bytes before their header.
   if (declared?.format === 'pdf' && Buffer.from(bytes.subarray(0, 1024)).includes('%PDF-')) return { format: 'pdf' };
-  if (declared?.format === 'pdf') throw notWhatItSays('pdf');
+  if (isPacked(declared?.format)) throw notWhatItSays(declared.format);
   throw unsupported('The content is binary data of an unknown kind, not text, whatever its name says.');
 }
 
 function formatOfZip(bytes: Uint8Array, declared: NamedFormat | undefined): SourceFormat {
   const names = (readZip(bytes) ?? []).map((entry) => entry.name);
-  if (names.some((entry) => entry.startsWith('word/'))) return 'docx';
-  if (names.length === 0 && declared?.format === 'docx')
-    throw failed('The Word document is damaged: its ZIP directory is missing.');
-  const known = (
-    [
-      ['xl/', 'an Excel workbook: save it as .csv'],
-      ['ppt/', 'a PowerPoint presentation: save it as .pdf'],
-      ['META-INF/container.xml', 'an EPUB book: convert it to .html or .pdf'],
-      ['content.xml', 'an OpenDocument file: save it as .docx or .pdf'],
-    ] as const
-  ).find(([start]) => names.some((entry) => entry.startsWith(start)));
-  throw unsupported(
-    known ? `This is ${known[1]}.` : 'This is a ZIP archive: archives are not unpacked; add the files that are in it.',
-  );
+  const known = packedFormats.find(([start]) => names.some((entry) => entry.startsWith(start)));
+  if (known) return known[1];
+  if (names.length === 0 && isPacked(declared?.format))
+    throw failed(`The file is ${packed[declared.format]} that is damaged: its ZIP directory is missing.`);
+  throw unsupported('This is a ZIP archive: archives are not unpacked; add the files that are in it.');
 }
+
+/** By parts that only they have; OpenDocument and EPUB files last, because others may hold files of these names. */
+const packedFormats: readonly (readonly [start: string, format: SourceFormat])[] = [
+  ['word/', 'docx'],
+  ['xl/', 'xlsx'],
+  ['ppt/', 'pptx'],
+  ['META-INF/container.xml', 'epub'],
+  ['content.xml', 'opendocument'],
+];
 
 /** Old Office files, and the new ones when they are encrypted, share one container, whose streams have names in UTF-16. */
 function refuseOle(bytes: Uint8Array): MemorydError {
@@ -111,8 +124,8 @@ function refuseOle(bytes: Uint8Array): MemorydError {
   const holds = (stream: string) => content.includes(Buffer.from(stream, 'utf16le'));
   if (holds('EncryptedPackage')) return failed('The document is protected by a password.');
   if (holds('WordDocument')) return unsupported('This is an old Word document: save it as .docx.');
-  if (holds('Workbook') || holds('Book')) return unsupported('This is an old Excel workbook: save it as .csv.');
-  if (holds('PowerPoint Document')) return unsupported('This is an old PowerPoint presentation: save it as .pdf.');
+  if (holds('Workbook') || holds('Book')) return unsupported('This is an old Excel workbook: save it as .xlsx.');
+  if (holds('PowerPoint Document')) return unsupported('This is an old PowerPoint presentation: save it as .pptx.');
   if (holds('__substg1.0_')) return unsupported('This is an Outlook message: save it as .eml.');
   return unsupported('This is an old Office file: save it in a current format.');
 }
@@ -121,7 +134,7 @@ function textFormat(sample: string, byMimeType: NamedFormat | undefined, byName:
   const named = byMimeType ?? byName;
   if (named === undefined || named.format === 'text') return sniffText(sample, named === undefined);
   // A page that says it is a PDF file is the error page of a server.
-  if ((named.format === 'pdf' || named.format === 'docx') && isHtmlPage(sample)) return { format: 'html' };
+  if (isPacked(named.format) && isHtmlPage(sample)) return { format: 'html' };
   if (
     named.format === 'json' &&
     (byName?.format === 'notebook' || /"nbformat"|"cells"\s*:\s*\[\s*\{\s*"cell_type"/.test(sample))

@@ -42,7 +42,12 @@ export type SourceFormat =
   | 'html'
   | 'email'
   | 'pdf'
-  | 'docx';
+  | 'docx'
+  | 'xlsx'
+  | 'pptx'
+  | 'opendocument'
+  | 'epub'
+  | 'gzip';
 
 /** Content whose format is known; crosses to the worker threads as it is. */
 export interface Source {

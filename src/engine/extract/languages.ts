@@ -22,6 +22,11 @@ const extensions = invert({
   email: 'eml',
   pdf: 'pdf',
   docx: 'docx docm dotx',
+  xlsx: 'xlsx xlsm xltx',
+  pptx: 'pptx pptm ppsx potx',
+  opendocument: 'odt ods odp ott ots otp',
+  epub: 'epub',
+  gzip: 'gz',
 } satisfies Partial<Record<SourceFormat, string>>);
 
 /** Languages of source code and configuration, by the ends of file names. */
@@ -127,6 +132,13 @@ const mimeTypes = invert({
   email: 'message/rfc822',
   pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  opendocument:
+    'application/vnd.oasis.opendocument.text application/vnd.oasis.opendocument.spreadsheet ' +
+    'application/vnd.oasis.opendocument.presentation',
+  epub: 'application/epub+zip',
+  gzip: 'application/gzip application/x-gzip',
 } satisfies Partial<Record<SourceFormat, string>>);
 
 const languageMimeTypes = invert({

@@ -1,6 +1,18 @@
 /** What the first bytes of a file say it is. */
 export interface Magic {
-  kind: 'pdf' | 'zip' | 'ole' | 'image' | 'audio' | 'video' | 'archive' | 'program' | 'font' | 'data' | 'rich-text';
+  kind:
+    | 'pdf'
+    | 'zip'
+    | 'gzip'
+    | 'ole'
+    | 'image'
+    | 'audio'
+    | 'video'
+    | 'archive'
+    | 'program'
+    | 'font'
+    | 'data'
+    | 'rich-text';
   /** For people, with its article: "a PNG image". */
   label: string;
 }
@@ -34,7 +46,7 @@ const signatures: readonly (readonly [signature: string, kind: Magic['kind'], la
   ['AVI ', 'video', 'an AVI video', 8],
   ['ftyp', 'video', 'an MP4 video', 4],
   ['\x1aE\xdf\xa3', 'video', 'a WebM video'],
-  ['\x1f\x8b', 'archive', 'a gzip archive'],
+  ['\x1f\x8b', 'gzip', 'a gzip file'],
   ['BZh', 'archive', 'a bzip2 archive'],
   ['\xfd7zXZ\0', 'archive', 'an xz archive'],
   ['7z\xbc\xaf\x27\x1c', 'archive', 'a 7-Zip archive'],

@@ -321,6 +321,8 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/extract/clean.ts': { finish: 'measured by convert' },
   'src/engine/extract/detect.ts': { failed: notText },
   'src/engine/extract/docx.ts': { docxText: library },
+  'src/engine/extract/epub.ts': { bookText: 'measured by htmlText' },
+  'src/engine/extract/gzip.ts': { gzipText: 'measured by convert' },
   'src/engine/extract/email.ts': { emailText: 'measured by convert' },
   'src/engine/extract/magic.ts': { sniffMagic: bounded, isBinary: bounded },
   'src/engine/extract/markdown-writer.ts': { createMarkdownWriter: 'measured by htmlText' },

@@ -1,0 +1,34 @@
+import type { Metadata } from '../document.ts';
+import type { Parts } from './parts.ts';
+import { isoDate } from './plain.ts';
+import { readXmlEvents } from './xml-events.ts';
+
+const names = [
+  'dc:title',
+  'dc:creator',
+  'dcterms:modified',
+  'dcterms:created',
+  'dc:date',
+  'meta:initial-creator',
+] as const;
+
+/** What a document says of itself: Office files in `docProps/core.xml`, OpenDocument files in `meta.xml`. */
+export function propertiesOf(parts: Parts): { title?: string; metadata: Metadata } {
+  const found: Partial<Record<string, string>> = {};
+  let current = '';
+  readXmlEvents(parts.text('docProps/core.xml') ?? parts.text('meta.xml') ?? '', {
+    open(name) {
+      current = name;
+    },
+    text(part) {
+      if ((names as readonly string[]).includes(current)) found[current] = (found[current] ?? '') + part;
+    },
+    close() {
+      current = '';
+    },
+  });
+  const title = found['dc:title']?.trim();
+  const author = (found['meta:initial-creator'] ?? found['dc:creator'])?.trim();
+  const date = isoDate((found['dcterms:modified'] ?? found['dc:date'] ?? found['dcterms:created'] ?? '').trim());
+  return { ...(title ? { title } : {}), metadata: { ...(author ? { author } : {}), ...(date ? { date } : {}) } };
+}

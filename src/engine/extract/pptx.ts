@@ -1,0 +1,98 @@
+import { failed } from './detect.ts';
+import { markdownTable } from './csv.ts';
+import type { Extracted } from './extracted.ts';
+import { propertiesOf } from './office-properties.ts';
+import { openParts, relationsOf, type Parts } from './parts.ts';
+import { readXmlEvents } from './xml-events.ts';
+
+type Page = Omit<Extracted, 'type'>;
+
+/** A PowerPoint presentation (ECMA-376): each slide under its title, with the speaker's notes. Throws `extract_failed`. */
+export function presentationText(bytes: Uint8Array): Page {
+  const parts = openParts(bytes, 'PowerPoint presentation');
+  const texts = slideNames(parts).map((name, index) => slideText(parts, name, index + 1));
+  const { title, metadata } = propertiesOf(parts);
+  return {
+    ...{ text: texts.join('\n\n'), format: 'markdown', title: title ?? null },
+    metadata: { ...metadata, pages: texts.length },
+  };
+}
+
+/** In the order in which they are shown. */
+function slideNames(parts: Parts): string[] {
+  const xml = parts.text('ppt/presentation.xml');
+  if (xml === null) throw failed('The PowerPoint presentation is damaged: it has no list of slides.');
+  const relations = relationsOf(parts, 'ppt/presentation.xml');
+  const names: string[] = [];
+  readXmlEvents(xml, {
+    open(name, attributes) {
+      const target = name === 'p:sldId' ? relations.get(attributes['r:id'] ?? '') : undefined;
+      if (target !== undefined) names.push(target);
+    },
+  });
+  return names;
+}
+
+function slideText(parts: Parts, name: string, number: number): string {
+  const shapes = shapesOf(parts.text(name) ?? '');
+  const title = shapes.find(({ role }) => role === 'title' || role === 'ctrTitle');
+  const heading = `## ${title?.text.replaceAll('\n', ' ') || `Slide ${number}`}`;
+  const body = shapes.filter((one) => one !== title && !isFurniture(one)).map(({ text }) => text);
+  const notes = notesText(parts, name);
+  return [heading, ...body, notes === '' ? '' : `Notes: ${notes}`].filter(Boolean).join('\n\n');
+}
+
+function notesText(parts: Parts, slide: string): string {
+  const target = [...relationsOf(parts, slide).values()].find((one) => one.includes('/notesSlides/'));
+  const shapes = shapesOf((target && parts.text(target)) || '');
+  return shapes
+    .filter(({ role }) => role === 'body')
+    .map(({ text }) => text)
+    .join('\n');
+}
+
+interface Shape {
+  /** Of its placeholder: `title`, `body`, `sldNum`, …; empty for others. */
+  role: string;
+  text: string;
+}
+
+function isFurniture({ role }: Shape): boolean {
+  return role === 'sldNum' || role === 'ftr' || role === 'dt';
+}
+
+/** The shapes and tables of a slide in their order: text boxes as paragraphs, tables as Markdown. */
+function shapesOf(xml: string): Shape[] {
+  const shapes: Shape[] = [];
+  let role = '';
+  let paragraphs: string[] = [];
+  let paragraph = '';
+  let rows: string[][] | null = null;
+  let isText = false;
+  readXmlEvents(xml, {
+    open(name, attributes) {
+      if (name === 'p:sp') [role, paragraphs] = ['', []];
+      if (name === 'p:ph') role = attributes['type'] ?? 'content';
+      if (name === 'a:tbl') rows = [];
+      if (name === 'a:tr') rows?.push([]);
+      if (name === 'a:tc') paragraphs = [];
+      if (name === 'a:p') paragraph = '';
+      if (name === 'a:br') paragraph += ' ';
+      isText = name === 'a:t';
+    },
+    text(part) {
+      if (isText) paragraph += part;
+    },
+    close(name) {
+      isText = false;
+      if (name === 'a:p' && paragraph.trim() !== '') paragraphs.push(paragraph.trim());
+      if (name === 'a:tc') rows?.at(-1)?.push(paragraphs.join(' '));
+      if (name === 'a:tbl' && rows) {
+        shapes.push({ role: '', text: markdownTable(rows) });
+        rows = null;
+      }
+      if (name === 'p:sp' && paragraphs.length > 0) shapes.push({ role, text: paragraphs.join('\n') });
+    },
+  });
+  return shapes.filter(({ text }) => text !== '');
+}

@@ -1,0 +1,177 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { makeZip } from '../../../fixtures/make-documents.ts';
+import { convert } from '../../../src/engine/extract/convert.ts';
+import { toSource } from '../../../src/engine/extract/to-source.ts';
+
+const read = (bytes: Uint8Array, name: string) => convert(toSource({ kind: 'file', bytes, name }));
+const relations = (...targets: string[]) =>
+  `<Relationships>${targets.map((target, index) => `<Relationship Id="r${index + 1}" Target="${target}"/>`).join('')}</Relationships>`;
+const core = '<cp:coreProperties><dc:title>Boats</dc:title><dc:creator>Mira</dc:creator></cp:coreProperties>';
+
+describe('an Excel workbook', () => {
+  const cell = (reference: string, value: string, more = '') => `<c r="${reference}"${more}><v>${value}</v></c>`;
+  const workbook = (rows: string, more = '') =>
+    makeZip(
+      [
+        ['xl/workbook.xml', `<workbook>${more}<sheets><sheet name="Hulls &amp; sails" r:id="r1"/></sheets></workbook>`],
+        ['xl/_rels/workbook.xml.rels', relations('/xl/worksheets/sheet1.xml')],
+        [
+          'xl/sharedStrings.xml',
+          '<sst><si><t>Boat</t></si><si><r><t>Sea </t></r><r><t>Gull</t></r><rPh><t>aid</t></rPh></si></sst>',
+        ],
+        [
+          'xl/styles.xml',
+          `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="dd.mm.yyyy"/><numFmt numFmtId="171" formatCode="0 &quot;days&quot;"/></numFmts>
+           <cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
+           <cellXfs><xf numFmtId="0"/><xf numFmtId="170"/><xf numFmtId="22"/><xf numFmtId="171"/></cellXfs></styleSheet>`,
+        ],
+        ['xl/worksheets/sheet1.xml', `<worksheet><sheetData>${rows}</sheetData></worksheet>`],
+        ['docProps/core.xml', core],
+      ],
+      true,
+    );
+
+  it('is a table for each sheet, with its texts, numbers and dates as they are shown', async () => {
+    const rows = [
+      `<row r="1">${cell('A1', '0', ' t="s"')}<c r="B1" t="inlineStr"><is><t>Built</t></is></c></row>`,
+      '<row r="2"/>',
+      `<row r="3">${cell('A3', '1', ' t="s"')}${cell('B3', '45413', ' s="1"')}${cell('D3', '1', ' t="b"')}</row>`,
+      `<row r="4">${cell('A4', '12', ' s="3"')}${cell('B4', '45413.75', ' s="2"')}</row>`,
+    ];
+    const found = await read(workbook(rows.join('')), 'boats.xlsx');
+    expect(found).toMatchObject({ title: 'Boats', metadata: { author: 'Mira' }, format: 'markdown' });
+    expect(found.text.split('\n')).toEqual([
+      ...['## Hulls & sails', '', '| Boat | Built |  |  |', '| --- | --- | --- | --- |'],
+      ...['| Sea Gull | 2024-05-01 |  | TRUE |', '| 12 | 2024-05-01 18:00 |  |  |'],
+    ]);
+  });
+
+  it('counts days from 1904 when it says so', async () => {
+    const found = await read(
+      workbook(`<row>${cell('A1', '1', ' s="1"')}</row>`, '<workbookPr date1904="1"/>'),
+      'a.xlsx',
+    );
+    expect(found.text).toContain('| 1904-01-02 |');
+  });
+
+  it('is refused when it is damaged or unpacks to too much', async () => {
+    await expect(read(makeZip([['xl/other.xml', '']]), 'a.xlsx')).rejects.toMatchObject({
+      code: 'extract_failed',
+      message: 'The Excel workbook is damaged: it has no list of sheets.',
+    });
+    const bomb = workbook(`<row>${'<c><v>1</v></c>'.repeat(5_000_000)}</row>`);
+    expect(bomb.length).toBeLessThan(1_000_000);
+    await expect(read(bomb, 'a.xlsx')).rejects.toThrow('unpacks to more than 64 MiB');
+  });
+});
+
+describe('a PowerPoint presentation', () => {
+  const paragraph = (text: string) => `<a:p><a:r><a:t>${text}</a:t></a:r></a:p>`;
+  const shape = (type: string | null, ...texts: string[]) =>
+    `<p:sp>${type === null ? '' : `<p:nvPr><p:ph type="${type}"/></p:nvPr>`}<p:txBody>${texts.map(paragraph).join('')}</p:txBody></p:sp>`;
+
+  it('is its slides in the order in which they are shown, with notes', async () => {
+    const table = `<a:tbl><a:tr><a:tc>${paragraph('Port')}</a:tc><a:tc>${paragraph('Depth')}</a:tc></a:tr><a:tr><a:tc>${paragraph('Oban')}</a:tc><a:tc>${paragraph('9')}</a:tc></a:tr></a:tbl>`;
+    const bytes = makeZip([
+      [
+        'ppt/presentation.xml',
+        '<p:presentation><p:sldIdLst><p:sldId r:id="r2"/><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>',
+      ],
+      ['ppt/_rels/presentation.xml.rels', relations('slides/slide1.xml', 'slides/slide2.xml')],
+      ['ppt/slides/slide1.xml', `<p:sld>${shape(null, 'No title here.')}${table}</p:sld>`],
+      [
+        'ppt/slides/slide2.xml',
+        `<p:sld>${shape('title', 'Harbours')}${shape('body', 'Quiet', 'Deep')}${shape('sldNum', '1')}</p:sld>`,
+      ],
+      ['ppt/slides/_rels/slide2.xml.rels', relations('../notesSlides/notesSlide1.xml')],
+      [
+        'ppt/notesSlides/notesSlide1.xml',
+        `<p:notes>${shape('body', 'Say hello first.')}${shape('sldNum', '1')}</p:notes>`,
+      ],
+      ['docProps/core.xml', core],
+    ]);
+    const found = await read(bytes, 'talk.pptx');
+    expect(found).toMatchObject({ title: 'Boats', metadata: { author: 'Mira', pages: 2 } });
+    expect(found.text.split('\n\n')).toEqual([
+      ...['## Harbours', 'Quiet\nDeep', 'Notes: Say hello first.', '## Slide 2', 'No title here.'],
+      '| Port | Depth |\n| --- | --- |\n| Oban | 9 |',
+    ]);
+  });
+});
+
+describe('an OpenDocument file', () => {
+  const odf = (content: string, more: [string, string][] = []) => makeZip([['content.xml', content], ...more], true);
+
+  it('is headings, paragraphs, lists and tables', async () => {
+    const content = `<office:text>
+      <text:h text:outline-level="2">Tides</text:h>
+      <text:p>High<text:s/>water<text:note><text:p>A note.</text:p></text:note> at noon.</text:p>
+      <text:list><text:list-item><text:p>Rope</text:p></text:list-item><text:list-item><text:p>Anchor</text:p></text:list-item></text:list>
+      <table:table table:name="Ports"><table:table-row><table:table-cell><text:p>Oban</text:p></table:table-cell>
+      <table:table-cell table:number-columns-repeated="2"><text:p>deep</text:p></table:table-cell>
+      <table:table-cell table:number-columns-repeated="16000"/></table:table-row></table:table></office:text>`;
+    const meta = '<office:meta><dc:title>Log</dc:title><meta:initial-creator>Mira</meta:initial-creator></office:meta>';
+    const found = await read(odf(content, [['meta.xml', meta]]), 'log.odt');
+    expect(found).toMatchObject({ title: 'Log', metadata: { author: 'Mira' } });
+    expect(found.text.split('\n\n')).toEqual([
+      ...['## Tides', 'High water at noon.', '- Rope\n- Anchor', '## Ports'],
+      '| Oban | deep | deep |\n| --- | --- | --- |',
+    ]);
+  });
+
+  it('is refused when a password protects it', async () => {
+    const manifest = '<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>';
+    await expect(read(odf('', [['META-INF/manifest.xml', manifest]]), 'a.odt')).rejects.toThrow(
+      'protected by a password',
+    );
+  });
+});
+
+describe('an EPUB book', () => {
+  it('is its chapters in the order of its spine', async () => {
+    const bytes = makeZip([
+      ['META-INF/container.xml', '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>'],
+      [
+        'OPS/book.opf',
+        `<package><metadata><dc:title>The Sea</dc:title><dc:creator>Mira</dc:creator></metadata>
+         <manifest><item id="two" href="2%20end.xhtml"/><item id="one" href="1.xhtml"/></manifest>
+         <spine><itemref idref="one"/><itemref idref="two"/><itemref idref="none"/></spine></package>`,
+      ],
+      ['OPS/1.xhtml', '<html><body><h1>One</h1><p>Wind.</p></body></html>'],
+      ['OPS/2 end.xhtml', '<html><body><h1>Two</h1><p>Calm.</p></body></html>'],
+    ]);
+    const found = await read(bytes, 'sea.epub');
+    expect(found).toMatchObject({ title: 'The Sea', metadata: { author: 'Mira' } });
+    expect(found.text).toBe('# One\n\nWind.\n\n# Two\n\nCalm.');
+  });
+
+  it('is refused when it is damaged', async () => {
+    await expect(read(makeZip([['META-INF/container.xml', '<x>']]), 'a.epub')).rejects.toThrow(
+      'The EPUB book is damaged',
+    );
+  });
+});
+
+describe('a gzip file', () => {
+  it('is what is packed in it, told by its name and content', async () => {
+    expect(await read(gzipSync('# Log\n\nCalm.'), 'log.md.gz')).toMatchObject({
+      text: '# Log\n\nCalm.',
+      format: 'markdown',
+    });
+    expect((await read(gzipSync(gzipSync('Calm.')), 'a.txt.gz.gz')).text).toBe('Calm.');
+  });
+
+  it.each([
+    ['packed three times', gzipSync(gzipSync(gzipSync('x'))), 'packed more than twice'],
+    ['damaged', gzipSync('Calm sea.').subarray(0, 15), 'The gzip file is damaged.'],
+    ['a bomb', gzipSync(Buffer.alloc(70 * 1024 * 1024)), 'unpacks to more than 64 MiB'],
+    [
+      'an archive of many',
+      gzipSync(Buffer.concat([Buffer.alloc(257), Buffer.from('ustar'), Buffer.alloc(300)])),
+      'archives are not unpacked',
+    ],
+  ])('is refused when it is %s', async (_, bytes, reason) => {
+    await expect(read(bytes, 'a.gz')).rejects.toThrow(reason);
+  });
+});
