@@ -2,6 +2,7 @@ import * as jsonTextBounds from '../../../src/api/json-text.ts';
 import { momentOf } from '../../../src/api/dates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
 import { readFileForm } from '../../../src/api/file-form.ts';
+import { makeZip } from '../../../fixtures/make-documents.ts';
 import { nearest } from '../../../src/base/nearest.ts';
 import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
 import { chunk } from '../../../src/engine/chunk/chunk.ts';
@@ -19,6 +20,10 @@ import { detect, isHtmlPage } from '../../../src/engine/extract/detect.ts';
 import { parseHtml, parseXml } from '../../../src/engine/extract/dom.ts';
 import * as feed from '../../../src/engine/extract/feed.ts';
 import { htmlText } from '../../../src/engine/extract/html.ts';
+import { openDocumentText } from '../../../src/engine/extract/opendocument.ts';
+import { presentationText } from '../../../src/engine/extract/pptx.ts';
+import { workbookText } from '../../../src/engine/extract/xlsx.ts';
+import { readXmlEvents } from '../../../src/engine/extract/xml-events.ts';
 import * as json from '../../../src/engine/extract/json.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
@@ -123,6 +128,32 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     declaredCharset: (text) => declaredCharset(bytesOf(text)),
   },
   'src/engine/extract/clean.ts': { cleanText },
+  'src/engine/extract/xml-events.ts': { readXmlEvents: (text) => readXmlEvents(text, { text() {} }) },
+  'src/engine/extract/xlsx.ts': {
+    workbookText: (text) =>
+      workbookText(
+        makeZip([
+          ['xl/workbook.xml', '<workbook><sheets><sheet r:id="a"/></sheets></workbook>'],
+          ['xl/_rels/workbook.xml.rels', '<Relationship Id="a" Target="sheet.xml"/>'],
+          ['xl/sheet.xml', `<row><c t="str"><v>${text}</v></c></row>${text}`],
+          ['xl/sharedStrings.xml', text],
+        ]),
+      ),
+  },
+  'src/engine/extract/pptx.ts': {
+    presentationText: (text) =>
+      presentationText(
+        makeZip([
+          ['ppt/presentation.xml', '<p:sldId r:id="a"/>'],
+          ['ppt/_rels/presentation.xml.rels', `<Relationship Id="a" Target="slide.xml"/>${text}`],
+          ['ppt/slide.xml', `<p:sp><a:p><a:t>${text}</a:t></a:p></p:sp>${text}`],
+        ]),
+      ),
+  },
+  'src/engine/extract/opendocument.ts': {
+    openDocumentText: (text) =>
+      openDocumentText(makeZip([['content.xml', `<text:p>${text}</text:p><table:table><text:p>${text}`]])),
+  },
   'src/engine/extract/convert.ts': {
     'convert email': (text) => convert(source('email', text)),
     'convert email with a body': (text) =>
@@ -323,6 +354,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/extract/docx.ts': { docxText: library },
   'src/engine/extract/epub.ts': { bookText: 'measured by htmlText' },
   'src/engine/extract/gzip.ts': { gzipText: 'measured by convert' },
+  'src/engine/extract/parts.ts': { openParts: bounded, relationsOf: 'measured by workbookText', resolvePart: parts },
   'src/engine/extract/email.ts': { emailText: 'measured by convert' },
   'src/engine/extract/magic.ts': { sniffMagic: bounded, isBinary: bounded },
   'src/engine/extract/markdown-writer.ts': { createMarkdownWriter: 'measured by htmlText' },
