@@ -12,7 +12,7 @@ export const apiVersion = '2026-03-11';
 const timeoutMs = 600_000;
 
 /** Notion’s own client over `ctx.http`: budgets, renewal and repeats are the framework’s, and nothing goes to the console. */
-export function clientOf(ctx: NotionContext): Promise<Client> {
+function clientOf(ctx: NotionContext): Promise<Client> {
   return ctx.session('notion:client', async () => {
     const fetch = ctx.http.fetch as unknown as NonNullable<ConstructorParameters<typeof Client>[0]>['fetch'];
     return new Client({

@@ -58,7 +58,7 @@ export function wantsOf(page: ShownPage, { people, pages, more }: Properties): W
  * The time of the last edit with what the page shows of itself. While the page is hot, and once when it is quiet
  * again, it is another one, so that edits within one minute are read; and once in fifty days it is another one anyway.
  */
-export function revOf(page: ShownPage, properties: Properties, now: Date): string {
+function revOf(page: ShownPage, properties: Properties, now: Date): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([titleOf(page), properties.steady, page.parent]))
     .digest('base64url')
@@ -76,7 +76,7 @@ function heatOf(page: ShownPage, now: Date): string {
 }
 
 /** How often the page was read again because of its turn. */
-export function roundOf(id: string, now: Date): number {
+function roundOf(id: string, now: Date): number {
   const day = Math.floor(now.getTime() / dayMs);
   const turn = createHash('sha256').update(id).digest().readUInt32BE(0) % rereadDays;
   return Math.floor((day + turn) / rereadDays);

@@ -4,7 +4,7 @@ const signatures = ['x-amz-signature', 'x-amz-security-token', 'signature', 'sig
 const hosts = /(^|\.)(amazonaws\.com|notion\.so|notion\.com|notionusercontent\.com|notion-static\.com)$/;
 
 /** Whether an address opens only for a while, for whoever has it. */
-export function isSigned(url: string): boolean {
+function isSigned(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { searchParams, hostname } = new URL(url);
   const names = [...searchParams.keys()].map((name) => name.toLowerCase());
@@ -13,7 +13,7 @@ export function isSigned(url: string): boolean {
 }
 
 /** An address without what opens it. */
-export function unsigned(url: string): string {
+function unsigned(url: string): string {
   const parsed = new URL(url);
   return `${parsed.origin}${parsed.pathname}`;
 }

@@ -9,7 +9,7 @@ export interface KnownSource {
 }
 
 const prefix = 'source/';
-export const recordOf = (id: string) => `${prefix}${id}`;
+const recordOf = (id: string) => `${prefix}${id}`;
 
 /** Data sources by id: those that were remembered, and those that this run has met, which may not be stored yet. */
 export async function knownSources(ctx: NotionContext, partition: Partition): Promise<Map<string, KnownSource>> {

@@ -1,4 +1,4 @@
-/** `node engine-statements.ts <data directory>`: runs statements on the embedded engine and prints the most memory, in MB, that it took. */
+/** `node engine-statements-main.ts <data directory>`: runs statements on the embedded engine and prints the most memory, in MB, that it took. */
 import { silentLogger } from '../../src/base/log.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
