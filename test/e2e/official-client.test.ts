@@ -152,7 +152,7 @@ describe('the official client', () => {
   it('lists connections, and learns what is not there', async () => {
     expect(await client.connections.list({})).toEqual([]);
     await expect(client.connections.getByID('none')).rejects.toThrow(Supermemory.NotFoundError);
-    await expect(client.connections.import('notion', {})).rejects.toMatchObject({ status: 501 });
+    await expect(client.connections.import('onedrive', {})).rejects.toMatchObject({ status: 501 });
   });
 
   it('gets its error classes, with our words in them', async () => {
