@@ -73,5 +73,6 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   resetOrganization: { confirmation: 'the name of your organization' },
   createScopedKey: { containerTag: 'user_mira', name: 'notebook', permission: 'read', expiresInDays: 90 },
   createAgentKey: { name: 'assistant', containerTags: ['user_mira'], permission: 'read', expiresInDays: 90 },
+  changeKey: { rateLimitMax: 600, rateLimitTimeWindow: 60_000, quota: { documents: 10_000, bytes: 1_000_000_000 } },
   rotateKey: { overlapHours: 24 },
 };

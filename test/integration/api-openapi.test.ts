@@ -171,6 +171,7 @@ describe('the description of the API', () => {
         'POST /v3/auth/agent-key',
         'GET /v3/auth/keys',
         'DELETE /v3/auth/scoped-key/{id}',
+        'PATCH /v3/auth/keys/{id}',
         'PUT /v3/auth/keys/{id}/toggle',
         'POST /v3/auth/keys/{id}/rotate',
         'GET /v3/audit',
