@@ -48,7 +48,12 @@ describe('a daemon with a language model', () => {
       ],
     });
     const search = async () => {
-      const { results } = await client.search({ q: 'What does the user keep at the harbour?', containerTag, searchMode: 'memories', threshold: 0.1 });
+      const { results } = await client.search({
+        q: 'What does the user keep at the harbour?',
+        containerTag,
+        searchMode: 'memories',
+        threshold: 0.1,
+      });
       return results.map((one) => ({ memory: one.memory, extractor: (one as { extractor?: unknown }).extractor }));
     };
     await expect.poll(search, { timeout: 30_000 }).toContainEqual({
