@@ -4,14 +4,14 @@ import { createHashingEmbedder } from '../src/models/hashing-embedder.ts';
 import { createSearch } from '../src/search/create-search.ts';
 import type { Database } from '../src/store/database.ts';
 import { rawSql, type Sql } from '../src/store/sql.ts';
-import { startDaemon, type Daemon } from '../test/support/daemon.ts';
+import type { Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
+import { withDaemon } from './daemon.ts';
 import { makeBenchStore, type BenchStore, type Engine } from './databases.ts';
 import { median, seconds, type Figure } from './report.ts';
 import { createSearchWorld, type SearchWorld } from './search-world.ts';
 import { percentiles } from './search.ts';
 
-const key = 'key-of-the-benchmark';
 const wordsPerDocument = 60;
 const documentsPerBatch = 500;
 const queryCount = 100;
@@ -44,23 +44,6 @@ export async function benchSearchOverHttp(engine: Engine, chunks: number): Promi
     };
   } finally {
     await store.remove();
-  }
-}
-
-async function withDaemon<T>(store: BenchStore, work: (daemon: Daemon) => Promise<T>): Promise<T> {
-  const daemon = await startDaemon({
-    dataDir: store.dataDir,
-    env: {
-      MEMORYD_API_KEY: key,
-      MEMORYD_EMBEDDER_KIND: 'hashing',
-      MEMORYD_LOG_LEVEL: 'warn',
-      ...(store.databaseUrl === null ? {} : { MEMORYD_DATABASE_URL: store.databaseUrl }),
-    },
-  });
-  try {
-    return await work(daemon);
-  } finally {
-    await daemon.stop();
   }
 }
 

@@ -1,13 +1,13 @@
 import { systemClock } from '../src/base/clock.ts';
 import { rawSql } from '../src/store/sql.ts';
-import { startDaemon, type Daemon } from '../test/support/daemon.ts';
+import type { Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 import { createRandom } from './corpus.ts';
+import { withDaemon } from './daemon.ts';
 import { makeBenchStore, type BenchStore, type Engine } from './databases.ts';
 import { median, seconds, type Figure } from './report.ts';
 import { createSearchWorld } from './search-world.ts';
 
-const key = 'key-of-the-benchmark';
 const bytesPerDocument = 2_000;
 const documentsPerBatch = 500;
 const queryCount = 60;
@@ -36,23 +36,6 @@ export async function benchSearchModes(engine: Engine, documents: number): Promi
     }));
   } finally {
     await store.remove();
-  }
-}
-
-async function withDaemon<T>(store: BenchStore, work: (daemon: Daemon) => Promise<T>): Promise<T> {
-  const daemon = await startDaemon({
-    dataDir: store.dataDir,
-    env: {
-      MEMORYD_API_KEY: key,
-      MEMORYD_EMBEDDER_KIND: 'hashing',
-      MEMORYD_LOG_LEVEL: 'warn',
-      ...(store.databaseUrl === null ? {} : { MEMORYD_DATABASE_URL: store.databaseUrl }),
-    },
-  });
-  try {
-    return await work(daemon);
-  } finally {
-    await daemon.stop();
   }
 }
 
