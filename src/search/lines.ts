@@ -63,14 +63,14 @@ function linksOf(ranked: readonly Ranked[]): Links {
 
 function factsOfEpisodes(ranked: readonly Ranked[]): Map<string, Ranked[]> {
   const memories = ranked.filter(({ kind }) => kind === 'memory');
-  const facts = memories.filter(({ isEpisode }) => !isEpisode);
+  const facts = memories.filter(({ type }) => type !== 'episode');
   const byDocument = Map.groupBy(
     facts.flatMap((fact) => fact.places.map((place) => ({ fact, place }))),
     ({ place }) => place.document,
   );
   const stated = ({ places }: Ranked) =>
     places.flatMap((place) => (byDocument.get(place.document) ?? []).filter((one) => shareText(place, one.place)));
-  const episodes = memories.filter(({ isEpisode }) => isEpisode);
+  const episodes = memories.filter(({ type }) => type === 'episode');
   return new Map(episodes.map((episode) => [episode.id, stated(episode).map(({ fact }) => fact)]));
 }
 
@@ -100,22 +100,24 @@ function standIn(
 function createShown({ chunksOf, memoriesOf }: Links) {
   const ids = new Set<string>();
   const statements = new Set<string>();
-  const memories = new Map<string, { place: Place; isEpisode: boolean }[]>();
+  const memories = new Map<string, { place: Place; type: Ranked['type'] }[]>();
 
   /** An episode says all that its stretch of text does; facts of one sentence say different things. */
-  function isSaid({ places, isEpisode }: Ranked): boolean {
+  function isSaid({ places, type }: Ranked): boolean {
     return places.some((place) =>
-      memories.get(place.document)?.some((said) => (isEpisode || said.isEpisode) && shareText(place, said.place)),
+      memories
+        .get(place.document)
+        ?.some((said) => [type, said.type].includes('episode') && shareText(place, said.place)),
     );
   }
 
   return {
-    add({ id, kind, statement, places, isEpisode }: Ranked) {
+    add({ id, kind, type, statement, places }: Ranked) {
       ids.add(id);
       if (statement !== null) statements.add(statement);
       if (kind === 'chunk') return;
       for (const place of places) {
-        memories.set(place.document, [...(memories.get(place.document) ?? []), { place, isEpisode }]);
+        memories.set(place.document, [...(memories.get(place.document) ?? []), { place, type }]);
       }
     },
     /** Whether a line says it already. */

@@ -24,7 +24,6 @@ export interface Ranked {
   id: string;
   kind: 'chunk' | 'memory';
   type: CandidateRow['type'];
-  isEpisode: boolean;
   /** Of a chunk: its document has no other. */
   isLone: boolean;
   score: number;
@@ -79,7 +78,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
     const known = texts.get(row.id);
     const text = known ?? {
       ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
-      ...{ type: row.type, isEpisode: row.type === 'episode', isLone: row.isLone },
+      ...{ type: row.type, isLone: row.isLone },
       ...{ row, score: 0, similarity: 0, places: [], isMined: row.isMined, statement: row.statement },
       bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
     };
