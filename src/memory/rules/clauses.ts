@@ -2,7 +2,7 @@ import { baseOf } from './verbs.ts';
 import { expanded, isAdverb } from './third-person.ts';
 
 const leadIn =
-  /^(?:(?:well|so(?! far)|oh|ah|also|and|but|anyway|anyways|actually|by the way|btw|fyi|note that|remember(?: that)?|please (?:remember|note)(?: that)?|i was wrong|correction|in fact|to be honest|honestly|just so you know|(?:quick |small )?update|ok|okay|yes|no|yeah|yep|hey|hi|hello|sorry|for the record|i mean|plus|oh,? and|in other news|good news|great news|big news|guess what|as i (?:said|mentioned)(?: before| earlier)?|as you know|for context|turns out(?: that)?|it turns out(?: that)?|i (?:just )?(?:wanted|want) to (?:let you know|mention|add|share|say)(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:mention|say|tell you)(?: that)?|did i (?:mention|tell you)(?: that)?|have i told you(?: that)?|i(?:'m| am) (?:happy|glad|excited|pleased|proud|sad|sorry) to (?:say|report|share|announce)(?: that)?|i can(?:'t| not) believe (?:that )?(?=i )|happy to (?:say|report)(?: that)?|speaking of (?:which|that)|these days|nowadays|now|just|luckily|unfortunately|sadly|fortunately|finally|thankfully|since then|quick one|quick question|hopefully not|hi [A-Z][a-z]+|hey [A-Z][a-z]+|hello [A-Z][a-z]+|thanks(?: [A-Z][a-z]+)?|thank you)(?:[,.:;!—–-]+\s+|\s+(?=(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur)\b|that\b))(?:that )?)+/i;
+  /^(?:(?:well|so(?! far)|oh|ah|also|and|but|anyway|anyways|actually|by the way|btw|fyi|note that|remember(?: that)?|remind me that|please (?:remember|note)(?: that)?|i was wrong|correction|in fact|to be honest|honestly|just so you know|(?:quick |small )?update|ok|okay|yes|no|yeah|yep|hey|hi|hello|sorry|for the record|i mean|plus|oh,? and|in other news|good news|great news|big news|guess what|as i (?:said|mentioned)(?: before| earlier)?|as you know|for context|turns out(?: that)?|it turns out(?: that)?|i (?:just )?(?:wanted|want) to (?:let you know|mention|add|share|say)(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:mention|say|tell you)(?: that)?|did i (?:mention|tell you)(?: that)?|have i told you(?: that)?|i(?:'m| am) (?:happy|glad|excited|pleased|proud|sad|sorry) to (?:say|report|share|announce)(?: that)?|i can(?:'t| not) believe (?:that )?(?=i )|happy to (?:say|report)(?: that)?|speaking of (?:which|that)|these days|nowadays|now|just|luckily|unfortunately|sadly|fortunately|finally|thankfully|since then|quick one|quick question|hopefully not|hi [A-Z][a-z]+|hey [A-Z][a-z]+|hello [A-Z][a-z]+|thanks(?: [A-Z][a-z]+)?|thank you)(?:[,.:;!—–-]+\s+|\s+(?=(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur)\b|that\b))(?:that )?)+/i;
 /** What begins a question or a request, after what was told. */
 const asking =
   /^(?:and |so |but |or )?(?:can|could|would|will|do|does|did|is|are|any|what|what's|which|how|where|when|why|who|should|shall|may|please|have you|got any|is there|are there|let me know|i was wondering|i'm wondering|i am wondering|wondering|was wondering|i wonder|i'd (?:like|love|appreciate)|i would (?:like|love|appreciate)|i need (?:some |your |a bit of )?(?:help|advice|tips|ideas|suggestions|recommendations|to know)|i'm (?:looking|hoping|trying|curious|not sure|unsure)|i am (?:looking for|hoping|trying|curious|not sure|unsure)|looking for|help me|tell me|give me|show me|suggest|recommend|quiz|write|draft|update|adjust|change|remind|explain|make|adapt|rewrite|redo|delete|motivate|ask|list|you know|right|isn't|don't you|won't|wouldn't|hopefully|need|want|thoughts|or)\b/i;
@@ -18,6 +18,10 @@ const conditional =
 const circumstance = /^(?:after|by) [a-z]+ing [^,]{2,60}?,? (?=(?:I|we|my|our|the average)\b)/i;
 const given = /^(?:since|because|given that|now that|considering(?: that)?|seeing that|as)\s+(?=(?:I|we|my|our)\b)/i;
 
+/** `My son Emil, who is six, plays chess` tells two things of one. */
+const aside =
+  /^(?<who>(?:My|Our) [^,]{2,40}|\p{Lu}[\p{L}’'-]+(?: \p{Lu}[\p{L}’'-]+)?), who (?<said>(?:is|has|works|lives|was) [^,]{2,60}), (?<rest>(?!and\b|but\b|or\b).+)$/su;
+
 export interface Clause {
   text: string;
   /** Where it begins in the sentence, about. */
@@ -29,6 +33,17 @@ export interface Clause {
  * what depends on that are left out.
  */
 export function clausesOf(sentence: string): Clause[] {
+  const told = aside.exec(sentence)?.groups;
+  if (!told) return simpleClausesOf(sentence);
+  const [who, said, rest] = [told['who']!, told['said']!, told['rest']!];
+  const start = sentence.length - rest.length;
+  return [
+    ...simpleClausesOf(`${who} ${said}.`),
+    ...simpleClausesOf(`${who} ${rest}`).map((clause) => ({ ...clause, start: clause.start + start })),
+  ];
+}
+
+function simpleClausesOf(sentence: string): Clause[] {
   const isQuestion = /\?\s*["”')*]*$/.test(sentence);
   const bare = expanded(sentence)
     .replace(/(?<![.!?…\s"”*])[.!?…\s"”*]+$/, '')
@@ -52,7 +67,7 @@ export function clausesOf(sentence: string): Clause[] {
       break;
     }
     const text = piece.text.replace(given, '').replace(leadIn, '');
-    kept.push(...coordinated({ text: capital(text), start: piece.start }));
+    kept.push(...byName({ text: capital(text), start: piece.start }));
   }
   return kept;
 }
@@ -84,6 +99,26 @@ function piecesOf(text: string, offset: number): Clause[] {
         .trim(),
     }))
     .filter(({ text: said }) => said !== '');
+}
+
+/** `Emil turned seven and Tomas no longer eats fish` are two statements about two people. */
+const anotherName = /,? (?:and|but|while) (?=\p{Lu}[\p{L}’'-]+ (?:no longer |now |also |still )?(?<verb>\p{Ll}+))/gu;
+/** What somebody thinks of both. */
+const impression = /\b(?:think|thought|believe|hope|guess|know|see|saw|watch|watched|hear|heard|like|love|hate)s?\b/;
+
+function byName(clause: Clause): Clause[] {
+  for (const match of clause.text.matchAll(anotherName)) {
+    const head = clause.text.slice(0, match.index);
+    const verb = match.groups!['verb']!;
+    const isClause = /^(?:is|was|has|had|will)$/.test(verb) || baseOf(verb, 'third', 'past') !== null;
+    if (!isClause || impression.test(head) || subjectBefore(head) === null) continue;
+    const start = match.index + match[0].length;
+    return [
+      ...coordinated({ ...clause, text: head }),
+      ...byName({ text: clause.text.slice(start), start: clause.start + start }),
+    ];
+  }
+  return coordinated(clause);
 }
 
 /** `I left Siemens and started at Bosch` are two statements about one subject. */

@@ -63,7 +63,7 @@ export function isFact(
   if (/[A-Z]{4,} [A-Z]{4,}/.test(text) || /(?:^|\s)(?:and|or|but|the|a|an|of|to|with|for|in|my|as)$/i.test(rest))
     return false;
   if (about !== 'speaker' && opinion.test(subject.replace(/\b(?:personal )?best\b/, ''))) return false;
-  if (bareThing.test(rest) && !known.test(rest)) return false;
+  if (bareThing.test(rest) && !known.test(rest) && !(ended && about === 'named')) return false;
   if (base === 'be' && tense === 'past' && about !== 'thing' && noun.test(rest) && !roleNoun.test(rest) && !dated)
     return false;
   if (isPlural && ofMany.test(base)) return false;
@@ -77,10 +77,14 @@ export function isFact(
     !((tense === 'present' && states.has(base)) || (tense === 'perfect' && /^to \p{Lu}/u.test(rest)))
   )
     return false;
-  return saysEnough({ opening, negated, nobody, base, rest: rest.trim(), tense, dated, about });
+  return saysEnough({ opening, negated, ended, nobody, base, rest: rest.trim(), tense, dated, about });
 }
 
+/** What somebody does, without a word of what he does it with. */
+const activity = /^(?:drive|run|walk|swim|cycle|sing|dance|fly|ski|drink|work)$/;
+
 interface Said {
+  ended: boolean;
   opening: string;
   negated: boolean;
   nobody: boolean;
@@ -97,7 +101,9 @@ function saysEnough(said: Said): boolean {
   if (tense === 'ability')
     return /^(?:speak|play|sing|swim|ski|drive|cook|knit|sew|read|write)$/.test(base) && rest !== '';
   if (base === 'be') return tense !== 'wish' && saysWhatIs(said);
-  if (rest === '' || vagueObject.test(rest)) return /^(?:retire|smoke)$/.test(base);
+  const stopped = said.ended && tense === 'present' && about !== 'thing';
+  if (rest === '' || vagueObject.test(rest)) return /^(?:retire|smoke)$/.test(base) || (stopped && activity.test(base));
+  if (stopped) return true;
   if (tense === 'wish') return !light.has(base) && words(rest) >= 2 && noun.test(rest);
   if (tense === 'passive' || tense === 'past passive')
     return about !== 'speaker' ? words(rest) >= 2 : dated || /^(?:promote|hire|admit|accept|elect|award)/.test(base);

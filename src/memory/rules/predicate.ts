@@ -90,7 +90,11 @@ function afterModal(reading: Reading, tense: Tense, negated: boolean): Predicate
     next(reading);
     return verb(reading, tense, 'gerund') ?? null;
   }
-  return verb(reading, tense, 'base');
+  const found = verb(reading, tense, 'base');
+  if (found === null || tense !== 'ability') return found;
+  const ability = reading.negated ? endedByAdverb(found) : found;
+  // Who can no longer do something does not do it.
+  return ability.ended ? { ...ability, tense: 'present' } : ability;
 }
 
 function afterDo(reading: Reading, first: string): Predicate | null {

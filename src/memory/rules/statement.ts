@@ -96,7 +96,7 @@ function verbPlace(text: string): number {
     if (/[,;:]$/.test(words[place - 1]!)) return -1;
     const isSubject = !/^(?:the|my|our|a|an|of|for|in|on|at|to|with|from|and)$/i.test(words[place - 1]!);
     if (!isSubject) continue;
-    if (auxiliary.test(word)) return place;
+    if (auxiliary.test(word) || (word === 'no' && words[place + 1] === 'longer')) return place;
     if (isAdverb(word) && place + 1 < words.length && finite(words, place + 1)) return place;
     if (finite(words, place)) return place;
   }
