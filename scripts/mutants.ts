@@ -5,7 +5,8 @@
  * long ones last, until one fails. A fault counts as caught only when the test that failed passes without it, so that a
  * test which fails in the copy anyway proves nothing. Prints a table of what was caught, and ends with 1 when a fault
  * was not caught that loses or wrongly deletes something, or when more than a tenth of an area was not. Needs what the
- * suites need (DATABASE_URL, Dovecot). With `--short` the long suites are left out: what survives may not survive those.
+ * suites need (DATABASE_URL, Dovecot). With `--short` the long suites are left out, except those that a fault names as its
+ * own: what survives may not survive those.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -150,7 +151,7 @@ async function judge(copy: string, set: MutantSet, number: number, mutant: Mutan
   );
   let outcome: Outcome;
   try {
-    const groups = mutant.suites ? groupsOf(mutant.suites, []) : groupsOf(set.suites, set.near[mutant.file] ?? []);
+    const groups = mutant.suites ? [[...mutant.suites]] : groupsOf(set.suites, set.near[mutant.file] ?? []);
     outcome = await tryFault(copy, groups);
   } finally {
     await writeFile(path, source);

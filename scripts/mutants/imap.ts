@@ -15,11 +15,15 @@ export const imapMutants: MutantSet = {
   ],
   near: {
     'arrivals.ts': ['test/integration/imap-changes.test.ts'],
-    'changed.ts': ['test/integration/imap-qresync.test.ts'],
-    'compare.ts': ['test/integration/imap-qresync.test.ts'],
+    'changed.ts': ['test/integration/imap-qresync.test.ts', 'test/integration/imap-changes.test.ts'],
+    'compare.ts': ['test/integration/imap-qresync.test.ts', 'test/integration/imap-changes.test.ts'],
     'contents.ts': ['test/integration/imap-same-ids.test.ts'],
     'copies.ts': ['test/integration/imap-odd-servers.test.ts'],
-    'fetch.ts': ['test/integration/imap-closed.test.ts', 'test/integration/imap-connector.test.ts'],
+    'fetch.ts': [
+      'test/integration/imap-same-ids.test.ts',
+      'test/integration/imap-closed.test.ts',
+      'test/integration/imap-connector.test.ts',
+    ],
     'known.ts': ['test/unit/connectors/imap-known.test.ts'],
     'list.ts': ['test/integration/imap-odd-servers.test.ts', 'test/integration/imap-closed.test.ts'],
     'listed.ts': ['test/integration/imap-same-ids.test.ts', 'test/integration/imap-qresync.test.ts'],
@@ -204,8 +208,8 @@ export const imapMutants: MutantSet = {
     {
       file: 'compare.ts',
       loses: true,
-      find: 'gone.has(uid) || (uid >= uidNext && !newer.has(uid))',
-      replace: 'gone.has(uid)',
+      find: 'came: uids.filter((uid) => !mails.has(uid)),',
+      replace: 'came: uids.slice(mails.size),',
     },
     {
       file: 'requests.ts',
@@ -248,6 +252,12 @@ export const imapMutants: MutantSet = {
       loses: true,
       find: 'if (found === undefined && scan.isSteady && scan.closed.length === 0) return { gone: true };',
       replace: 'if (found === undefined) return { gone: true };',
+    },
+    {
+      file: 'fetch.ts',
+      loses: true,
+      find: 'scan.isSteady && scan.closed.length === 0) return',
+      replace: 'scan.isSteady) return',
     },
     {
       file: 'fetch.ts',

@@ -58,7 +58,14 @@ it('reads only All Mail at Gmail, where every label shows its mails again', asyn
 });
 
 it.each<[what: string, script: Script]>([
-  ['an EXAMINE without a count', (command) => (command === 'EXAMINE' ? [] : undefined)],
+  [
+    'an EXAMINE without a count',
+    (command) => {
+      if (command === 'EXAMINE') return ['* OK [UIDVALIDITY 7] UIDs valid'];
+      return command === 'UID SEARCH' ? ['* SEARCH'] : undefined;
+    },
+  ],
+  ['an EXAMINE without a UIDVALIDITY', (command) => (command === 'EXAMINE' ? ['* 2 EXISTS'] : undefined)],
   ['a SEARCH with fewer mails than there are', (command) => (command === 'UID SEARCH' ? ['* SEARCH 1'] : undefined)],
   ['a SEARCH without an answer', (command) => (command === 'UID SEARCH' ? [] : undefined)],
   ['a SEARCH that is refused', (command) => (command === 'UID SEARCH' ? ['NO later'] : undefined)],

@@ -208,6 +208,36 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'mails with one Message-ID', 
     expect(bodiesRead()).toBe(before);
   });
 
+  it('does not call a mail gone that is in another mailbox whenever one is read', async () => {
+    await append('INBOX', 'first words');
+    const [ref] = (await run((ctx) => imap.list(ctx, mailPartition))).refs;
+    let at = 'INBOX';
+    tap.rule(async ({ name, args }) => {
+      if (name !== 'EXAMINE') return undefined;
+      const away = args.includes('INBOX') ? 'Sent' : 'INBOX';
+      if (at !== away) await within(at, () => writer.messageMove('1:*', away, { uid: true }));
+      at = away;
+      return undefined;
+    });
+    try {
+      await expect(run((ctx) => imap.fetch(ctx, mailPartition, ref!))).rejects.toMatchObject({ kind: 'transient' });
+    } finally {
+      tap.rule(undefined);
+    }
+  });
+
+  it('does not call a mail gone that may have moved into a mailbox that the server does not open', async () => {
+    await append('INBOX', 'first words');
+    const [ref] = (await run((ctx) => imap.list(ctx, mailPartition))).refs;
+    await within('INBOX', () => writer.messageMove('1:*', 'Sent', { uid: true }));
+    tap.rule(({ name, args }) => (name === 'EXAMINE' && args.includes('Sent') ? { status: 500 } : undefined));
+    try {
+      await expect(run((ctx) => imap.fetch(ctx, mailPartition, ref!))).rejects.toMatchObject({ kind: 'transient' });
+    } finally {
+      tap.rule(undefined);
+    }
+  });
+
   it('looks for the relatives of a mail that bears the Message-ID of another one', async () => {
     await append('INBOX', 'first words');
     await append('INBOX', 'an answer', ['Message-ID: <answer@x>', 'References: <lost@x>', date]);
