@@ -1,5 +1,6 @@
-import { stem } from './stem.ts';
 import { normalized } from '../base/normalized.ts';
+import { languagesOf, type Language } from './languages.ts';
+import { stem } from './stem.ts';
 
 /** What BM25 needs to know of a text. `terms[i]` stands `counts[i]` times in it. */
 export interface Terms {
@@ -46,8 +47,9 @@ const letterForms: Record<string, string> = {
 
 /**
  * The terms of a text for BM25: Unicode NFKC, lower case, English stems; identifiers whole and in
- * their parts, words with diacritics also without them, unspaced scripts as pairs of characters.
- * English stop words are left out unless nothing else is there.
+ * their parts, words with diacritics also without them, words of another language that the text is in
+ * also by their stems, unspaced scripts as pairs of characters. English stop words are left out unless
+ * nothing else is there.
  */
 export function terms(text: string): Terms {
   const counted = count(text).sort(byBytes);
@@ -73,9 +75,39 @@ export function packTerms({ terms, counts, total }: Terms): PackedTerms {
   return { terms: terms.join(' '), termCounts: `{${counts.join(',')}}`, termTotal: total };
 }
 
+/** A word of a query. */
+export interface QueryWord {
+  /** The terms that a text with the word may have for it; the first is the word's own. */
+  forms: readonly string[];
+  /** How often the query says it. */
+  count: number;
+}
+
+/** The distinct words to look for, in the order of the query, without stop words unless nothing else is there. */
+export function queryWords(query: string): QueryWord[] {
+  const words = wordsOf(query);
+  const languages = languagesOf(words);
+  const isStopWord = (word: string) => languages.some(({ stopWords: known }) => known.has(word.toLowerCase()));
+  // One stop word may be an English word: `die hard`.
+  const told = words.filter(isStopWord).length > 1 ? words.filter((word) => !isStopWord(word)) : words;
+  for (const [kept, dropsStopWords] of [
+    [told, true],
+    [words, false],
+  ] as const) {
+    const found = new Map<string, { forms: readonly string[]; count: number }>();
+    for (const forms of kept.flatMap((word) => analyze(word, dropsStopWords, languages))) {
+      const known = found.get(forms[0]!);
+      if (known) known.count += 1;
+      else found.set(forms[0]!, { forms, count: 1 });
+    }
+    if (found.size > 0) return [...found.values()];
+  }
+  return [];
+}
+
 /** The distinct terms to look for, in the order of the query. */
 export function queryTerms(query: string): string[] {
-  return count(query).map((term) => term.text);
+  return [...new Set(queryWords(query).flatMap(({ forms }) => forms))];
 }
 
 /** A term that was seen. It holds its own count, because a map from terms to counts for each text costs much more. */
@@ -88,22 +120,25 @@ interface Term {
 }
 
 /** Memos of pure functions; emptied when full, so that they stay small whatever the texts hold. */
-const knownWords = new Map<string, readonly Term[]>();
+const knownWords = new Map<string, Map<string, readonly Term[]>>();
 const knownTerms = new Map<string, Term>();
 const maxKnown = 50_000;
+let wordsKept = 0;
 let lastCounted = 0;
 
 /** The distinct terms of a text in the order in which they come, with counts that are valid until the next call. */
 function count(text: string): Term[] {
-  if (knownWords.size > maxKnown || knownTerms.size > maxKnown) {
+  if (wordsKept > maxKnown || knownTerms.size > maxKnown) {
     knownWords.clear();
     knownTerms.clear();
+    wordsKept = 0;
   }
   lastCounted += 1;
   const words = wordsOf(text);
+  const termsOfWord = termsIn(languagesOf(words));
   const found: Term[] = [];
   for (const word of words) addTerms(found, termsOfWord(word));
-  if (found.length === 0) for (const word of words) addTerms(found, analyze(word, false).map(toTermSeen));
+  if (found.length === 0) for (const word of words) addTerms(found, analyze(word, false, []).flat().map(toTermSeen));
   return found;
 }
 
@@ -129,12 +164,20 @@ function wordsOf(text: string): string[] {
   return normalized(text.replace(/[\u00ad\u200b]/g, ''), 'NFKC').match(unicodeWord) ?? [];
 }
 
-function termsOfWord(word: string): readonly Term[] {
-  const found = knownWords.get(word);
-  if (found !== undefined) return found;
-  const made = analyze(word, true).map(toTermSeen);
-  if (word.length <= maxTermLength) knownWords.set(copyOf(word), made);
-  return made;
+function termsIn(languages: readonly Language[]): (word: string) => readonly Term[] {
+  const key = languages.map(({ code }) => code).join(' ');
+  const known = knownWords.get(key) ?? new Map<string, readonly Term[]>();
+  knownWords.set(key, known);
+  return (word) => {
+    const found = known.get(word);
+    if (found !== undefined) return found;
+    const made = analyze(word, true, languages).flat().map(toTermSeen);
+    if (word.length <= maxTermLength) {
+      known.set(copyOf(word), made);
+      wordsKept += 1;
+    }
+    return made;
+  };
 }
 
 function toTermSeen(text: string): Term {
@@ -150,17 +193,18 @@ function copyOf(word: string): string {
   return Buffer.from(word).toString();
 }
 
-function analyze(word: string, dropStopWords: boolean): string[] {
-  if (startsUnspaced.test(word)) return pairs(word);
+/** The words that a word is made of, each with its forms; the whole comes first. */
+function analyze(word: string, dropStopWords: boolean, languages: readonly Language[]): string[][] {
+  if (startsUnspaced.test(word)) return pairs(word).map((pair) => [pair]);
   const plain = word.replace(/['’]s$/i, '').replace(/['’]/g, '');
   const parts = partsOf(plain);
   const whole = plain.toLowerCase();
-  if (parts.length === 1) return dropStopWords && stopWords.has(whole) ? [] : forms(whole);
-  const found = forms(whole);
+  if (parts.length === 1) return dropStopWords && stopWords.has(whole) ? [] : [forms(whole, languages)];
+  const found = [forms(whole, [])];
   for (const part of parts) {
     const lower = part.toLowerCase();
     const noise = /^[a-z]$/.test(lower) || (dropStopWords && stopWords.has(lower));
-    if (!noise) found.push(...forms(lower));
+    if (!noise) found.push(forms(lower, languages));
   }
   return found;
 }
@@ -173,11 +217,14 @@ function partsOf(word: string): string[] {
     .flatMap((piece) => piece.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u));
 }
 
-function forms(lower: string): string[] {
+/** Without a language a word has one form, or two when it has diacritics. */
+function forms(lower: string, languages: readonly Language[]): string[] {
   const term = toTerm(lower);
-  if (asciiOnly.test(lower)) return [term];
-  const folded = toTerm(fold(lower));
-  return folded === term || folded === '' ? [term] : [term, folded];
+  if (asciiOnly.test(lower) && languages.length === 0) return [term];
+  const stems = /^\p{L}{3,40}$/u.test(lower) ? languages.map((language) => fold(language.stem(lower))) : [];
+  const found = new Set([term, toTerm(fold(lower)), ...stems]);
+  found.delete('');
+  return [...found];
 }
 
 function fold(lower: string): string {

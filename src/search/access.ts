@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../store/database.ts';
 import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
-import type { Access, CandidateAccess, CandidatePlan } from '../store/search/search-plan.ts';
+import type { Access, CandidateAccess, CandidatePlan, QueryTerm } from '../store/search/search-plan.ts';
 import { createMemo } from './memo.ts';
 
 /** What is searched, without the query. */
@@ -16,7 +16,7 @@ export type Scoped = Omit<
  * that has shrunk is noticed because too few nearest vectors are found.
  */
 export interface AccessChooser {
-  choose(scope: Scoped, terms: readonly string[]): Promise<Access>;
+  choose(scope: Scoped, terms: readonly QueryTerm[]): Promise<Access>;
   /** The vector index found too few in this scope; what to do instead, also for the next searches. */
   withoutIndex(scope: Scoped, access: CandidateAccess): CandidateAccess;
 }
@@ -48,13 +48,15 @@ export function createAccess({ database, clock, exactLimit }: AccessOptions): Ac
     return size;
   }
 
-  async function frequenciesOf(scope: Scoped, terms: readonly string[]): Promise<number[]> {
+  async function frequenciesOf(scope: Scoped, terms: readonly QueryTerm[]): Promise<number[]> {
     const prefix = `${JSON.stringify([scope.kind, scope.containerTags?.toSorted()])} `;
-    const unknown = terms.filter((term) => frequencies.get(prefix + term) === undefined);
+    const all = terms.flatMap(({ forms }) => forms);
+    const unknown = all.filter((term) => frequencies.get(prefix + term) === undefined);
     const read = unknown.length > 0 ? await readFrequencies(database, scope, unknown, frequencyLimit) : [];
     const fresh = new Map(unknown.map((term, index) => [term, read[index]!]));
     for (const [term, frequency] of fresh) frequencies.set(prefix + term, frequency);
-    return terms.map((term) => fresh.get(term) ?? frequencies.get(prefix + term) ?? 0);
+    const frequencyOf = (term: string) => fresh.get(term) ?? frequencies.get(prefix + term) ?? 0;
+    return terms.map(({ forms }) => Math.max(...forms.map(frequencyOf)));
   }
 
   return {

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { terms } from '../engine/terms.ts';
+import { queryWords } from '../engine/terms.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
 import { candidatesStatement, type CandidateRow } from '../store/search/candidates.ts';
@@ -105,23 +105,22 @@ async function readQuery(request: SearchRequest, context: Context): Promise<Quer
   // The database's text holds no U+0000, and no half characters.
   const text = request.q.replaceAll('\0', ' ').toWellFormed();
   const searched = searchedTerms(text);
-  const words = searched.map((term) => term.text);
-  const vector = await embedQuery(text, words, request.signal, context);
+  const words = searched.map(({ forms }) => forms);
+  const vector = await embedQuery(text, words.length > 0, request.signal, context);
   const periods = periodsOf(text, context.clock.now());
   return { text, terms: searched, keywords: keywordsOf(text, words), periods, vector };
 }
 
 function searchedTerms(query: string): QueryTerm[] {
-  const { terms: texts, counts } = terms(query);
-  const searched = texts.map((text, index) => ({ text, count: counts[index]! }));
+  const searched = queryWords(query);
   if (searched.length <= maxQueryTerms) return searched;
-  return searched.toSorted((a, b) => b.text.length - a.text.length).slice(0, maxQueryTerms);
+  return searched.toSorted((a, b) => b.forms[0]!.length - a.forms[0]!.length).slice(0, maxQueryTerms);
 }
 
 /** Null when the model fails and there are terms to search by; throws its error when there are none. */
 async function embedQuery(
   query: string,
-  words: readonly string[],
+  isFoundByWords: boolean,
   signal: AbortSignal | undefined,
   { embedder, log }: Context,
 ): Promise<Float32Array | null> {
@@ -130,7 +129,7 @@ async function embedQuery(
     if (vector?.length === embedder.dimensions && vector.every(Number.isFinite)) return vector;
     throw new MemorydError('embed_failed', `The model ${embedder.id} gave no usable vector for a query.`);
   } catch (error) {
-    if (signal?.aborted || words.length === 0) throw error;
+    if (signal?.aborted || !isFoundByWords) throw error;
     log.warn({ err: error, model: embedder.id }, 'searching by words only, the embedder failed');
     return null;
   }
@@ -145,10 +144,7 @@ async function findCandidates(
   { database, access: chooser, embedder, clock }: Context,
 ): Promise<Found> {
   const scope = scopeOf(kind, request, clock.now());
-  const access = await chooser.choose(
-    scope,
-    searched.map(({ text }) => text),
-  );
+  const access = await chooser.choose(scope, searched);
   const model = { id: embedder.id, dimensions: embedder.dimensions };
   const fewer = kind === 'memories' && linked ? besidePassages : {};
   const weights = { ...scoring, ...fewer, relatedAt: embedder.relatedAt };

@@ -14,10 +14,10 @@ const unspaced =
 /**
  * The pieces of a query whose exact presence shows that a text is related, whatever its vector says:
  * quoted phrases, identifiers (`ERR_CONN_4711`, `zanzibar-7`, `parseHeader`), and words that turn
- * out to be rare in the scope. `terms` are the query's terms as they are searched.
+ * out to be rare in the scope. `terms` are the forms of the query's terms as they are searched.
  */
-export function keywordsOf(query: string, terms: readonly string[]): Keyword[] {
-  const places = new Map(terms.map((term, index) => [term, index]));
+export function keywordsOf(query: string, terms: readonly (readonly string[])[]): Keyword[] {
+  const places = new Map(terms.flatMap((forms, index) => forms.map((form) => [form, index] as const)));
   const phrases = [...query.matchAll(quoted)].map((match) => (match[1] ?? match[2] ?? match[3])!.trim());
   const tokens = [...new Set(query.match(token) ?? [])].filter(({ length }) => length >= minTokenLength);
   const identifiers = tokens.filter(isIdentifier);
@@ -48,7 +48,7 @@ function tokenKeyword(text: string, places: ReadonlyMap<string, number>, onlyIfR
   // A text may hold the token inside a longer one, where only its parts are terms.
   const parts = own.filter((term) => !/[._-]/.test(term));
   const guards = (parts.length > 0 ? parts : own).flatMap((term) => places.get(term) ?? []);
-  return { pattern: patternOf(text), terms: guards, onlyIfRare };
+  return { pattern: patternOf(text), terms: [...new Set(guards)], onlyIfRare };
 }
 
 /** Whole words only, any white space between them. */

@@ -1,4 +1,4 @@
-import { terms } from '../../src/engine/terms.ts';
+import { queryWords, terms } from '../../src/engine/terms.ts';
 import { bestFirst, toLines } from '../../src/search/lines.ts';
 import type { Ranked } from '../../src/search/ranking.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
@@ -17,14 +17,17 @@ interface Item extends Omit<Ranked, 'score' | 'similarity'> {
 }
 
 interface Word {
-  text: string;
+  forms: readonly string[];
   times: number;
+}
+
+function countOf({ forms }: Word, { counts }: Pick<Item, 'counts'>): number {
+  return Math.max(...forms.map((form) => counts.get(form) ?? 0));
 }
 
 export function rank(world: World, request: SearchRequest, vector: readonly number[], relatedAt: number) {
   const items = visibleItems(world, request, vector);
-  const said = terms(request.q);
-  const words = said.terms.map((text, index) => ({ text, times: said.counts[index]! }));
+  const words = queryWords(request.q).map(({ forms, count }) => ({ forms, times: count }));
   const weights = weightsOf(items, words);
   const scoreOf = bm25(items, words, weights);
   const scored = items.map((item) => ({ ...item, bm25: scoreOf(item) }));
@@ -93,8 +96,8 @@ function bm25(items: readonly Item[], words: readonly Word[], weights: readonly 
   const averages = { chunk: averageOf('chunk'), memory: averageOf('memory') };
   return (item) => {
     let score = 0;
-    for (const [index, { text }] of words.entries()) {
-      const count = item.counts.get(text) ?? 0;
+    for (const [index, word] of words.entries()) {
+      const count = countOf(word, item);
       score += (weights[index]! * count * 2.5) / (count + 1.5 * (0.6 + (0.4 * item.length) / averages[item.kind]));
     }
     return score;
@@ -104,13 +107,13 @@ function bm25(items: readonly Item[], words: readonly Word[], weights: readonly 
 function coverage(words: readonly Word[], weights: readonly number[]): (item: Item) => number {
   const whole = weights.reduce((sum, weight) => sum + weight, 0);
   return (item) =>
-    weights.reduce((sum, weight, index) => sum + (item.counts.has(words[index]!.text) ? weight : 0), 0) / (whole || 1);
+    weights.reduce((sum, weight, index) => sum + (countOf(words[index]!, item) > 0 ? weight : 0), 0) / (whole || 1);
 }
 
 function weightsOf(items: readonly Item[], words: readonly Word[]): number[] {
-  return words.map(({ text, times }) => {
-    const holding = items.filter(({ counts }) => counts.has(text)).length;
-    return times * Math.log(1 + (items.length - holding + 0.5) / (holding + 0.5));
+  return words.map((word) => {
+    const holding = items.filter((item) => countOf(word, item) > 0).length;
+    return word.times * Math.log(1 + (items.length - holding + 0.5) / (holding + 0.5));
   });
 }
 

@@ -109,12 +109,17 @@ function cosine({ vector, model }: CandidatePlan): Sql {
 
 /** `terms` is sorted by bytes and of collation "C", so width_bucket finds a term by halving. */
 function termCounts({ terms }: CandidatePlan): Sql {
-  const counted = terms.map(({ text }, index) => {
-    const place = sql`width_bucket(${text}::text, t.terms)`;
+  const counted = terms.map(({ forms }, index) => {
+    const counts = joinSql(forms.map(countOf), ', ');
     return sql`,
-      case when t.terms[${place}] = ${text}::text then t.term_counts[${place}] else 0 end as ${rawSql(`tf${index}`)}`;
+      ${forms.length > 1 ? sql`greatest(${counts})` : counts} as ${rawSql(`tf${index}`)}`;
   });
   return joinSql(counted, '');
+}
+
+function countOf(term: string): Sql {
+  const place = sql`width_bucket(${term}::text, t.terms)`;
+  return sql`case when t.terms[${place}] = ${term}::text then t.term_counts[${place}] else 0 end`;
 }
 
 // ---- Where indexes lead
@@ -170,22 +175,22 @@ export function textLiteral(text: string): Sql {
 function matchingTiers(plan: CandidatePlan, access: CandidateAccess): Sql[] {
   const cap = plan.scoring.lexicalCandidates;
   const found = plan.terms
-    .map(({ text }, index) => ({ text, frequency: access.frequencies[index] ?? 0 }))
+    .map(({ forms }, index) => ({ forms, frequency: access.frequencies[index] ?? 0 }))
     .sort((a, b) => a.frequency - b.frequency);
   const rare: string[] = [];
   let budget = cap;
   while (found.length > 0 && found[0]!.frequency <= budget) {
-    const { text, frequency } = found.shift()!;
-    rare.push(text);
+    const { forms, frequency } = found.shift()!;
+    rare.push(...forms);
     budget -= frequency;
   }
-  const common = found.map(({ text }) => text);
+  const common = found.map(({ forms }) => sql`t.terms && ${forms}::text[]`);
   const tiers: Sql[] = [];
   if (rare.length > 0) tiers.push(tier(plan, access, sql`t.terms && ${rare}::text[]`, cap));
-  if (common.length > 1) tiers.push(tier(plan, access, sql`t.terms @> ${common}::text[]`, budget));
+  if (common.length > 1) tiers.push(tier(plan, access, joinSql(common, ' and '), budget));
   if (common.length > 0 && cap - budget < plan.scoring.candidates) {
     const few = Math.min(budget, 2 * plan.scoring.candidates);
-    tiers.push(tier(plan, access, sql`t.terms @> ${common.slice(0, 1)}::text[]`, few));
+    tiers.push(tier(plan, access, common[0]!, few));
   }
   return tiers;
 }

@@ -31,8 +31,10 @@ export interface Period {
   isEachYear: boolean;
 }
 
+/** A word of the query. */
 export interface QueryTerm {
-  text: string;
+  /** The terms of a text that are this word; a text may hold several of them for one. */
+  forms: readonly string[];
   /** How often the query says it. */
   count: number;
 }
@@ -51,7 +53,7 @@ export interface CorpusStatistics {
   items: number;
   /** Terms of an average text. */
   averageLength: number;
-  /** In how many of them each of the query's terms stands. */
+  /** In how many of them each of the query's terms stands, in its commonest form. */
   frequencies: readonly number[];
 }
 

@@ -31,7 +31,8 @@ import { pageText } from '../../../src/engine/extract/pdf-page.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
 import { stem } from '../../../src/engine/stem.ts';
-import { queryTerms, terms } from '../../../src/engine/terms.ts';
+import { languagesOf } from '../../../src/engine/languages.ts';
+import { queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { tasks } from '../../../src/engine/text/tasks.ts';
 import { oneLine, shortLine } from '../../../src/mcp/text.ts';
 import { quoted } from '../../../src/mcp/fence.ts';
@@ -226,7 +227,8 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/engine/extract/type-of-file.ts': { typeOfFile: (text) => typeOfFile(bytesOf(text), text, text) },
   'src/engine/conversations.ts': { renderMessages: (text) => renderMessages([{ role: 'user', text, name: text }]) },
   'src/engine/stem.ts': { stem },
-  'src/engine/terms.ts': { terms, queryTerms },
+  'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
+  'src/engine/terms.ts': { terms, queryTerms, queryWords },
   'src/engine/text/tasks.ts': {
     'extract text': (text) => tasks.extract({ kind: 'text', text, maxTextBytes }),
     'prepare text': (text) =>
@@ -280,7 +282,13 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/memory/rules/verbs.ts': { verbForms, baseOf: (text) => baseOf(text, 'past'), thirdPersonOf },
   'src/models/http/text-estimate.ts': { estimateTokens, cutToTokens: (text) => cutToTokens(text, 1000) },
   'src/models/token-counting.ts': { words: createTokenCounter({ kind: 'words' }) },
-  'src/search/keywords.ts': { keywordsOf: (text) => keywordsOf(text, queryTerms(text)) },
+  'src/search/keywords.ts': {
+    keywordsOf: (text) =>
+      keywordsOf(
+        text,
+        queryWords(text).map(({ forms }) => forms),
+      ),
+  },
   'src/search/times.ts': { periodsOf: (text) => periodsOf(text, said) },
   'src/search/word-reranker.ts': { wordReranker: (text) => wordReranker.score('where does Ana live', [text]) },
   'src/search/wordings.ts': { wordingsOf },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMs } from '../../support/cpu-time.ts';
-import { queryTerms, terms } from '../../../src/engine/terms.ts';
+import { queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 
 const counted = (text: string) => {
   const found = terms(text);
@@ -32,15 +32,36 @@ describe('terms', () => {
   });
 
   it.each([
-    ['Müller', ['müller', 'muller']],
+    ['Łukasz', ['łukasz', 'lukasz']],
     ['Straße', ['straße', 'strass']],
-    ['naïve café', ['naïve', 'naiv', 'café', 'cafe']],
+    ['the naïve café of our town', ['naïve', 'naiv', 'café', 'cafe', 'town']],
     ['Łódź', ['łódź', 'lodz']],
     ['ﬁnance ＡＢＣ', ['financ', 'abc']],
     ['Donau\u00addampf', ['donaudampf']],
-    ['Ёлка', ['ёлка', 'елка']],
+    ['Ќе', ['ќе', 'ке']],
   ])('of %s are also there without diacritics', (text, expected) => {
     expect(queryTerms(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['Wann laufen die Verträge aus?', 'Der Vertrag der Wohnung läuft im Mai aus.', ['vertrag']],
+    ['Quels sont les prix des locations ?', 'Le prix de la location est fixe.', ['prix', 'locat']],
+    ['¿Cuánto cuestan las entradas?', 'La entrada cuesta diez euros.', ['entrad']],
+  ])('%s and its answer share the stems of their language', (query, text, stems) => {
+    const found = new Set(terms(text).terms);
+    const words = queryWords(query).filter(({ forms }) => forms.some((form) => found.has(form)));
+    for (const stem of stems) expect(words.flatMap(({ forms }) => forms)).toContain(stem);
+  });
+
+  it('of another language keep their stop words, which a query leaves out', () => {
+    expect(terms('Der Vertrag liegt in der Mappe.').terms).toContain('der');
+    expect(queryWords('Wo ist der Vertrag?').map(({ forms }) => forms)).toEqual([['vertrag']]);
+    expect(queryWords('ist das so').map(({ forms }) => forms[0])).toEqual(['ist', 'das', 'so']);
+    expect(queryTerms('die hard')).toContain('die');
+  });
+
+  it('of a query are counted by word, with all forms of it together', () => {
+    expect(queryWords('Müller, Müller')).toEqual([{ forms: ['müller', 'muller', 'mull'], count: 2 }]);
   });
 
   it.each([
