@@ -1,29 +1,44 @@
 /**
- *     npm run fuzz:mirror -- [--minutes 10 | --programs 10000] [--engine pglite|postgres] [--seed N [--path P]]
+ *     npm run fuzz:mirror -- [--minutes 10 | --programs 10000] [--engine pglite|postgres] [--connector NAME] [--seed N [--path P]]
  *
  * Runs random programs of edits, faults, crashes, frozen processes and clock jumps against the mirror, until
  * the time is over, so many have passed, or one fails. A failure prints its seed and how to see it again; with
- * `--seed` just that one is run, made smaller as long as it still fails.
+ * `--seed` just that one is run, made smaller as long as it still fails. With `--connector` the programs are of that
+ * connector and a stand-in of its source, without frozen processes.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { checkPrograms, type ProgramCheck } from '../test/support/check-programs.ts';
 import { closeIdleDatabases, openTestDatabase } from '../test/support/databases.ts';
-import { checkPrograms, createProgramRunner } from '../test/support/mirror-program.ts';
+import { createProgramRunner } from '../test/support/mirror-program.ts';
+import { program } from '../test/support/mirror-steps.ts';
+import { worldConnectors, type WorldConnectorName } from '../test/support/world-connectors.ts';
+import { createWorldRunner } from '../test/support/world-program.ts';
+import { worldProgram } from '../test/support/world-steps.ts';
+import type { Database } from '../src/store/database.ts';
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     programs: { type: 'string' },
     engine: { type: 'string', default: 'pglite' },
+    connector: { type: 'string' },
     seed: { type: 'string' },
     path: { type: 'string' },
   },
 });
 const minutes = values.programs === undefined ? Number(values.minutes) : Infinity;
 const wanted = Number(values.programs ?? Infinity);
-const engine = values.engine;
+const { engine, connector } = values;
 if (!(minutes > 0) || !(wanted > 0) || (engine !== 'pglite' && engine !== 'postgres')) {
-  console.error('--minutes and --programs must be numbers above 0, and --engine pglite or postgres.');
+  stop('--minutes and --programs must be numbers above 0, and --engine pglite or postgres.');
+}
+if (connector !== undefined && !Object.hasOwn(worldConnectors, connector)) {
+  stop(`--connector must be one of ${Object.keys(worldConnectors).join(', ')}.`);
+}
+
+function stop(message: string): never {
+  console.error(message);
   process.exit(2);
 }
 
@@ -34,23 +49,31 @@ let programs = 0;
 /** One database, one seed. Answers false when a program failed. */
 async function check(seed: number, count: number, path: string | undefined): Promise<boolean> {
   const opened = await openTestDatabase(engine as 'pglite' | 'postgres');
-  const runner = createProgramRunner(opened.database);
+  const command = `npm run fuzz:mirror -- --engine ${engine}${connector === undefined ? '' : ` --connector ${connector}`}`;
   try {
-    await checkPrograms(runner, {
+    await checkAll(opened.database, {
       programs: count,
       seed,
       ...(path === undefined ? {} : { path }),
       shrink: values.seed !== undefined,
-      replay: (failed, at) => `npm run fuzz:mirror -- --engine ${engine} --seed ${failed} --path ${at}`,
+      replay: (failed, at) => `${command} --seed ${failed} --path ${at}`,
     });
     return true;
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return false;
   } finally {
-    await runner.close();
     await opened.close();
   }
+}
+
+async function checkAll(database: Database, asked: ProgramCheck): Promise<void> {
+  if (connector !== undefined) {
+    const runner = createWorldRunner(database, worldConnectors[connector as WorldConnectorName]);
+    return checkPrograms(worldProgram, runner.run, asked).finally(runner.close);
+  }
+  const runner = createProgramRunner(database);
+  return checkPrograms(program, runner.run, asked).finally(runner.close);
 }
 
 if (values.seed !== undefined) {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { silentLogger } from '../../src/base/log.ts';
 import { authExpired, forbidden, rateLimited, transient } from '../../src/connect/contract.ts';
 import { runSync } from '../../src/connect/runner.ts';
@@ -12,7 +11,6 @@ import { createTestClock, type TestClock } from './clock.ts';
 import { createModelProcess, type ModelProcess } from './mirror-process.ts';
 import {
   changesAreEnough,
-  program,
   type Change,
   type Freeze,
   type Program,
@@ -23,9 +21,9 @@ import {
 import { createMirror } from './mirror.ts';
 import { createSyntheticSource, type Abilities, type RequestHooks } from './synthetic-source.ts';
 
-export interface ProgramRunner {
+export interface ProgramRunner<Of = Program> {
   /** Throws when memory is not what it must be. */
-  run(one: Program): Promise<void>;
+  run(one: Of): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -325,33 +323,4 @@ async function unsettled(mirror: Awaited<ReturnType<typeof createMirror>>): Prom
   return items
     .filter((item) => item['state'] !== 'done' && item['state'] !== 'gone')
     .map((item) => `The item ${item['ext_id']} is ${item['state']}.`);
-}
-
-/** Checks programs of one seed. Throws what failed, with what is needed to see it again. */
-export async function checkPrograms(
-  runner: ProgramRunner,
-  options: {
-    programs: number;
-    seed: number;
-    path?: string;
-    shrink: boolean;
-    replay(seed: number, path: string): string;
-  },
-): Promise<void> {
-  const { programs, seed, path, shrink } = options;
-  const result = await fc.check(
-    fc.asyncProperty(program, (one) => runner.run(one)),
-    { numRuns: programs, seed, endOnFailure: !shrink, ...(path === undefined ? {} : { path }) },
-  );
-  if (!result.failed) return;
-  const [counterexample] = result.counterexample ?? [];
-  const reason = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-  throw new Error(
-    [
-      `Program ${result.numRuns} of seed ${seed} failed: ${reason}`,
-      `The program: ${JSON.stringify(counterexample)}`,
-      `See it again: ${options.replay(seed, result.counterexamplePath ?? '')}`,
-    ].join('\n'),
-    { cause: result.errorInstance },
-  );
 }

@@ -1,0 +1,3 @@
+import { testWorldModel } from '../support/mirror-model.ts';
+
+testWorldModel('notion', { programs: 200, file: 'mirror-model-notion.test.ts' });

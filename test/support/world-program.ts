@@ -1,0 +1,162 @@
+import type { Interference } from '../../src/connect/testing/scene.ts';
+import { createParts, type Parts } from '../../src/connect/testing/framework.ts';
+import { LawBroken } from '../../src/connect/testing/law.ts';
+import { openTrial, type Trial } from '../../src/connect/testing/trial.ts';
+import { differences } from '../../src/connect/testing/remembered.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { ProgramRunner } from './mirror-program.ts';
+import type { WorldConnector } from './world-connectors.ts';
+import { createWorldHand, type WorldHand } from './world-hand.ts';
+import { feedIsEnough, type Step, type Sync, type Trouble, type WorldProgram } from './world-steps.ts';
+
+/** Runs programs one after the other in one database, each against a world of its own. */
+export function createWorldRunner(database: Database, subject: WorldConnector): ProgramRunner<WorldProgram> {
+  // Whoever opened the database closes it.
+  const parts = createParts({ ...database, close: async () => {} });
+  let count = 0;
+  return { run: (one) => runProgram(parts, subject, ++count, one), close: () => parts.close() };
+}
+
+interface Stage {
+  trial: Trial;
+  hand: WorldHand;
+  guard: ReturnType<typeof createGuard>;
+  provider: string;
+  selected: string[];
+}
+
+const finalRounds = 4;
+
+async function runProgram(parts: Parts, subject: WorldConnector, seed: number, one: WorldProgram): Promise<void> {
+  const { connector, world: makeWorld } = subject;
+  const trial = await openTrial({
+    ...{ parts, connector, makeWorld, deliver: undefined, seed },
+    ...{ law: 'of the mirror is broken: memory equals the source.', pages: 'small' },
+  });
+  const hand = createWorldHand(trial);
+  const stage: Stage = { trial, hand, provider: connector.spec.name, selected: [], guard: createGuard(trial) };
+  try {
+    for (const name of one.mirrored) await hand.change({ kind: 'put', name });
+    if (one.mirrored.length > 0) await sync(stage, { full: false, troubles: [], killAt: null });
+    for (const step of one.steps) await take(stage, step);
+    await settle(stage, feedIsEnough(one));
+  } finally {
+    await trial.close();
+  }
+}
+
+async function take(stage: Stage, step: Step): Promise<void> {
+  const { trial, hand } = stage;
+  trial.clock.advance(1_000);
+  if (step.kind === 'sync') await sync(stage, step);
+  else if (step.kind === 'wait') trial.clock.advance(step.ms);
+  else if (step.kind === 'expire') await trial.world.expirePositions?.();
+  else if (step.kind === 'poison' || step.kind === 'cure') await hand.poison(step);
+  else if (step.kind === 'select') await select(stage, step.places);
+  else await hand.change(step);
+}
+
+async function select(stage: Stage, places: readonly (0 | 1)[]): Promise<void> {
+  const all = (await stage.trial.world.resources?.all()) ?? [];
+  const chosen = places.map((place) => all[place]!);
+  stage.selected = chosen.map(({ id }) => id);
+  await stage.trial.select(chosen);
+}
+
+/** What was asked for, by a process of its own. Somebody authorizes the connection again before it, if it needs that. */
+async function sync(stage: Stage, { full, troubles, killAt }: Sync): Promise<void> {
+  const { trial, guard } = stage;
+  await trial.world.credential?.mend();
+  await trial.restore();
+  await guard.look(stage);
+  const stop = new AbortController();
+  trial.interfere(interferenceOf(stage, troubles, () => stop.abort()));
+  await trial.sync({
+    mode: full ? 'full' : 'incremental',
+    signal: stop.signal,
+    ...(killAt !== null && { crashAt: killAt }),
+  });
+  trial.interfere({});
+  await guard.check(stage);
+}
+
+/** Lets things happen at the requests of a sync. */
+function interferenceOf({ trial, hand }: Stage, troubles: readonly Trouble[], stop: () => void): Interference {
+  let requests = 0;
+  let listed = 0;
+
+  async function meet(trouble: Trouble, number: number) {
+    const { what, at } = trouble;
+    if (what === 'fail-on' && number >= at) return { status: 500 };
+    if (number !== at) return undefined;
+    if (what === 'fail') return { status: 500 };
+    if (what === 'reset' || what === 'truncate') return what;
+    if (what === 'limit') return trial.world.limit?.(120) ?? { status: 429, headers: { 'retry-after': '120' } };
+    if (what === 'stop') stop();
+    if (what === 'refuse') await trial.world.credential?.break('refused');
+    if (what === 'expire') await trial.world.expirePositions?.();
+    if (what === 'change') await hand.change(trouble.change);
+    return undefined;
+  }
+
+  const leavesOut = trial.connector.spec.listing === 'partial' && troubles.some(({ what }) => what === 'leave-out');
+  return {
+    async request() {
+      requests += 1;
+      const number = requests;
+      for (const one of troubles) {
+        const fault = await meet(one, number);
+        if (fault !== undefined) return fault;
+      }
+      return undefined;
+    },
+    // Every third item that is listed, so that each listing leaves out others.
+    ...(leavesOut && {
+      after: (call, page: any) =>
+        call.verb === 'list' ? { ...page, refs: page.refs.filter(() => ++listed % 3 !== 0) } : page,
+    }),
+  };
+}
+
+/** Failed items are due within a day; a held sweep is released by a second listing. */
+async function settle(stage: Stage, feedOnly: boolean): Promise<void> {
+  const { trial, hand } = stage;
+  await hand.cure();
+  for (let round = 1; ; round++) {
+    trial.clock.advance(26 * 3_600_000);
+    await sync(stage, { full: !feedOnly, troubles: [], killAt: null });
+    try {
+      return await trial.expectMirror('After the last sync');
+    } catch (error) {
+      if (!(error instanceof LawBroken) || round === finalRounds) throw error;
+    }
+  }
+}
+
+/** What was mirrored and has not changed since must stay in memory, whatever happens to a sync. */
+function createGuard(trial: Trial) {
+  let mirrored = new Map<string, string>();
+
+  /** What must be there now and is, by id. */
+  async function mirroredNow({ provider, selected }: Stage): Promise<Map<string, string>> {
+    const memory = await trial.memory();
+    const expected = [...(await trial.world.expected(selected))];
+    const held = expected.filter(([id, item]) => {
+      const one = memory.get(`${provider}:${id}`);
+      return (
+        one !== undefined && differences(provider, new Map([[id, item]]), new Map([[one.customId, one]])).length === 0
+      );
+    });
+    return new Map(held.map(([id, item]) => [id, JSON.stringify(item)]));
+  }
+
+  return {
+    look: async (stage: Stage) => void (mirrored = await mirroredNow(stage)),
+    async check(stage: Stage): Promise<void> {
+      const now = await mirroredNow(stage);
+      const expected = await trial.world.expected(stage.selected);
+      const lost = [...mirrored].filter(([id, item]) => !now.has(id) && JSON.stringify(expected.get(id)) === item);
+      trial.expect(lost.length === 0, `Memory lost ${lost.map(([id]) => id).join(', ')}, which did not change.`);
+    },
+  };
+}
