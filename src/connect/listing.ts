@@ -20,6 +20,7 @@ import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 import { unreadMessage } from './unread.ts';
 import { settleScope } from './scope.ts';
+import { selectionKey } from './selection.ts';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
 const maxRestarts = 3;
@@ -59,7 +60,7 @@ export async function listPartition(
   row: PartitionRow,
   { onPage, follows }: ListingOptions,
 ): Promise<void> {
-  const resuming = row.listingStartedAt !== null;
+  const resuming = row.listingStartedAt !== null && row.listedFor === selectionKey(run, row);
   const listing: Listing = {
     key: keyOf(run, partition),
     partition,
@@ -193,7 +194,8 @@ function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): v
 async function begin(run: Run, partition: Partition, row: PartitionRow, follows: boolean): Promise<number> {
   const head = follows ? row.position : await readHead(run, partition);
   const now = run.clock.now();
-  const options = { head, relist: row.lastListedAt !== null, isRepeated: isRepeated(run, row, follows), now };
+  const kind = { relist: row.lastListedAt !== null, isRepeated: isRepeated(run, row, follows) };
+  const options = { ...kind, head, listedFor: selectionKey(run, row), now };
   return run.hold.write((tx) => startListing(tx, keyOf(run, partition), options));
 }
 

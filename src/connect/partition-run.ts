@@ -10,6 +10,7 @@ import { listPartition } from './listing.ts';
 import { settleMissing } from './ledger.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 import { applyScope } from './scope.ts';
+import { selectionKey } from './selection.ts';
 import { askOn } from './left-out.ts';
 import { createSupply } from './supply.ts';
 
@@ -96,14 +97,13 @@ async function discoverItems(
   request: RequestedSync,
   onPage: (isNew?: boolean) => void,
 ): Promise<void> {
-  if (request.hints && mayServeHints(row, request)) {
+  if (request.hints && mayServeHints(run, row, request)) {
     const hinted = request.hints[partition.id];
     const answered = hinted === undefined || (await lookUpHints(run, partition, row, hinted));
     if (answered) return onPage();
   }
   const caughtUp = await catchUp(run, partition, row, onPage);
-  const confirmed = row.heldSweep?.confirmed === true;
-  if (caughtUp && request.mode === 'incremental' && !confirmed && !reconcileDue(run, row)) {
+  if (caughtUp && request.mode === 'incremental' && !mustList(run, row)) {
     await askOn(run, partition, row);
     return onPage();
   }
@@ -140,8 +140,14 @@ function isListed(row: PartitionRow): boolean {
 }
 
 /** Only a partition that was well can be brought up to date by looking at some items. */
-function mayServeHints(row: PartitionRow, request: RequestedSync): boolean {
-  return request.mode === 'incremental' && isListed(row) && row.problem === null && !row.heldSweep?.confirmed;
+function mayServeHints(run: Run, row: PartitionRow, request: RequestedSync): boolean {
+  const isWell = isListed(row) && row.problem === null && row.listedFor === selectionKey(run, row);
+  return request.mode === 'incremental' && isWell && !row.heldSweep?.confirmed;
+}
+
+/** Whether changes are not enough: somebody let held items go, the selection is another one, or it is time. */
+function mustList(run: Run, row: PartitionRow): boolean {
+  return row.heldSweep?.confirmed === true || row.listedFor !== selectionKey(run, row) || reconcileDue(run, row);
 }
 
 function reconcileDue(run: Run, row: PartitionRow): boolean {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
 import { listPartitions, type PartitionRow } from '../store/partitions.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
@@ -50,6 +51,16 @@ async function missPartition(run: Run, row: PartitionRow): Promise<void> {
 /** Whether the selection leaves a partition out. An empty selection is everything. */
 export function isUnselected(selection: readonly Record<string, unknown>[], { resource }: PartitionRow): boolean {
   return selection.length > 0 && resource !== null && !selection.some((one) => String(one.id) === resource);
+}
+
+/**
+ * Names the selection that a listing of a partition depends on: that of a connector which itself tells what of the
+ * partition is selected. '' where it makes no difference: for one that mirrors everything, for a partition that is a
+ * resource, and where places in a tree decide.
+ */
+export function selectionKey({ connector, connection }: Run, { resource }: PartitionRow): string {
+  if (connection.selection.length === 0 || resource !== null || connector.spec.scope === 'tree') return '';
+  return hash('sha256', JSON.stringify(connection.selection.map(({ id }) => String(id)).toSorted()), 'base64url');
 }
 
 /** Removes a partition with its items and documents, batch by batch; interrupted, the next run goes on. */

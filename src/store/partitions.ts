@@ -32,6 +32,8 @@ export interface PartitionRow {
   position: unknown;
   parkedUntil: Date | null;
   lastListedAt: Date | null;
+  /** The selection that the last listing, or the one under way, was made for, as a key; '' is everything. */
+  listedFor: string;
   /** The run that listed it last. */
   listedRun: string | null;
   heldSweep: HeldSweep | null;
@@ -79,7 +81,7 @@ const columns = rawSql(`
   id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
   listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
   listing_unread as "listingUnread", unread, listing_shown as "listingShown", listing_pass as "listingPass", unconfirmed, position,
-  parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_run as "listedRun", held_sweep as "heldSweep",
+  parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_for as "listedFor", listed_run as "listedRun", held_sweep as "heldSweep",
   scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
 /** Makes the partitions that do not exist yet and answers all of them. */
@@ -120,14 +122,14 @@ const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and
 export async function startListing(
   database: Queryable,
   key: PartitionKey,
-  options: { head: unknown; relist: boolean; isRepeated?: boolean; now: Date },
+  options: { head: unknown; relist: boolean; isRepeated?: boolean; listedFor?: string; now: Date },
 ): Promise<number> {
   const [row] = await database.query<{ epoch: number }>(sql`
     update partitions
     set epoch = epoch + 1, state = ${options.relist ? 'relist' : 'backfill'}, parked_head = ${json(options.head)}::jsonb,
       listing_cursor = null, listing_incomplete = null, listing_unread = '[]', listing_shown = false,
       listing_pass = ${options.isRepeated ? 0 : null}::integer, listing_news = 0, listing_quiet = 0, unconfirmed = 0,
-      listing_started_at = ${options.now}, updated_at = ${options.now}
+      listed_for = ${options.listedFor ?? ''}, listing_started_at = ${options.now}, updated_at = ${options.now}
     where ${where(key)} returning epoch`);
   return row?.epoch ?? 0;
 }

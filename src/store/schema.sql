@@ -516,6 +516,7 @@ create table partitions (
   listing_news integer not null default 0,
   listing_quiet integer not null default 0,
   unconfirmed integer not null default 0,
+  listed_for text not null default ''::text,
   constraint partitions_pkey PRIMARY KEY (connection_id, id),
   constraint partitions_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connections(id) ON DELETE CASCADE,
   constraint partitions_state_check CHECK ((state = ANY (ARRAY['new'::text, 'backfill'::text, 'delta'::text, 'relist'::text, 'parked'::text, 'paused'::text, 'removing'::text])))

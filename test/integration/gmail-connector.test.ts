@@ -233,6 +233,22 @@ describe('what of a mailbox is mirrored', () => {
     expect([...(await mirror.texts()).keys()]).toEqual([outside]);
   });
 
+  it('follows another choice of labels with the next sync, not only when everything is listed again', async () => {
+    const { source, add, sync, mirror, select } = await connectGmail();
+    const label = source.addLabel('Work');
+    const ids = add(30);
+    const work = ids.slice(0, 27);
+    for (const id of work) source.relabel(id, { add: [label] });
+    await sync();
+    await select([{ id: label, name: 'Work' }]);
+    expect((await sync()).calls['messages.list']).toBe(3);
+    expect([...(await mirror.texts()).keys()].sort()).toEqual(work.sort());
+    expect((await sync()).calls).toEqual({ 'history.list': 1 });
+    await select([]);
+    await sync();
+    expect((await mirror.texts()).size).toBe(30);
+  });
+
   it('threads that a search finds, also after changes', async () => {
     const { source, sync, mirror, add } = await connectGmail({ config: { query: 'harbour -label:Private' } });
     const secret = source.addLabel('Private');

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f'] as const;
-const changeKinds = ['remove', 'rename', 'trash', 'restore', 'revoke', 'grant', 'leave', 'enter'] as const;
+const changeKinds = ['rename', 'trash', 'restore', 'revoke', 'grant', 'leave', 'enter'] as const;
 
 /** Changes at the source. What it cannot do, or what does not exist at that moment, is left out. */
 export type Change = ItemChange | Move | ContainerChange;
 
 export interface ItemChange {
-  kind: 'put' | (typeof changeKinds)[number];
+  kind: 'put' | 'remove' | (typeof changeKinds)[number];
   name: string;
 }
 
@@ -30,12 +30,13 @@ const troubles = [
   'stop',
   // One request fails, or each from there on.
   ...['fail', 'fail-on', 'reset', 'truncate', 'limit', 'refuse'],
-  // The source forgets positions, or leaves items out of listings without a word.
-  ...['expire', 'leave-out'],
 ] as const;
+// The source forgets positions, or leaves items out of listings without a word.
+const hidings = ['expire', 'leave-out'] as const;
 
 /** At the request with this number, or from there on. */
-export type Trouble = { at: number; what: (typeof troubles)[number] } | { at: number; what: 'change'; change: Change };
+export type Trouble =
+  { at: number; what: (typeof troubles | typeof hidings)[number] } | { at: number; what: 'change'; change: Change };
 
 export interface Sync {
   full: boolean;
@@ -65,6 +66,7 @@ const at = (max: number) => fc.integer({ min: 1, max });
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: kind('put'), name }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('remove'), name }) },
   { weight: 7, arbitrary: fc.record({ kind: fc.constantFrom(...changeKinds), name }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('move' as const, 'choose' as const), name, place }) },
   {
@@ -73,8 +75,9 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   },
 );
 const trouble: fc.Arbitrary<Trouble> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ at: at(15), what: fc.constantFrom(...troubles) }) },
-  { weight: 1, arbitrary: fc.record({ at: at(15), what: kind('change'), change }) },
+  { weight: 6, arbitrary: fc.record({ at: at(15), what: fc.constantFrom(...troubles) }) },
+  { weight: 1, arbitrary: fc.record({ at: at(15), what: fc.constantFrom(...hidings) }) },
+  { weight: 2, arbitrary: fc.record({ at: at(15), what: kind('change'), change }) },
 );
 const sync = fc.record({
   kind: kind('sync'),
@@ -96,10 +99,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: sync },
 );
 
-/** Programs of up to 10 steps over six items, two containers and two resources. */
+/** Programs of up to 8 steps over six items, two containers and two resources. */
 export const worldProgram: fc.Arbitrary<WorldProgram> = fc.record({
   mirrored: fc.oneof(fc.constant<string[]>([]), fc.subarray<string>([...names], { minLength: 3 })),
-  steps: fc.array(step, { minLength: 3, maxLength: 10 }),
+  steps: fc.array(step, { minLength: 3, maxLength: 8 }),
 });
 
 /** Whether the feed of changes alone must lead to the right memory: no position expired, no listing left items out. */
