@@ -8,9 +8,10 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import type fc from 'fast-check';
 import { checkPrograms, type ProgramCheck } from '../test/support/check-programs.ts';
 import { closeIdleDatabases, openTestDatabase } from '../test/support/databases.ts';
-import { createProgramRunner } from '../test/support/mirror-program.ts';
+import { createProgramRunner, type ProgramRunner } from '../test/support/mirror-program.ts';
 import { program } from '../test/support/mirror-steps.ts';
 import { worldConnectors, type WorldConnectorName } from '../test/support/world-connectors.ts';
 import { createWorldRunner } from '../test/support/world-program.ts';
@@ -68,12 +69,21 @@ async function check(seed: number, count: number, path: string | undefined): Pro
 }
 
 async function checkAll(database: Database, asked: ProgramCheck): Promise<void> {
-  if (connector !== undefined) {
-    const runner = createWorldRunner(database, worldConnectors[connector as WorldConnectorName]);
-    return checkPrograms(worldProgram, runner.run, asked).finally(runner.close);
+  if (connector === undefined) return checkWith(createProgramRunner(database), program, asked);
+  const runner = createWorldRunner(database, worldConnectors[connector as WorldConnectorName]);
+  return checkWith(runner, worldProgram, asked);
+}
+
+async function checkWith<Program>(
+  runner: ProgramRunner<Program>,
+  programs: fc.Arbitrary<Program>,
+  asked: ProgramCheck,
+): Promise<void> {
+  try {
+    await checkPrograms(programs, runner.run, asked);
+  } finally {
+    await runner.close();
   }
-  const runner = createProgramRunner(database);
-  return checkPrograms(program, runner.run, asked).finally(runner.close);
 }
 
 if (values.seed !== undefined) {
