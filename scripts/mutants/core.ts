@@ -86,8 +86,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/store/partitions.ts',
       loses: true,
-      find: 'listing_incomplete = coalesce(listing_incomplete, ${page.incomplete})',
-      replace: 'listing_incomplete = ${page.incomplete}',
+      find: 'listing_incomplete = ${page.incomplete}',
+      replace: 'listing_incomplete = null',
     },
     {
       file: 'src/connect/listing.ts',

@@ -141,8 +141,7 @@ export function listingCheckpoint(
 ): Sql {
   return sql`
     update partitions set listing_cursor = ${json(page.cursor)}::jsonb, listing_shown = ${page.shown},
-      listing_incomplete = coalesce(listing_incomplete, ${page.incomplete}),
-      listing_unread = ${json(page.unread)}::jsonb, updated_at = ${page.now}
+      listing_incomplete = ${page.incomplete}, listing_unread = ${json(page.unread)}::jsonb, updated_at = ${page.now}
     where ${where(key)}`;
 }
 

@@ -184,6 +184,34 @@ describe.each(engines)('the mirror on %s', (engine) => {
     expect(await mirror.texts()).toEqual(source.texts());
   });
 
+  it('an incomplete listing stays incomplete when it is interrupted and goes on', async () => {
+    const { source, mirror, fill } = await open();
+    fill(9);
+    await mirror.sync();
+    source.remove('item-08');
+    source.incomplete = 'a folder could not be read';
+    let listed = 0;
+    source.intercept((request) => {
+      if (request !== 'list' || ++listed < 2) return;
+      source.incomplete = undefined;
+      if (listed === 2) throw source.fail();
+    });
+    expect(await mirror.sync()).toMatchObject({ status: 'failed' });
+    expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsDeleted: 0 });
+    expect((await mirror.texts()).has('item-08')).toBe(true);
+  });
+
+  it('an incomplete listing takes nothing that it does not show for renamed', async () => {
+    const { source, mirror } = await open();
+    source.put('a', 'same');
+    await mirror.sync();
+    source.items.set('b', { ...source.items.get('a')! });
+    source.hidden.add('a');
+    source.incomplete = 'a folder could not be read';
+    await mirror.sync();
+    expect(await mirror.texts()).toEqual(source.texts());
+  });
+
   it('a source that disappears as a whole keeps its documents', async () => {
     const { source, mirror, fill } = await open();
     fill(4);
