@@ -1,5 +1,5 @@
 import type { HeldSweep, RecentRemoval } from '../store/partitions.ts';
-import { readMissing, type PartitionKey } from '../store/sync-items.ts';
+import { readMissing, type Missed, type PartitionKey } from '../store/sync-items.ts';
 import type { Run, RunSettings } from './run.ts';
 
 export type BrakeSettings = Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs' | 'brakeWindowMs'>;
@@ -8,9 +8,12 @@ type Braking = Pick<Run, 'database' | 'clock' | 'log'> & { settings: BrakeSettin
 
 /**
  * What becomes of missing items: nothing is missing; they are few enough to go by themselves; somebody, or a
- * second look, has said that they are to go; or they are held.
+ * second look, has said that they are to go; or they are held. It is about those that were `missedBy` then.
  */
-export type Verdict = { kind: 'none' | 'few' | 'meant'; wasHeld: boolean } | { kind: 'held'; held: HeldSweep };
+export type Verdict =
+  | { kind: 'none'; wasHeld: boolean }
+  | ({ kind: 'few' | 'meant'; wasHeld: boolean } & Missed)
+  | { kind: 'held'; held: HeldSweep };
 
 /**
  * Judges what is missing from a partition, that is, gone without the source saying that it was deleted,
@@ -23,18 +26,19 @@ export async function brake(run: Braking, key: PartitionKey, isListed: boolean):
   const { missing, total, digest, lastMissed, heldSweep: held, recentRemovals } = await readMissing(run.database, key);
   const wasHeld = held !== null;
   if (missing === 0) return { kind: 'none', wasHeld };
+  const missedBy = lastMissed!;
   // A confirmation is for what was held, all of it or what is left of it, and not for what was missed later.
-  if (held?.confirmed && lastMissed!.getTime() <= Date.parse(held.heldAt)) return { kind: 'meant', wasHeld };
+  if (held?.confirmed && missedBy.getTime() <= Date.parse(held.heldAt)) return { kind: 'meant', wasHeld, missedBy };
   const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = run.settings;
   const now = run.clock.now();
   const recent = countSince(recentRemovals, now.getTime() - brakeWindowMs);
   const isOff = brakeItems === Infinity;
   if (isOff || (missing < total && missing + recent <= Math.max(brakeItems, (total + recent) * brakeShare))) {
-    return { kind: 'few', wasHeld };
+    return { kind: 'few', wasHeld, missedBy };
   }
   const isSame = held !== null && held.digest === digest;
   const isDue = isSame && isListed && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs;
-  if (isDue && !held.rejected) return { kind: 'meant', wasHeld };
+  if (isDue && !held.rejected) return { kind: 'meant', wasHeld, missedBy };
   if (isSame) return { kind: 'held', held };
   run.log.warn({ connectionId: key.connectionId, missing, total, recent }, 'sweep held: too much would be removed');
   return { kind: 'held', held: { count: missing, of: total, digest, heldAt: now.toISOString() } };

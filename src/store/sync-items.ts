@@ -159,9 +159,15 @@ async function writeItems(
 
 /**
  * Which ledger rows count as disappeared: those that a listing has not seen; those that the source says are
- * deleted (`stated`); those that are only missed (`missing`); these two together (`reported`).
+ * deleted (`stated`); those that are only missed (`missing`), or that were until some time; `stated` and `missing`
+ * together (`reported`).
  */
-export type Disappeared = Unseen | 'stated' | 'missing' | 'reported';
+export type Disappeared = Unseen | Missed | 'stated' | 'missing' | 'reported';
+
+/** Missed at that time or before it. */
+export interface Missed {
+  missedBy: Date;
+}
 
 /** Not seen by the listing of an epoch, which could not see what lies at these paths. */
 export interface Unseen {
@@ -177,7 +183,8 @@ const disappearedAs = {
 };
 
 function disappeared(which: Disappeared): Sql {
-  return typeof which === 'string' ? disappearedAs[which] : unseen(which);
+  if (typeof which === 'string') return disappearedAs[which];
+  return 'missedBy' in which ? sql`${disappearedAs.missing} and i.missing_since <= ${which.missedBy}` : unseen(which);
 }
 
 /** An item without a path cannot be told to lie elsewhere. */

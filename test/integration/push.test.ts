@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
+import { createSyncItems } from '../../src/connect/item-service.ts';
 import { createPush } from '../../src/connect/push/create-push.ts';
-import type { PushAnswer, PushRequest, PushUpsert } from '../../src/connect/push/push-service.ts';
+import type { Push, PushAnswer, PushRequest, PushUpsert } from '../../src/connect/push/push-service.ts';
 import { defaultRunSettings } from '../../src/connect/run.ts';
 import { newId } from '../../src/base/ids.ts';
 import { insertConnection } from '../../src/store/connections.ts';
+import type { Database } from '../../src/store/database.ts';
 import { sql } from '../../src/store/sql.ts';
 import { listRuns } from '../../src/store/sync-runs.ts';
 import { suppressItemsOfDocuments } from '../../src/store/sync-items.ts';
@@ -375,6 +377,65 @@ describe.each(engines)('pushing on %s', (engine) => {
       await send({ upserts: items('h') });
       await service.settleHeld(id);
       expect(Object.keys(await texts())).toEqual(['a', 'b', 'h']);
+    });
+
+    describe.each([
+      { what: 'others', later: 0, until: 15 },
+      { what: 'more', later: 20, until: 30 },
+    ])('that misses $what', ({ later, until }) => {
+      const all = Array.from({ length: 30 }, (_, index) => `item-${String(index).padStart(2, '0')}`);
+      const shown = all.slice(later, until);
+      const missed = all.filter((name) => !shown.includes(name));
+
+      /** The removal of the first fifteen items is held; `snapshot` is the one that misses others. */
+      async function openHeld() {
+        const world = await open();
+        await world.send({ upserts: items(...all) });
+        await world.send({ upserts: items(...all.slice(15)), completeSnapshot: true });
+        const requestSync = async () => Promise.reject(new Error('nothing is to be listed'));
+        const made = (push: Pick<Push, 'settleHeld'>) =>
+          createSyncItems({ database: opened.database, clock: world.clock, requestSync, push });
+        const held = async () => {
+          const { items: pending } = await made(world.service).pendingDeletes(world.id, { limit: 50 });
+          return pending.entries.map((item) => item.id);
+        };
+        const snapshot = async () => {
+          world.clock.advance(1_000);
+          await world.send({ upserts: items(...shown), completeSnapshot: true });
+        };
+        expect(await held()).toEqual(all.slice(0, 15));
+        return { ...world, made, held, snapshot, names: async () => Object.keys(await world.texts()) };
+      }
+
+      it('before a confirmation is carried out holds everything again', async () => {
+        const { id, service, made, held, snapshot, names } = await openHeld();
+        const settleHeld = () => snapshot().then(() => service.settleHeld(id));
+        await made({ settleHeld }).resolveHeldSweep(id, 'confirm');
+        expect(await names()).toEqual(all);
+        expect(await held()).toEqual(missed);
+        await made(service).resolveHeldSweep(id, 'confirm');
+        expect(await names()).toEqual(shown);
+      });
+
+      it('while a confirmation is carried out has its own held, and what was confirmed goes', async () => {
+        const { id, withDatabase, made, held, snapshot, names } = await openHeld();
+        let isFirst = true;
+        const racing: Database = {
+          ...opened.database,
+          async transaction(work) {
+            if (isFirst) {
+              isFirst = false;
+              await snapshot();
+            }
+            return opened.database.transaction(work);
+          },
+        };
+        await made(withDatabase(racing)).resolveHeldSweep(id, 'confirm');
+        const confirmed = missed.filter((name) => all.indexOf(name) < 15);
+        const others = missed.filter((name) => !confirmed.includes(name));
+        expect(await names()).toEqual(all.filter((name) => !confirmed.includes(name)));
+        expect(await held()).toEqual(others);
+      });
     });
 
     it('that crashes at any statement is completed by repeating its last page', async () => {

@@ -2,9 +2,16 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database, Transaction } from '../../store/database.ts';
-import { finishListing, forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../../store/partitions.ts';
+import {
+  finishListing,
+  forgetRemovals,
+  listPartitions,
+  noteRemovals,
+  setHeldSweep,
+  type HeldSweep,
+} from '../../store/partitions.ts';
 import { findSnapshot, lockPushConnection, updateSnapshot, type PushConnection } from '../../store/push.ts';
-import { lockDisappeared, markUnseen, type Disappeared, type PartitionKey } from '../../store/sync-items.ts';
+import { lockDisappeared, markUnseen, type Missed, type PartitionKey, type Unseen } from '../../store/sync-items.ts';
 import { addToRun, finishRun } from '../../store/sync-runs.ts';
 import { brake, type BrakeSettings } from '../brake.ts';
 import { pushedPartition } from './push-service.ts';
@@ -58,7 +65,7 @@ async function removeMissing(
   await whileActive(options.database, key, (tx) => markUnseen(tx, key, unseen, now));
   const verdict = await brake(options, key, true);
   if (verdict.kind === 'held') return { removed: 0, held: verdict.held };
-  const removed = verdict.kind === 'none' ? 0 : await removeAll(options, key, 'missing');
+  const removed = verdict.kind === 'none' ? 0 : await removeAll(options, key, { missedBy: verdict.missedBy });
   if (verdict.kind === 'meant') await options.database.transaction((tx) => forgetRemovals(tx, key));
   await removeAll(options, key, unseen);
   return { removed, held: null };
@@ -72,16 +79,16 @@ async function endRun(tx: Transaction, page: PageOfSnapshot, removed: number, no
   await finishRun(tx, page.runId, { error: null, errorCode: null, now });
 }
 
-/** Carries out what a confirmed brake held. */
+/** Carries out what a confirmed brake held. A snapshot that ends meanwhile may miss other items: those stay. */
 export async function settleHeld(options: RemovalOptions, connectionId: string): Promise<void> {
   const key = { connectionId, partitionId: pushedPartition };
-  // A snapshot that ends meanwhile may miss other items than those that were confirmed.
-  if ((await brake(options, key, false)).kind !== 'meant') return;
-  await removeAll(options, key, 'missing');
-  const now = options.clock.now();
-  await options.database.transaction(async (tx) => {
+  const verdict = await brake(options, key, false);
+  if (verdict.kind !== 'meant') return;
+  await removeAll(options, key, { missedBy: verdict.missedBy });
+  await whileActive(options.database, key, async (tx) => {
     await forgetRemovals(tx, key);
-    await setHeldSweep(tx, key, null, now);
+    const partition = (await listPartitions(tx, connectionId)).find(({ id }) => id === pushedPartition);
+    if (partition?.heldSweep?.confirmed) await setHeldSweep(tx, key, null, options.clock.now());
   });
 }
 
@@ -91,7 +98,7 @@ function stopped(): MemorydError {
 }
 
 /** Removes disappeared items batch by batch; answers how many there were. */
-async function removeAll(options: RemovalOptions, key: PartitionKey, which: Disappeared): Promise<number> {
+async function removeAll(options: RemovalOptions, key: PartitionKey, which: Unseen | Missed): Promise<number> {
   const { database, clock, settings } = options;
   let removed = 0;
   for (let count = batchSize; count === batchSize;) {
@@ -100,7 +107,7 @@ async function removeAll(options: RemovalOptions, key: PartitionKey, which: Disa
       const ids = await lockDisappeared(tx, key, which, batchSize);
       await removePushed(tx, { connection, key, now }, ids);
       const noted = { count: ids.length, windowMs: settings.brakeWindowMs, now };
-      if (which === 'missing' && ids.length > 0) await noteRemovals(tx, key, noted);
+      if ('missedBy' in which && ids.length > 0) await noteRemovals(tx, key, noted);
       return ids.length;
     });
     removed += count;
