@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FetchedDocument, Ref } from 'memoryd/connector';
-import type { ShownDiscussion } from './discussion-queries.ts';
+import type { FeedEntry, ShownDiscussion } from './discussion-queries.ts';
 import type { Remark } from './discussion-remarks.ts';
 import { discussionIdOf } from './place.ts';
 
@@ -17,6 +17,11 @@ export function toRef(repositoryId: string, discussion: ShownDiscussion, remarks
     updatedAt: discussion.updatedAt,
     document,
   };
+}
+
+/** One that GitHub could not show whole: reading it by itself tells what it holds, or why it cannot be read. */
+export function toBareRef(repositoryId: string, { number, title, url, updatedAt }: FeedEntry): Ref {
+  return { id: discussionIdOf(repositoryId, number), rev: `unread ${updatedAt}`, title, url, updatedAt };
 }
 
 /** A reaction or a pin changes the time as well. */

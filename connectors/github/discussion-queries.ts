@@ -37,6 +37,8 @@ export interface Connection<Node> {
 /** One line of the feed of what changed. */
 export interface FeedEntry {
   number: number;
+  title: string;
+  url: string;
   updatedAt: string;
   comments: { totalCount: number };
 }
@@ -65,12 +67,14 @@ const discussionsBy = (order: string, fields: string) => `query ($repository: ID
   } }
 }`;
 
+const entry = 'number title url updatedAt comments { totalCount }';
+const byBeginning = '{field: CREATED_AT, direction: ASC}';
+
 /** In the order in which they were begun, which does not change while they are read. */
-export const listingQuery = discussionsBy('{field: CREATED_AT, direction: ASC}', discussion);
-export const feedQuery = discussionsBy(
-  '{field: UPDATED_AT, direction: DESC}',
-  'number updatedAt comments { totalCount }',
-);
+export const listingQuery = discussionsBy(byBeginning, discussion);
+/** The same without what was said, for those that GitHub cannot show whole. */
+export const entriesQuery = discussionsBy(byBeginning, entry);
+export const feedQuery = discussionsBy('{field: UPDATED_AT, direction: DESC}', entry);
 
 /** Some discussions by their numbers, as `d0`, `d1` and so on. */
 export function numbersQuery(numbers: readonly number[]): string {

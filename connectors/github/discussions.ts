@@ -7,9 +7,10 @@ import {
   type Partition,
   type Ref,
 } from 'memoryd/connector';
-import type { GithubContext } from './client.ts';
-import { toRef } from './discussion-document.ts';
+import { remember, type GithubContext } from './client.ts';
+import { toBareRef, toRef } from './discussion-document.ts';
 import {
+  entriesQuery,
   feedQuery,
   listingQuery,
   numbersQuery,
@@ -30,8 +31,10 @@ const settledMs = 5_000;
 const feedSize = 100;
 /** Discussions in one query by their numbers. */
 const batchSize = 10;
-/** Discussions of a page of the listing; the second number is for pages that GitHub cannot make in its ten seconds. */
-const pageSizes = [25, 5];
+/** Discussions of a page of the listing; the smaller numbers are for pages that GitHub cannot make in its ten seconds. */
+const pageSizes = [25, 5, 1];
+/** When GitHub cannot show more of them at once, it is in trouble, and not they. */
+const mostUnread = 3;
 /** Entries of the overlap that are remembered; more than these are read again instead. */
 const mostSeen = 500;
 
@@ -113,13 +116,7 @@ export async function changesOfDiscussions(
   const fresh = recent.filter((entry) => position.seen[entry.number] !== stampOf(entry));
   const newest = reading?.newest ?? newerOf(position.newest, entries[0]?.updatedAt ?? beginning);
   const seen = bounded({ ...reading?.seen, ...seenOf(ctx, recent, newest) });
-  const found = await readDiscussions(
-    ctx,
-    partition,
-    position.node,
-    fresh.map(({ number }) => number),
-  );
-  const refs = [...found.values()].filter((ref) => ref !== undefined);
+  const refs = await readChanged(ctx, partition, position.node, fresh);
   if (after === null || recent.length < entries.length) {
     return { refs, next: json({ ...position, newest, seen }), done: true };
   }
@@ -129,6 +126,34 @@ export async function changesOfDiscussions(
 const newerOf = (one: string, other: string) => (one > other ? one : other);
 
 const bounded = (seen: Seen): Seen => Object.fromEntries(Object.entries(seen).slice(0, mostSeen));
+
+/** What changed, as far as it is there. One that GitHub cannot show does not keep the others waiting. */
+async function readChanged(
+  ctx: GithubContext,
+  partition: Partition,
+  node: string,
+  entries: readonly FeedEntry[],
+): Promise<Ref[]> {
+  const refs: Ref[] = [];
+  let unread = 0;
+  async function read(some: readonly FeedEntry[]): Promise<void> {
+    try {
+      const numbers = some.map(({ number }) => number);
+      const found = await readDiscussions(ctx, partition, node, numbers);
+      refs.push(...[...found.values()].filter((ref) => ref !== undefined));
+    } catch (error) {
+      if (!isTransient(error) || (some.length === 1 && ++unread > mostUnread)) throw error;
+      if (some.length === 1) refs.push(toBareRef(placeOf(partition).repositoryId, some[0]!));
+      else for (const one of some) await read([one]);
+    }
+  }
+  for (let start = 0; start < entries.length; start += batchSize) await read(entries.slice(start, start + batchSize));
+  return refs;
+}
+
+function isTransient(error: unknown): boolean {
+  return ConnectorError.is(error) && error.kind === 'transient';
+}
 
 /** What each of some discussions is now; undefined when it was deleted or moved to another repository. */
 async function readDiscussions(
@@ -161,30 +186,45 @@ export async function listDiscussions(
   from?: JsonObject,
 ): Promise<Page<JsonObject>> {
   const variables = { repository: await nodeOf(ctx, partition), after: from?.['after'] ?? null };
-  const { hasDiscussionsEnabled, discussions } = await readListing(ctx, partition, variables);
-  if (!hasDiscussionsEnabled) return { refs: [], done: true };
-  const refs: Ref[] = [];
-  for (const discussion of wholePage(discussions)) {
-    refs.push(toRef(placeOf(partition).repositoryId, discussion, await remarksOf(ctx, discussion)));
-  }
-  const { totalCount: total, pageInfo } = discussions;
+  const { shown, refs } = await readListing(ctx, partition, variables);
+  if (!shown.hasDiscussionsEnabled) return { refs, done: true };
+  const { totalCount: total, pageInfo } = shown.discussions;
   if (!pageInfo.hasNextPage) return { refs, total, done: true };
   return { refs, total, next: { after: pageInfo.endCursor } };
 }
 
-async function readListing(ctx: GithubContext, partition: Partition, variables: object) {
+interface Listing {
+  shown: DiscussionPage<unknown>;
+  refs: Ref[];
+}
+
+/** A page of a size that GitHub can show; a discussion that it cannot show at all is listed without its content. */
+async function readListing(ctx: GithubContext, partition: Partition, variables: object): Promise<Listing> {
+  const { repositoryId } = placeOf(partition);
   let failure: unknown;
   for (const first of pageSizes) {
     try {
-      const sized = { ...variables, first };
-      return (await askRepository<DiscussionPage<ShownDiscussion>>(ctx, partition, listingQuery, sized)).shown;
+      type Answer = DiscussionPage<ShownDiscussion>;
+      const { shown } = await askRepository<Answer>(ctx, partition, listingQuery, { ...variables, first });
+      const refs: Ref[] = [];
+      for (const one of entriesOf(shown)) refs.push(toRef(repositoryId, one, await remarksOf(ctx, one)));
+      return { shown, refs };
     } catch (error) {
-      if (!ConnectorError.is(error) || error.kind !== 'transient') throw error;
+      if (!isTransient(error)) throw error;
       failure = error;
     }
   }
-  throw failure;
+  const unread = await remember<number>(ctx, 'unread-discussions');
+  const count = (unread.get(partition.id) ?? 0) + 1;
+  if (count > mostUnread) throw failure;
+  unread.set(partition.id, count);
+  const sized = { ...variables, first: 1 };
+  const { shown } = await askRepository<DiscussionPage<FeedEntry>>(ctx, partition, entriesQuery, sized);
+  return { shown, refs: entriesOf(shown).map((entry) => toBareRef(repositoryId, entry)) };
 }
+
+const entriesOf = <Node>({ hasDiscussionsEnabled, discussions }: DiscussionPage<Node>): Node[] =>
+  hasDiscussionsEnabled ? wholePage(discussions) : [];
 
 /** Hints tell of comments as well, which need not change the time of their discussion. */
 export async function lookUpDiscussions(

@@ -1,4 +1,4 @@
-import { badConfig, sourceMissing, type Partition } from 'memoryd/connector';
+import { badConfig, ConnectorError, sourceMissing, type Partition } from 'memoryd/connector';
 import { get, getOf, remember, type GithubContext } from './client.ts';
 import { contentOf } from './config.ts';
 import { partitionIdOf } from './place.ts';
@@ -50,7 +50,10 @@ function choiceOf(text: string): Choice {
 
 async function partitionsOfChoice(ctx: GithubContext, choice: Choice): Promise<Partition[]> {
   const { repository, branch } = choice;
-  const named = repository.includes('/') ? await findByName(ctx, repository) : undefined;
+  const named = repository.includes('/') ? await findShown(ctx, repository) : undefined;
+  if (ConnectorError.is(named)) {
+    return [{ id: repository, title: repository, unread: [named.message, named.remedy].filter(Boolean).join(' ') }];
+  }
   const repositoryId = named === undefined ? repository : String(named.id);
   if (!/^\d+$/.test(repositoryId)) throw badConfig('A chosen resource is no repository.', 'Choose repositories.');
   return contentOf(ctx.config).map((kind) => ({
@@ -59,6 +62,16 @@ async function partitionsOfChoice(ctx: GithubContext, choice: Choice): Promise<P
     // As the list of resources has it, so that a selection that leaves it out removes it.
     resource: branch === undefined ? repositoryId : `${repositoryId}@${branch}`,
   }));
+}
+
+/** The error in place of a repository that GitHub does not show, or does not let the token read: others are not hidden by it. */
+async function findShown(ctx: GithubContext, name: string): Promise<Repository | ConnectorError> {
+  try {
+    return await findByName(ctx, name);
+  } catch (error) {
+    if (ConnectorError.is(error) && ['source_missing', 'forbidden'].includes(error.kind)) return error;
+    throw error;
+  }
 }
 
 /** Follows renames and transfers. */

@@ -1,5 +1,5 @@
-import type { JsonObject, Page } from 'memoryd/connector';
-import { getOf, remember, type GithubContext } from './client.ts';
+import { ConnectorError, type JsonObject, type Page } from 'memoryd/connector';
+import { expectShown, getOf, remember, type GithubContext } from './client.ts';
 
 /** One entry of a tree as the API shows it. */
 export interface TreeEntry {
@@ -84,7 +84,18 @@ export async function walkTree(
     const folders = (await read(top.tree, 'shallow')).tree.filter(({ type }) => type === 'tree');
     const folder = folders[top.index];
     top.index += 1;
-    if (folder) return readFolder(read, walk, { sha: folder.sha, path: `${top.path}${folder.path}/` });
+    if (folder) {
+      const path = `${top.path}${folder.path}`;
+      return readFolder(read, walk, { sha: folder.sha, path: `${path}/` }).catch(async (error: unknown) => {
+        if (!ConnectorError.is(error) || error.kind !== 'source_missing') throw error;
+        await expectShown(ctx, repositoryId);
+        return {
+          entries: [],
+          next: walk,
+          unread: [{ path, reason: 'GitHub lists it and does not show what is in it' }],
+        };
+      });
+    }
     walk.pop();
   }
   return { entries: [], next: null };

@@ -228,6 +228,12 @@ export interface Partition {
   title?: string;
   /** The id of the resource (see `resources`) that it belongs to. */
   resource?: string;
+  /**
+   * Why it cannot be reached, in words for people. Stands for something that was chosen and whose id may be unknown, as
+   * that of a repository that the source does not show: it is not read, the others are, and as long as there is one of
+   * these, no partition counts as vanished.
+   */
+  unread?: string;
 }
 
 /** One item as a listing shows it. */

@@ -46,7 +46,10 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
     incomplete: null,
   };
   const listings: Shown[] = [];
-  for (const partition of partitions) listings.push(await listShown(run, partition));
+  for (const partition of partitions) {
+    if (partition.unread === undefined) listings.push(await listShown(run, partition));
+    else report.incomplete ??= `${partition.title ?? partition.id}: ${partition.unread}`;
+  }
   leaveOlderItems(listings, run.scope.limit);
   for (const shown of listings) await comparePartition(run, shown, report);
   const { counters } = run;

@@ -142,9 +142,11 @@ export function checkPartitions(answer: unknown): Partition[] {
     if (typeof id !== 'string' || id === '' || !isStorable(id) || Buffer.byteLength(id) > maxPartitionIdBytes) {
       throw connectorFault(`partitions gave one whose id is not a text of 1 to ${maxPartitionIdBytes} bytes.`);
     }
-    const { title, resource } = one as Record<string, unknown>;
+    const { title, resource, unread } = one as Record<string, unknown>;
+    const reason = textOf(unread);
     byId.set(id, {
       id,
+      ...(reason === undefined ? {} : { unread: reason }),
       ...(typeof title === 'string' ? { title: storable(title).slice(0, 500) } : {}),
       ...(typeof resource === 'string' ? { resource: storable(resource) } : {}),
     });

@@ -13,8 +13,8 @@ export const missingGraceMs = 7 * 86_400_000;
 /**
  * Compares the partitions that the connector shows with those that are known. One that the user does
  * not select any more is removed with its documents; one that vanished by itself keeps them for a
- * while, because that may be a loss of access; one that is back goes on where it was. Answers the rows
- * as they are then.
+ * while, because that may be a loss of access, and for good while something that was chosen cannot be
+ * reached, which may be this one; one that is back goes on where it was. Answers the rows as they are then.
  */
 export async function reconcilePartitions(
   run: Run,
@@ -29,7 +29,8 @@ export async function reconcilePartitions(
     const options = { selection: connection.selection, now };
     await run.hold.write((tx) => returnPartitions(tx, connection.id, returned, options));
   }
-  const missing = rows.filter((row) => !ids.has(row.id));
+  const isWhole = shown.every(({ unread }) => unread === undefined);
+  const missing = rows.filter((row) => !ids.has(row.id) && (isWhole || isUnselected(connection.selection, row)));
   for (const row of missing) await missPartition(run, row);
   return returned.length + missing.length > 0 ? listPartitions(database, connection.id) : [...rows];
 }
@@ -39,7 +40,8 @@ async function missPartition(run: Run, row: PartitionRow): Promise<void> {
   const now = run.clock.now();
   const unselected = isUnselected(run.connection.selection, row);
   const isKept = row.missingSince !== null && row.removeAt === null;
-  if (row.state === 'removing' || (unselected && !isKept)) return removePartition(run, key);
+  const isEmpty = row.lastListedAt === null && row.listingStartedAt === null;
+  if (row.state === 'removing' || isEmpty || (unselected && !isKept)) return removePartition(run, key);
   if (row.removeAt !== null && row.removeAt <= now) return removePartition(run, key);
   if (row.missingSince !== null) return;
   const removeAt = new Date(now.getTime() + missingGraceMs);

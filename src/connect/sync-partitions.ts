@@ -1,6 +1,6 @@
 import type { RequestedSync } from '../store/connections.ts';
 import { parkPartition, unparkPartition, upsertPartitions, type PartitionRow } from '../store/partitions.ts';
-import type { Partition } from './contract.ts';
+import { sourceMissing, type Partition } from './contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { syncPartition } from './partition-run.ts';
 import { keyOf, type Run } from './run.ts';
@@ -95,6 +95,7 @@ async function failureOf(
   progress: Progress,
 ): Promise<PartitionFailure | null> {
   try {
+    if (partition.unread !== undefined) throw sourceMissing(partition.unread);
     const wanted = requestFor(run, row, request);
     const trip = await syncPartition(run, partition, row, wanted, () => progress.answered.add(partition.id));
     return trip && brokenCircuit(trip, row.failures, run.clock.now());

@@ -183,6 +183,27 @@ describe('repositories', () => {
     expect(await made.documents(id)).toBe(3);
   });
 
+  it('of which one is deleted or private do not keep the others waiting, and lose nothing', async () => {
+    const made = await start();
+    const other = made.source.addRepository('acme/other');
+    other.git.commit({ 'c.md': 'three' });
+    const { id } = await made.create({ token: goodToken, repositories: ['acme/notes', 'acme/other'] });
+    expect(await made.sync(id)).toMatchObject(well);
+    made.repository.isHidden = true;
+    for (let day = 0; day < 9; day++) {
+      other.git.commit({ [`day-${day}.md`]: 'more' });
+      made.clock.advance(24 * 3_600_000);
+      const partly = await made.sync(id);
+      expect(partly).toMatchObject(well);
+      expect(partly.statusReason).toMatch(/^acme\/notes: There is no repository acme\/notes, or the token/);
+    }
+    expect(await made.documents(id)).toBe(12);
+    made.repository.isHidden = false;
+    made.git.commit({ 'd.md': 'four' });
+    expect(await made.sync(id)).toMatchObject({ ...well, statusReason: null });
+    expect(await made.documents(id)).toBe(13);
+  });
+
   it('that become private between the listing and the files lose nothing', async () => {
     const { state, gate } = createGate();
     const made = await start({ serve: { gate } });

@@ -246,13 +246,55 @@ describe('what GitHub refuses or answers in part', () => {
     const before = await world.mirror.rows();
     for (const damage of damages) {
       world.state.answer = (request) => {
-        if (request.path !== '/graphql' || !request.json().query.includes('CREATED_AT')) return undefined;
+        if (request.path !== '/graphql' || !/CREATED_AT[^]*replies/.test(request.json().query)) return undefined;
         const { json } = answerDiscussions(world.source, request.json())!;
         damage((json as { data: { node: object } }).data.node);
         return { json };
       };
       world.clock.advance(5 * minute);
       await world.mirror.sync({ mode: 'full' });
+      expect(await world.mirror.rows()).toEqual(before);
+    }
+  });
+
+  it('keeps nothing else waiting: a discussion that it cannot show fails by itself, and is read when it can', async () => {
+    const world = await start();
+    for (let number = 1; number <= 30; number++) world.discussions.add(`Title ${number}`, 'body');
+    await world.sync();
+    const shows = (request: SourceRequest, title: string) =>
+      request.path === '/graphql' && JSON.stringify(answerDiscussions(world.source, request.json())).includes(title);
+    const failed = { json: { errors: [{ message: 'Something went wrong while executing your query.' }] } };
+    const isWhole = (request: SourceRequest) => request.json()?.query.includes('replies');
+    world.state.answer = (request) => (shows(request, 'Title 7"') && isWhole(request) ? failed : undefined);
+    for (const number of [6, 7, 8]) world.discussions.edit(world.discussions.all.get(number)!, { body: 'edited' });
+    world.discussions.add('Title 31', 'body');
+    for (const mode of ['incremental', 'full'] as const) {
+      if (mode === 'full') world.discussions.all.delete(30);
+      await world.sync(mode);
+      const items = await world.mirror.items();
+      expect(items.filter(({ state }) => state !== 'done').map(({ ext_id: id }) => id)).toEqual([world.idOf(7)]);
+      expect([await world.text(6), await world.text(7), await world.text(8), await world.text(31)]).toEqual([
+        ...['# Title 6\n\nedited', '# Title 7\n\nbody', '# Title 8\n\nedited', '# Title 31\n\nbody'],
+      ]);
+    }
+    expect((await world.mirror.texts()).size).toBe(30);
+    world.state.answer = null;
+    await world.sync();
+    expect(await world.text(7)).toBe('# Title 7\n\nedited');
+  });
+
+  it('of more than a few discussions at once is its own trouble', async () => {
+    const world = await start();
+    for (let number = 1; number <= 9; number++) world.discussions.add(`Title ${number}`, 'body');
+    await world.sync();
+    const before = await world.mirror.rows();
+    const failed = { json: { errors: [{ message: 'Something went wrong while executing your query.' }] } };
+    world.state.answer = ({ path, json }) =>
+      path === '/graphql' && json().query.includes('replies') ? failed : undefined;
+    for (const one of world.discussions.all.values()) world.discussions.edit(one, { body: 'edited' });
+    for (const mode of ['incremental', 'full'] as const) {
+      world.clock.advance(5 * minute);
+      await world.mirror.sync({ mode });
       expect(await world.mirror.partitions()).toEqual([expect.objectContaining({ problem: 'unavailable' })]);
       expect(await world.mirror.rows()).toEqual(before);
     }

@@ -111,28 +111,36 @@ describe('files of a repository', () => {
     await expectMirror();
   });
 
-  it('in a folder of which GitHub shows only a part are kept, and what lies elsewhere is swept', async () => {
-    await open({ treeLimit: 20 });
-    const big = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`big/${index}.md`, `big ${index}`]));
-    world.git.commit({ ...big, 'small/1.md': 'one', 'small/2.md': 'two' });
-    await world.mirror.sync();
-    await expectMirror();
-    world.git.commit({ 'big/29.md': null, 'small/2.md': null });
-    const { sha } = world.git.tree(world.git.head('main')!, false).find((entry) => entry.path === 'big')!;
-    const tree = world.git.tree(sha, false).slice(0, 5);
-    instead = ({ path: asked, query }) => {
-      if (asked.includes('/compare/')) return notFound;
-      const isCut = asked.endsWith(`/git/trees/${sha}`) && query['recursive'] === undefined;
-      return isCut ? { status: 200, json: { sha, tree, truncated: true } } : undefined;
-    };
-    await world.mirror.sync();
-    expect(Object.keys(await world.files()).sort()).toEqual([...Object.keys(big), 'small/1.md'].sort());
-    const [partition] = await world.mirror.partitions();
-    expect(partition).toMatchObject({ unread: [{ path: 'big', reason: expect.stringContaining('more entries') }] });
-    await recover();
-    await world.mirror.sync({ mode: 'full' });
-    await expectMirror();
-  });
+  it.each([
+    { shows: 'only a part', reason: 'more entries' },
+    { shows: 'nothing', reason: 'does not show' },
+  ])(
+    'in a folder of which GitHub shows $shows are kept, and what lies elsewhere is swept',
+    async ({ shows, reason }) => {
+      await open({ treeLimit: 20 });
+      const big = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`big/${index}.md`, `big ${index}`]));
+      world.git.commit({ ...big, 'small/1.md': 'one', 'small/2.md': 'two' });
+      await world.mirror.sync();
+      await expectMirror();
+      world.git.commit({ 'big/29.md': null, 'small/2.md': null });
+      const { sha } = world.git.tree(world.git.head('main')!, false).find((entry) => entry.path === 'big')!;
+      const tree = world.git.tree(sha, false).slice(0, 5);
+      instead = ({ path: asked, query }) => {
+        if (asked.includes('/compare/')) return notFound;
+        const isFolder = asked.endsWith(`/git/trees/${sha}`);
+        if (isFolder && shows === 'nothing') return notFound;
+        const isCut = isFolder && query['recursive'] === undefined;
+        return isCut ? { status: 200, json: { sha, tree, truncated: true } } : undefined;
+      };
+      await world.mirror.sync();
+      expect(Object.keys(await world.files()).sort()).toEqual([...Object.keys(big), 'small/1.md'].sort());
+      const [partition] = await world.mirror.partitions();
+      expect(partition).toMatchObject({ unread: [{ path: 'big', reason: expect.stringContaining(reason) }] });
+      await recover();
+      await world.mirror.sync({ mode: 'full' });
+      await expectMirror();
+    },
+  );
 
   it('of a repository whose root GitHub shows only in part are all kept', async () => {
     await open({ treeLimit: 20 });

@@ -8,6 +8,7 @@ import {
   rateLimited,
   sourceMissing,
   transient,
+  type Partition,
   type Ref,
 } from '../../src/connect/contract.ts';
 import { createSyncItems } from '../../src/connect/item-service.ts';
@@ -97,6 +98,33 @@ describe.each(engines)('runs on %s', (engine) => {
       });
       expect(second).toMatchObject({ state: 'delta', parked_until: null });
       expect((await connection()).statusReason).toBe(`First: ${error.message}`);
+    });
+
+    it('that cannot be reached wait with a reason, and nothing counts as vanished meanwhile', async () => {
+      const lost = { id: 'second', title: 'Second', unread: 'there is no such repository' };
+      let shown: Partition[] = two();
+      const { mirror, clock, connector } = await open({
+        partitions: () => shown,
+        list: (partition) => pageOf(`in ${partition.id}`),
+      });
+      await mirror.sync();
+      shown = [two()[0]!, lost];
+      for (let day = 0; day < 9; day++) {
+        clock.advance(86_400_000);
+        const run = await mirror.sync({ mode: 'full' });
+        expect(run).toMatchObject({ status: 'completed', itemsDeleted: 0, warnings: [{ partitionId: 'second' }] });
+        expect(run.warnings[0]!.message).toContain(lost.unread);
+      }
+      expect([...(await mirror.texts()).keys()]).toEqual(['in p', 'in q']);
+      expect(connector.calls).not.toContain('list second');
+      const trial = await mirror.sync({ mode: 'full', dryRun: true });
+      expect(trial.report).toMatchObject({ deleted: { count: 0 }, incomplete: `Second: ${lost.unread}` });
+      shown = two();
+      expect(await mirror.sync()).toMatchObject({ status: 'completed', warnings: [] });
+      expect((await mirror.partitions()).map(({ id, state }) => [id, state])).toEqual([
+        ['p', 'delta'],
+        ['q', 'delta'],
+      ]);
     });
 
     it('that wait are left alone until their time, and then looked at alone', async () => {
