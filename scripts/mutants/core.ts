@@ -1,6 +1,7 @@
 import type { MutantSet } from './mutant.ts';
 
-const model = ['test/integration/mirror-model.test.ts'];
+/** As many programs as the continuous integration runs. */
+const model = ['test/integration/mirror-model.test.ts', 'test/integration/mirror-model-further.test.ts'];
 
 export const coreMutants: MutantSet = {
   area: 'core',
@@ -25,7 +26,11 @@ export const coreMutants: MutantSet = {
     'src/connect/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
     'src/connect/fetch-group.ts': ['test/integration/mirror.test.ts'],
     'src/connect/ledger.ts': ['test/integration/mirror-brake.test.ts'],
-    'src/connect/listing.ts': ['test/integration/mirror-unread.test.ts', 'test/integration/mirror.test.ts'],
+    'src/connect/listing.ts': [
+      'test/integration/mirror-unread.test.ts',
+      'test/integration/mirror.test.ts',
+      'test/integration/mirror-brake.test.ts',
+    ],
     'src/connect/page.ts': ['test/integration/mirror.test.ts'],
     'src/connect/partition-run.ts': ['test/integration/mirror.test.ts'],
     'src/connect/runner.ts': ['test/integration/mirror-runs.test.ts'],
