@@ -26,6 +26,13 @@ async function read(source: Source): Promise<Extracted> {
   const page = await readPacked(source.format, bytes);
   if (page) return { ...page, type: 'text' };
   if (source.format === 'email') return { ...(await readEmail(source)), type: 'text' };
+  if (source.format === 'outlook') {
+    const { outlookText } = await import('./outlook.ts');
+    return { ...(await outlookText({ ...source, bytes: bytes! }, convert)), type: 'text' };
+  }
+  if (source.format === 'zip')
+    return { ...(await (await import('./archive.ts')).archiveText(source, convert)), type: 'text' };
+  if (source.format === 'rich-text') return { ...(await import('./rtf.ts')).richText(bytes!), type: 'text' };
   const { text, degraded } = decode(source);
   const found = await readText(source, text);
   return { ...found, degraded: [...(degraded === undefined ? [] : [degraded]), ...(found.degraded ?? [])] };

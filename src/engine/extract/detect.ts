@@ -49,7 +49,8 @@ function formatOfMagic(magic: Magic, bytes: Uint8Array, declared: NamedFormat | 
   if (magic.kind === 'pdf') return 'pdf';
   if (magic.kind === 'gzip') return 'gzip';
   if (magic.kind === 'zip') return formatOfZip(bytes, declared);
-  if (magic.kind === 'ole') throw refuseOle(bytes);
+  if (magic.kind === 'ole') return formatOfOle(bytes, declared);
+  if (magic.kind === 'rich-text') return 'rich-text';
   throw refuse(magic);
 }
 
@@ -58,8 +59,7 @@ const reasons: Partial<Record<Magic['kind'], string>> = {
   image: 'reading text in images is not available',
   audio: 'transcribing recordings is not available',
   video: 'transcribing recordings is not available',
-  archive: 'archives are not unpacked; add the files that are in it',
-  'rich-text': 'save it as .docx, .pdf or .txt',
+  archive: 'such archives are not unpacked; add the files that are in it',
 };
 
 function refuse(magic: Magic): MemorydError {
@@ -83,6 +83,9 @@ const packed = {
   opendocument: 'an OpenDocument file',
   epub: 'an EPUB book',
   gzip: 'a gzip file',
+  zip: 'a ZIP archive',
+  outlook: 'an Outlook message',
+  'rich-text': 'an RTF file',
 } as const;
 
 function isPacked(format: SourceFormat | undefined): format is keyof typeof packed {
@@ -104,9 +107,9 @@ function formatOfZip(bytes: Uint8Array, declared: NamedFormat | undefined): Sour
   const names = (readZip(bytes) ?? []).map((entry) => entry.name);
   const known = packedFormats.find(([start]) => names.some((entry) => entry.startsWith(start)));
   if (known) return known[1];
-  if (names.length === 0 && isPacked(declared?.format))
+  if (names.length === 0 && isPacked(declared?.format) && declared.format !== 'zip')
     throw failed(`The file is ${packed[declared.format]} that is damaged: its ZIP directory is missing.`);
-  throw unsupported('This is a ZIP archive: archives are not unpacked; add the files that are in it.');
+  return 'zip';
 }
 
 /** By parts that only they have; OpenDocument and EPUB files last, because others may hold files of these names. */
@@ -119,15 +122,18 @@ const packedFormats: readonly (readonly [start: string, format: SourceFormat])[]
 ];
 
 /** Old Office files, and the new ones when they are encrypted, share one container, whose streams have names in UTF-16. */
-function refuseOle(bytes: Uint8Array): MemorydError {
+function formatOfOle(bytes: Uint8Array, declared: NamedFormat | undefined): 'outlook' {
   const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const holds = (stream: string) => content.includes(Buffer.from(stream, 'utf16le'));
-  if (holds('EncryptedPackage')) return failed('The document is protected by a password.');
-  if (holds('WordDocument')) return unsupported('This is an old Word document: save it as .docx.');
-  if (holds('Workbook') || holds('Book')) return unsupported('This is an old Excel workbook: save it as .xlsx.');
-  if (holds('PowerPoint Document')) return unsupported('This is an old PowerPoint presentation: save it as .pptx.');
-  if (holds('__substg1.0_')) return unsupported('This is an Outlook message: save it as .eml.');
-  return unsupported('This is an old Office file: save it in a current format.');
+  const isMessage = holds('__substg1.0_');
+  // A message may have old Office files attached, and they may have messages in them.
+  if (isMessage && declared?.format === 'outlook') return 'outlook';
+  if (holds('EncryptedPackage')) throw failed('The document is protected by a password.');
+  if (holds('WordDocument')) throw unsupported('This is an old Word document: save it as .docx.');
+  if (holds('Workbook') || holds('Book')) throw unsupported('This is an old Excel workbook: save it as .xlsx.');
+  if (holds('PowerPoint Document')) throw unsupported('This is an old PowerPoint presentation: save it as .pptx.');
+  if (isMessage) return 'outlook';
+  throw unsupported('This is an old Office file: save it in a current format.');
 }
 
 function textFormat(sample: string, byMimeType: NamedFormat | undefined, byName: NamedFormat | undefined): NamedFormat {

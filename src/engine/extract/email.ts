@@ -1,11 +1,10 @@
-import type { AddressObject, Attachment, HeaderLines, ParsedMail } from 'mailparser';
+import type { AddressObject, HeaderLines, ParsedMail } from 'mailparser';
 import { MemorydError } from '../../base/errors.ts';
-import type { Metadata } from '../document.ts';
 import { detect } from './detect.ts';
 import type { Extracted, Source } from './extracted.ts';
 import { htmlText } from './html.ts';
-import { fenced } from './json.ts';
-import { demoteHeadings, isoDate } from './plain.ts';
+import { embedded } from './json.ts';
+import { isoDate } from './plain.ts';
 
 type Mail = Omit<Extracted, 'type'>;
 /** Reads an attachment. */
@@ -13,18 +12,58 @@ type Read = (source: Source) => Promise<Extracted>;
 
 const maxAttachments = 50;
 
-/** A mail: its headers, its body (the plain text when there is one), and the attachments that hold text. */
+/** A mail, whatever file it was in. */
+export interface MailContent {
+  subject: string | null;
+  /** Addresses with names, separated by commas. */
+  from: string;
+  to: string;
+  cc: string;
+  /** ISO 8601. */
+  date?: string;
+  body: string;
+  attachments: readonly Attachment[];
+}
+
+interface Attachment {
+  /** For people. */
+  label: string;
+  filename?: string;
+  contentType?: string;
+  content: Uint8Array;
+}
+
+/** A mail (RFC 5322): its headers, its body (the plain text when there is one), and the attachments that hold text. */
 export async function emailText(source: Source & { bytes: Uint8Array }, read: Read): Promise<Mail> {
   const mail = await parse(source.bytes);
-  const subject = mail.subject?.trim() || null;
-  const header = headerLines(mail);
-  const body = await bodyText(mail);
+  const date = dateOf(mail.headerLines);
+  // Pictures in the body are no attachments to the reader.
+  const attachments = mail.attachments.filter((each) => !each.related || each.contentDisposition === 'attachment');
+  const content: MailContent = {
+    subject: mail.subject?.trim() || null,
+    from: addresses(mail.from),
+    to: addresses(mail.to),
+    cc: addresses(mail.cc),
+    ...(date !== undefined && { date }),
+    body: await bodyText(mail),
+    attachments: attachments.map(({ filename, contentType, content: bytes }) => ({
+      label: filename ?? (contentType === 'message/rfc822' ? 'mail' : contentType),
+      ...(filename !== undefined && { filename }),
+      ...{ contentType, content: bytes },
+    })),
+  };
+  return mailText(content, source, read);
+}
+
+/** A mail as Markdown. Of one that is attached to another the attachments are left out. */
+export async function mailText(mail: MailContent, { depth, maxTextBytes }: Source, read: Read): Promise<Mail> {
+  const { subject, from, to, cc, date } = mail;
   const attached =
-    source.depth === 0
-      ? await readAttachments(mail.attachments, source.maxTextBytes, read)
-      : { texts: [], degraded: [] };
-  const text = [subject === null ? '' : `# ${subject}`, header, body, ...attached.texts].filter(Boolean).join('\n\n');
-  return { text, format: 'markdown', title: subject, metadata: mailMetadata(mail), degraded: attached.degraded };
+    depth === 0 ? await readAttachments(mail.attachments, maxTextBytes, read) : { texts: [], degraded: [] };
+  const heading = subject === null ? '' : `# ${subject}`;
+  const text = [heading, headerLines(mail), mail.body, ...attached.texts].filter(Boolean).join('\n\n');
+  const metadata = { from, to, cc, ...(date && { date }) };
+  return { text, format: 'markdown', title: subject, metadata, degraded: attached.degraded };
 }
 
 async function parse(bytes: Uint8Array): Promise<ParsedMail> {
@@ -52,19 +91,9 @@ function dateOf(lines: HeaderLines): string | undefined {
   return line === undefined ? undefined : isoDate(line.replace(/^date:\s*/i, ''));
 }
 
-function headerLines(mail: ParsedMail): string {
-  const fields: [string, string | undefined][] = [
-    ['From', addresses(mail.from)],
-    ['To', addresses(mail.to)],
-    ['Cc', addresses(mail.cc)],
-    ['Date', dateOf(mail.headerLines)],
-  ];
+function headerLines({ from, to, cc, date }: MailContent): string {
+  const fields = Object.entries({ From: from, To: to, Cc: cc, Date: date });
   return fields.flatMap(([name, value]) => (value ? [`${name}: ${value}`] : [])).join('\n');
-}
-
-function mailMetadata(mail: ParsedMail): Metadata {
-  const date = dateOf(mail.headerLines);
-  return { from: addresses(mail.from), to: addresses(mail.to), cc: addresses(mail.cc), ...(date ? { date } : {}) };
 }
 
 async function bodyText(mail: ParsedMail): Promise<string> {
@@ -79,16 +108,13 @@ async function readAttachments(
 ): Promise<{ texts: string[]; degraded: string[] }> {
   const texts: string[] = [];
   const degraded: string[] = [];
-  // Pictures in the body are no attachments to the reader.
-  const listed = attachments.filter((each) => !each.related || each.contentDisposition === 'attachment');
-  for (const attachment of listed.slice(0, maxAttachments)) {
-    const name = attachment.filename ?? (attachment.contentType === 'message/rfc822' ? 'mail' : attachment.contentType);
+  for (const attachment of attachments.slice(0, maxAttachments)) {
     const found = await readAttachment(attachment, maxTextBytes, read);
-    if (found.text !== undefined) texts.push(`## Attachment: ${name}\n\n${found.text}`);
-    if (found.problem !== undefined) degraded.push(`Attachment ${name}: ${found.problem}`);
+    if (found.text !== undefined) texts.push(`## Attachment: ${attachment.label}\n\n${found.text}`);
+    if (found.problem !== undefined) degraded.push(`Attachment ${attachment.label}: ${found.problem}`);
   }
-  if (listed.length > maxAttachments)
-    degraded.push(`Only the first ${maxAttachments} of ${listed.length} attachments were read.`);
+  if (attachments.length > maxAttachments)
+    degraded.push(`Only the first ${maxAttachments} of ${attachments.length} attachments were read.`);
   return { texts, degraded };
 }
 
@@ -101,17 +127,9 @@ async function readAttachment(
     const detected = detect(attachment.content, attachment.contentType, attachment.filename);
     const source = { ...detected, bytes: attachment.content, maxTextBytes, depth: 1 };
     const name = attachment.filename === undefined ? {} : { name: attachment.filename };
-    return { text: insideMail(await read({ ...source, ...name })) };
+    return { text: embedded(await read({ ...source, ...name })) };
   } catch (error) {
     if (MemorydError.is(error)) return { problem: error.message };
     throw error;
   }
-}
-
-/** Headings of an attachment stand under its own; code and data stand in a fence. */
-function insideMail({ text, format, metadata }: Extracted): string {
-  if (format === 'markdown') return demoteHeadings(text, 2);
-  const named = metadata?.['language'];
-  const language = format === 'json' ? 'json' : typeof named === 'string' ? named : '';
-  return format === 'code' || format === 'json' ? fenced(text, language) : text;
 }

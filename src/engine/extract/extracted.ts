@@ -47,7 +47,10 @@ export type SourceFormat =
   | 'pptx'
   | 'opendocument'
   | 'epub'
-  | 'gzip';
+  | 'gzip'
+  | 'zip'
+  | 'outlook'
+  | 'rich-text';
 
 /** Content whose format is known; crosses to the worker threads as it is. */
 export interface Source {

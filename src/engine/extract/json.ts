@@ -1,5 +1,5 @@
 import type { Extracted } from './extracted.ts';
-import { markdownText } from './plain.ts';
+import { demoteHeadings, markdownText } from './plain.ts';
 
 type Plain = Omit<Extracted, 'type'>;
 
@@ -82,6 +82,14 @@ function cellText(cell: Cell, language: string): string {
 
 function joined(lines: string | string[] | undefined): string {
   return Array.isArray(lines) ? lines.join('') : typeof lines === 'string' ? lines : '';
+}
+
+/** A file within another one: its headings stand under its own; code and data stand in a fence. */
+export function embedded({ text, format, metadata }: Extracted): string {
+  if (format === 'markdown') return demoteHeadings(text, 2);
+  const named = metadata?.['language'];
+  const language = format === 'json' ? 'json' : typeof named === 'string' ? named : '';
+  return format === 'code' || format === 'json' ? fenced(text, language) : text;
 }
 
 /** A fenced code block whose fence is longer than any in the code. */

@@ -8,7 +8,7 @@ export interface NamedFormat {
 }
 
 /** How files are read, by the ends of their names. */
-const extensions = invert({
+export const extensionsOf = {
   text: 'txt text rst org adoc asciidoc tex latex bib srt vtt ics vcf pod textile',
   markdown: 'md markdown mdown mkd mdx qmd rmd',
   csv: 'csv psv tsv tab',
@@ -27,10 +27,14 @@ const extensions = invert({
   opendocument: 'odt ods odp ott ots otp',
   epub: 'epub',
   gzip: 'gz',
-} satisfies Partial<Record<SourceFormat, string>>);
+  zip: 'zip',
+  outlook: 'msg',
+  'rich-text': 'rtf',
+} satisfies Record<Exclude<SourceFormat, 'code' | 'conversation'>, string>;
+const extensions = invert(extensionsOf);
 
 /** Languages of source code and configuration, by the ends of file names. */
-const languages = invert({
+export const extensionsOfLanguages = {
   assembly: 'asm s',
   astro: 'astro',
   awk: 'awk',
@@ -107,7 +111,8 @@ const languages = invert({
   vue: 'vue',
   yaml: 'yaml yml',
   zig: 'zig',
-});
+};
+const languages = invert(extensionsOfLanguages);
 
 const fileNames = invert({
   cmake: 'cmakelists.txt',
@@ -139,6 +144,9 @@ const mimeTypes = invert({
     'application/vnd.oasis.opendocument.presentation',
   epub: 'application/epub+zip',
   gzip: 'application/gzip application/x-gzip',
+  zip: 'application/zip application/x-zip-compressed',
+  outlook: 'application/vnd.ms-outlook',
+  'rich-text': 'application/rtf text/rtf',
 } satisfies Partial<Record<SourceFormat, string>>);
 
 const languageMimeTypes = invert({

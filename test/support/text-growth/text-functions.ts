@@ -25,6 +25,7 @@ import { presentationText } from '../../../src/engine/extract/pptx.ts';
 import { workbookText } from '../../../src/engine/extract/xlsx.ts';
 import { readXmlEvents } from '../../../src/engine/extract/xml-events.ts';
 import * as json from '../../../src/engine/extract/json.ts';
+import { richText } from '../../../src/engine/extract/rtf.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import { pageText } from '../../../src/engine/extract/pdf-page.ts';
@@ -124,6 +125,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
     },
   },
+  'src/engine/extract/rtf.ts': { richText: (text) => attempt(() => richText(bytesOf(`{\\rtf1 ${text}`))) },
   'src/engine/extract/charset.ts': {
     decodeText: (text) => decodeText(Buffer.from(text, 'latin1')),
     declaredCharset: (text) => declaredCharset(bytesOf(text)),
@@ -196,6 +198,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     notebookText: (text) =>
       json.notebookText(JSON.stringify({ cells: [{ cell_type: 'code', source: text, outputs: [{ text }] }] })),
     fenced: (text) => json.fenced(text, ''),
+    embedded: (text) => json.embedded({ text, format: 'markdown', title: null, type: 'text' }),
   },
   'src/engine/extract/languages.ts': { formatOfName, formatOfMimeType, languageOfScript },
   'src/engine/extract/nesting.ts': {
@@ -359,13 +362,15 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/extract/charset.ts': { isWideText: bounded },
   'src/engine/extract/clean.ts': { finish: 'measured by convert' },
   'src/engine/extract/detect.ts': { failed: notText },
+  'src/engine/extract/archive.ts': { archiveText: 'measured by convert' },
   'src/engine/extract/docx.ts': { docxText: library },
   'src/engine/extract/epub.ts': { bookText: 'measured by htmlText' },
   'src/engine/extract/gzip.ts': { gzipText: 'measured by convert' },
   'src/engine/extract/parts.ts': { openParts: bounded, relationsOf: 'measured by workbookText', resolvePart: parts },
-  'src/engine/extract/email.ts': { emailText: 'measured by convert' },
+  'src/engine/extract/email.ts': { emailText: 'measured by convert', mailText: 'measured by convert' },
   'src/engine/extract/magic.ts': { sniffMagic: bounded, isBinary: bounded },
   'src/engine/extract/markdown-writer.ts': { createMarkdownWriter: 'measured by htmlText' },
+  'src/engine/extract/outlook.ts': { outlookText: library },
   'src/engine/extract/pdf.ts': { pdfText: library },
   'src/engine/extract/zip.ts': { readZip: bounded, inflateEntry: bounded },
   'src/memory/classify.ts': { classify: 'sees one statement' },

@@ -63,8 +63,6 @@ describe('mail', { timeout: 60_000 }, () => {
     expect(text).toBe(
       '# x\n\nbody\n\n## Attachment: a.md\n\n### Top\n\n```\n# code\n```\n\n## Attachment: b.py\n\n```python\nprint(1)\n```',
     );
-    expect(degraded).toEqual([
-      'Attachment c.zip: This is a ZIP archive: archives are not unpacked; add the files that are in it.',
-    ]);
+    expect(degraded).toEqual(['Attachment c.zip: The ZIP archive is damaged: its ZIP directory is missing.']);
   });
 });

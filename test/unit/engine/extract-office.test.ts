@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { burn } from '@kenjiuno/msgreader/lib/Burner.js';
 import { describe, expect, it } from 'vitest';
 import { makeZip } from '../../../fixtures/make-documents.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
@@ -169,9 +170,102 @@ describe('a gzip file', () => {
     [
       'an archive of many',
       gzipSync(Buffer.concat([Buffer.alloc(257), Buffer.from('ustar'), Buffer.alloc(300)])),
-      'archives are not unpacked',
+      'such archives are not unpacked',
     ],
   ])('is refused when it is %s', async (_, bytes, reason) => {
     await expect(read(bytes, 'a.gz')).rejects.toThrow(reason);
+  });
+});
+
+describe('a ZIP archive', () => {
+  it('is the files in it that hold text, each below its path', async () => {
+    const archive = makeZip([
+      ['notes/a.md', '# Calm\n\nSea.'],
+      ['b.py', 'print(1)'],
+      ['notes/', ''],
+      ['logo.bin', '\0\x01\x02'],
+      ['inner.zip', 'PK\x05\x06'],
+      ['__MACOSX/a', 'x'],
+    ]);
+    expect(await read(archive, 'a.zip')).toMatchObject({
+      text: '## b.py\n\n```python\nprint(1)\n```\n\n## notes/a.md\n\n### Calm\n\nSea.',
+      format: 'markdown',
+      degraded: ['2 of 4 files in the archive hold no text that can be read.'],
+    });
+  });
+
+  it('is read as far as the text fits', async () => {
+    const archive = makeZip(Array.from({ length: 4 }, (_, index) => [`${index}.txt`, 'x'.repeat(400)] as const));
+    const source = toSource({ kind: 'file', bytes: archive, name: 'a.zip', maxTextBytes: 1000 });
+    expect(await convert(source)).toMatchObject({
+      text: expect.stringMatching(/^## 0\.txt\n\nx{400}\n\n## 1\.txt\n\nx{400}$/) as string,
+      degraded: ['2 of 4 files in the archive hold no text that can be read.'],
+    });
+  });
+
+  it.each([
+    ['empty', makeZip([]), 'no file that can be read, of 0'],
+    ['without text', makeZip([['a.png', '\x89PNG\r\n\x1a\n']]), 'no file that can be read, of 1'],
+    ['a bomb', makeZip([['a.txt', 'x'.repeat(70 * 1024 * 1024)]], true), 'no file that can be read'],
+  ])('is refused when it is %s', async (_, archive, reason) => {
+    await expect(read(archive, 'a.zip')).rejects.toThrow(reason);
+  });
+});
+
+describe('rich text', () => {
+  it('is its text with paragraphs, in its character set and in Unicode', async () => {
+    const rtf = String.raw`{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title My letter}}{\*\generator Word;}\pard Dear M\'fcller,\par it costs \u8364?5 \{net\}\line {\b bold} text\~here\par\trowd a\cell b\cell\row}`;
+    expect(await read(Buffer.from(rtf), 'a.rtf')).toMatchObject({
+      text: 'Dear Müller,\n\nit costs €5 {net}\nbold text here\n\na | b |',
+      title: 'My letter',
+    });
+  });
+
+  it('is read in a character set of two bytes', async () => {
+    const rtf = String.raw`{\rtf1\ansi\ansicpg932 \'8a\'43}`;
+    expect((await read(Buffer.from(rtf), 'a.rtf')).text).toBe('海');
+  });
+
+  it('is refused when its groups nest without end', async () => {
+    await expect(read(Buffer.from(`{\\rtf1${'{'.repeat(5000)}`), 'a.rtf')).rejects.toThrow('nests its groups too deep');
+  });
+});
+
+describe('an Outlook message', () => {
+  const wide = (text: string) => Uint8Array.from(Buffer.from(text, 'utf16le'));
+
+  /** MS-OXMSG: each property is a stream that its tag names. */
+  function message(properties: Record<string, string>): Uint8Array {
+    const streams = [
+      { name: '__properties_version1.0', content: new Uint8Array(32) },
+      ...Object.entries(properties).map(([tag, text]) => ({ name: `__substg1.0_${tag}001F`, content: wide(text) })),
+    ];
+    const [document, root] = [2, 5];
+    const children = streams.map((_, index) => index + 1);
+    return burn([
+      { name: 'Root Entry', type: root, length: 0, children },
+      ...streams.map(({ name, content }) => ({
+        ...{ name, type: document, length: content.length, binaryProvider: () => content },
+      })),
+    ]);
+  }
+
+  it('is read as a mail', async () => {
+    const bytes = message({
+      '0037': 'Mooring',
+      '1000': 'The berth is 14.\r\n',
+      '0C1A': 'Mira',
+      '0C1F': 'mira@sea.example',
+    });
+    expect(await read(bytes, 'a.msg')).toMatchObject({
+      text: '# Mooring\n\nFrom: Mira <mira@sea.example>\n\nThe berth is 14.',
+      title: 'Mooring',
+      metadata: { from: 'Mira <mira@sea.example>' },
+    });
+  });
+
+  it('is refused when it is damaged', async () => {
+    const bytes = message({ '0037': 'Mooring' }).slice(0, 1100);
+    await expect(read(bytes, 'a.msg')).rejects.toThrow(/damaged|cannot be read/);
   });
 });

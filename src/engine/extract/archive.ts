@@ -1,0 +1,62 @@
+import { MemorydError } from '../../base/errors.ts';
+import { detect, failed } from './detect.ts';
+import type { Extracted, Source } from './extracted.ts';
+import { embedded } from './json.ts';
+import { openParts, type Parts } from './parts.ts';
+
+const mostMembers = 500;
+
+/**
+ * The files in a ZIP archive that hold text, each below its path. What holds none is counted, and an archive
+ * within an archive is not opened. Throws `extract_failed` when the archive is damaged or no file of it can be read.
+ */
+export async function archiveText(
+  { bytes, depth, maxTextBytes }: Source,
+  read: (source: Source) => Promise<Extracted>,
+): Promise<Omit<Extracted, 'type'>> {
+  if (depth > 1) throw failed('This archive lies too deep in other files: unpack it to have its files read.');
+  const parts = openParts(bytes!, 'ZIP archive');
+  const names = parts.names.filter((name) => !name.endsWith('/') && !/(?:^|\/)(?:__MACOSX\/|\.)/.test(name)).sort();
+  const texts: string[] = [];
+  let left = maxTextBytes;
+  let unread = 0;
+  let examined = 0;
+  for (const name of names.slice(0, mostMembers)) {
+    const text = await memberText(parts, name, left, read);
+    examined += 1;
+    if (text === null) unread += 1;
+    else {
+      texts.push(`## ${name}\n\n${text}`);
+      left -= Buffer.byteLength(text) + name.length + 8;
+    }
+    if (left <= 0) break;
+  }
+  if (texts.length === 0)
+    throw failed(
+      `The ZIP archive has no file that can be read, of ${names.length}; it may be protected by a password.`,
+    );
+  const degraded = [
+    ...(unread > 0 ? [`${unread} of ${names.length} files in the archive hold no text that can be read.`] : []),
+    ...(examined < names.length ? [`Only the first ${examined} of ${names.length} files were read.`] : []),
+  ];
+  return { text: texts.join('\n\n'), format: 'markdown', title: null, degraded };
+}
+
+/** Null when it holds no text that can be read, or more than is left. */
+async function memberText(
+  parts: Parts,
+  path: string,
+  maxTextBytes: number,
+  read: (source: Source) => Promise<Extracted>,
+): Promise<string | null> {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  try {
+    const bytes = parts.bytes(path)!;
+    const detected = detect(bytes, undefined, name);
+    if (detected.format === 'zip') return null;
+    return embedded(await read({ ...detected, bytes, name, maxTextBytes, depth: 2 }));
+  } catch (error) {
+    if (MemorydError.is(error)) return null;
+    throw error;
+  }
+}

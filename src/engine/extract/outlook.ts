@@ -1,0 +1,71 @@
+import { createRequire } from 'node:module';
+import { TextDecoder } from 'node:util';
+import type * as library from '@kenjiuno/msgreader';
+import { failed } from './detect.ts';
+import { mailText, type MailContent } from './email.ts';
+import type { Extracted, Source } from './extracted.ts';
+import { htmlText } from './html.ts';
+import { isoDate } from './plain.ts';
+
+// A CommonJS module with a default export, which Node and bundlers import in two ways.
+const { default: MsgReader } = createRequire(import.meta.url)('@kenjiuno/msgreader') as typeof library.default;
+type FieldsData = library.FieldsData;
+
+/** A message that Outlook saved as a file (MS-OXMSG), read as a mail is. Throws `extract_failed`. */
+export async function outlookText(
+  source: Source & { bytes: Uint8Array },
+  read: (source: Source) => Promise<Extracted>,
+): Promise<Omit<Extracted, 'type'>> {
+  const { buffer, byteOffset, byteLength } = source.bytes;
+  const reader = new MsgReader(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+  const fields = reader.getFileData();
+  if (fields.error !== undefined) throw failed('The Outlook message is damaged.');
+  const date = isoDate(fields.messageDeliveryTime ?? fields.clientSubmitTime ?? '');
+  const mail: MailContent = {
+    subject: fields.subject?.trim() || null,
+    from: addressOf(fields.senderName, fields.senderSmtpAddress ?? fields.senderEmail),
+    to: recipients(fields, 'to'),
+    cc: recipients(fields, 'cc'),
+    ...(date !== undefined && { date }),
+    body: await bodyOf(fields),
+    attachments: (fields.attachments ?? []).flatMap((attachment) => contentOf(reader, attachment)),
+  };
+  return mailText(mail, source, read);
+}
+
+async function bodyOf({ body, bodyHtml, html, internetCodepage }: FieldsData): Promise<string> {
+  if (body?.trim()) return body.trim();
+  const page = bodyHtml ?? (html && decoderOf(internetCodepage).decode(html));
+  return page ? (await htmlText(page, {})).text : '';
+}
+
+function decoderOf(codePage = 65001): TextDecoder {
+  try {
+    return new TextDecoder(codePage === 65001 ? 'utf-8' : `windows-${codePage}`);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+function recipients({ recipients: all = [] }: FieldsData, kind: 'to' | 'cc'): string {
+  return all
+    .filter(({ recipType }) => recipType === kind)
+    .map(({ name, email, smtpAddress }) => addressOf(name, smtpAddress ?? email))
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** Within one organisation Outlook keeps a directory path for an address, which tells nobody anything. */
+function addressOf(name = '', address = ''): string {
+  const shown = name.replaceAll('"', '').trim();
+  if (!address.includes('@') || address === shown) return shown;
+  return shown === '' ? address : `${shown} <${address}>`;
+}
+
+function contentOf(reader: InstanceType<typeof MsgReader>, attachment: FieldsData): MailContent['attachments'] {
+  // A picture in the body, or a message in the message, which the library gives as fields alone.
+  if (attachment.attachmentHidden || attachment.innerMsgContent) return [];
+  const { content } = reader.getAttachment(attachment);
+  const filename = attachment.fileName ?? attachment.fileNameShort;
+  return [{ label: filename ?? 'file', ...(filename !== undefined && { filename }), content }];
+}
