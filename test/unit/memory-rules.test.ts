@@ -44,6 +44,16 @@ describe('dates', () => {
   });
 });
 
+describe('what is on certain days', () => {
+  it('is the same question, whether somebody has it then or it is moved', () => {
+    const [had] = extract('I have night shifts on Tuesdays and Thursdays.');
+    const [moved] = extract('My night shifts moved to Fridays.');
+    const [other] = extract('My late shifts moved to Fridays.');
+    expect(takesPlaceOf(moved!, had!)).toBe(true);
+    expect(takesPlaceOf(other!, had!)).toBe(false);
+  });
+});
+
 describe('facts', () => {
   it.each([
     ['I live in Porto with my dog.', ["Mira lives in Porto with Mira's dog."]],

@@ -82,6 +82,7 @@ export function dueBy({ predicate, subject }: Statement): Attribute | null {
 
 const often =
   /\b(?:(?:once|twice|(?:one|two|three|four|five|six|seven|\d{1,2}) times) (?:a|per|each|every) (?:day|week|month|year)|every (?:other |second |single )?(?:day|week|month|year|morning|evening|night|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|(?:on )?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days(?:,? (?:and )?)?){1,4}|daily|weekly|biweekly|monthly|(?:two|three|four|five|six|\d) days a week)\b/i;
+const onDays = /^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)days\b/i;
 const clockTime = /\bat (?:around |about )?(?<time>\d{1,2}(?::\d{2})? ?(?:am|pm|a\.m\.|p\.m\.)?|noon|midnight)\b/i;
 
 /** How often or at what time somebody does something. */
@@ -112,5 +113,9 @@ export function repeated({ predicate, subject, about }: Statement): Attribute | 
   const words = thingWords(`${verb} ${bare} ${days}`.toLowerCase());
   const revises = predicate.began || /\b(?:now|instead)\b/.test([predicate.rest, ...predicate.adverbs].join(' '));
   if (words === '') return null;
+  // `has yoga on Mondays` and `yoga moved to Fridays` answer one question.
+  const isScheduled = base === 'have' && onDays.test(value);
+  if (isScheduled)
+    return { subject, slot: `schedule:${words}`, value: normalValue(value.replace(/^on /i, '')), revises };
   return { subject, slot: `${kind}:${words}`, value: normalValue(value), revises };
 }
