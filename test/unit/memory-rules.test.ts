@@ -54,6 +54,19 @@ describe('what is on certain days', () => {
   });
 });
 
+describe('what somebody sold', () => {
+  it('is his car, his phone no longer, where it is named alike', () => {
+    const [sold] = extract('We sold the Skoda last week.');
+    const [car] = extract('Our car is a red Skoda Octavia from 2016.');
+    const [other] = extract('Our car is a blue Fiat.');
+    const [wish] = extract('My favorite car is a Skoda.');
+    expect(takesPlaceOf(sold!, car!)).toBe(true);
+    expect(takesPlaceOf(sold!, other!)).toBe(false);
+    expect(takesPlaceOf(sold!, wish!)).toBe(false);
+    expect(takesPlaceOf(extract('I sold my Pixel 8.')[0]!, extract('My phone is a Pixel 8.')[0]!)).toBe(true);
+  });
+});
+
 describe('facts', () => {
   it.each([
     ['I live in Porto with my dog.', ["Mira lives in Porto with Mira's dog."]],

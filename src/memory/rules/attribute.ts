@@ -23,9 +23,23 @@ export function takesPlaceOf(
   newer: Pick<Candidate, 'slot' | 'value' | 'ends' | 'replaces' | 'revises'>,
   older: { slot: string | null; value: string | null },
 ): boolean {
+  if (partsWith(newer, older)) return true;
   if (newer.slot === null || older.slot === null || !isSameSlot(older.slot, newer.slot, newer.revises)) return false;
   if (newer.ends) return older.value === newer.value;
   return newer.replaces === undefined || older.value === newer.replaces;
+}
+
+/** Things that somebody has one of, by their slots. */
+const possession = /^attribute:(?:car|laptop|phone|computer)$/;
+
+/** Who sold the Skoda has no red Skoda Octavia for a car any more. */
+function partsWith(
+  newer: Pick<Candidate, 'slot' | 'value' | 'ends'>,
+  older: { slot: string | null; value: string | null },
+): boolean {
+  if (!newer.ends || newer.slot !== 'uses' || newer.value === null || !possession.test(older.slot ?? '')) return false;
+  const had = new Set(older.value?.split(' '));
+  return newer.value.split(' ').every((word) => had.has(word));
 }
 
 /**

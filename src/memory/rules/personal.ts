@@ -226,7 +226,7 @@ const tool: Rule = (statement, rest) => {
   const value = object?.['value'] ?? object?.['name'] ?? plain;
   if (value === undefined) return null;
   const key = keyWords(value).toLowerCase();
-  return { slot: 'uses', value: key, replaces: key, ...((ended || base === 'sell') && { ends: true }) };
+  return { slot: 'uses', value: key, replaces: key, ...((ended || base === 'sell') && { ends: true, revises: true }) };
 };
 
 const taste: Rule = (statement, rest) => {
