@@ -22,6 +22,11 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
+/** The least that a work could cost is no limit where the work cost less: then it was another work. */
+export function againstLeast(limit: string, ratio: number): Pick<Figure, 'limit' | 'ratio'> {
+  return ratio > 1 ? { limit: `none (${limit})`, ratio: null } : { limit, ratio };
+}
+
 /** Null when there is no target. */
 export function meetsTarget({ ratio, better, target }: Figure): boolean | null {
   if (ratio === null || target === null) return null;
