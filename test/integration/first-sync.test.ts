@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Connector } from '../../src/connect/contract.ts';
+import { createSyncRuns } from '../../src/connect/run-service.ts';
 import { createWatching } from '../../src/connect/watching.ts';
 import { workOnSyncs } from '../../src/connect/work-syncs.ts';
 import { createWaking } from '../../src/engine/waking.ts';
@@ -12,10 +13,11 @@ import { engines, openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { pageOf, scriptedConnector } from '../support/scripted-connector.ts';
 
-it('a connection that another process made is watched before its first sync, and synced just once', async () => {
+/** A connection that was just made, whose first sync is asked for, and a process with a worker that watches. */
+async function open(list: () => Promise<void> = async () => {}) {
   const { database, close } = await openTestDatabase(engines.at(-1)!);
   const connector: Connector<any, any> = {
-    ...scriptedConnector({ list: () => pageOf('a', 'b') }),
+    ...scriptedConnector({ list: () => list().then(() => pageOf('a', 'b')) }),
     async watch({ signal }, hint) {
       hint({});
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -24,19 +26,72 @@ it('a connection that another process made is watched before its first sync, and
   const mirror = await createMirror({ database, clock: systemClock, connector });
   const queue = createInProcessQueue({ clock: systemClock, log: silentLogger });
   const waking = createWaking({ queue, slots: 1, batchSize: 32, lost: () => {} });
-  const watching = createWatching({ ...mirror.runner(), wake: (id) => waking.connection(id), debounceMs: 1 });
+  const wake = (id: string) => waking.connection(id);
+  const watching = createWatching({ ...mirror.runner(), wake, debounceMs: 1 });
+  await mirror.request({ mode: 'full', trigger: 'event' });
+  return {
+    begin: async () => {
+      await workOnSyncs(queue, { ...mirror.runner(), watching }, 4);
+      await wake(mirror.id);
+    },
+    syncByHand: () =>
+      createSyncRuns({ database, clock: systemClock, wake }).requestSync(mirror.id, {
+        mode: 'incremental',
+        trigger: 'manual',
+      }),
+    async expectOneRun(): Promise<void> {
+      const runs = () => listRuns(database, mirror.id, { limit: 10 });
+      await expect.poll(async () => (await runs())[0]?.status).toBe('completed');
+      // What each process does every few seconds finds nothing new to watch.
+      await watching.refresh();
+      expect(await findConnection(database, mirror.id)).toMatchObject({ requestedSync: null, runningSync: null });
+      expect(await runs()).toHaveLength(1);
+    },
+    async close() {
+      await watching.close();
+      await queue.close();
+      await close();
+    },
+  };
+}
+
+it('a connection that another process made is watched before its first sync, and synced just once', async () => {
+  const world = await open();
   try {
-    await workOnSyncs(queue, { ...mirror.runner(), watching }, 4);
-    await waking.connection(mirror.id);
-    const runs = () => listRuns(database, mirror.id, { limit: 10 });
-    await expect.poll(async () => (await runs())[0]?.status).toBe('completed');
-    // What each process does every few seconds finds nothing new to watch.
-    await watching.refresh();
-    expect(await findConnection(database, mirror.id)).toMatchObject({ requestedSync: null, runningSync: null });
-    expect(await runs()).toHaveLength(1);
+    await world.begin();
+    await world.expectOneRun();
   } finally {
-    await watching.close();
-    await queue.close();
-    await close();
+    await world.close();
+  }
+});
+
+it('a sync that somebody asks for before a worker has begun the first one is that one', async () => {
+  const world = await open();
+  try {
+    await world.syncByHand();
+    await world.begin();
+    await world.expectOneRun();
+  } finally {
+    await world.close();
+  }
+});
+
+it('a sync that somebody asks for during the first one is that one', async () => {
+  const begun = Promise.withResolvers<void>();
+  const isAsked = Promise.withResolvers<void>();
+  const world = await open(() => {
+    begun.resolve();
+    return isAsked.promise;
+  });
+  try {
+    await world.begin();
+    await begun.promise;
+    const [one, other] = [await world.syncByHand(), await world.syncByHand()];
+    expect(one.id).toBe(other.id);
+    isAsked.resolve();
+    await world.expectOneRun();
+  } finally {
+    isAsked.resolve();
+    await world.close();
   }
 });

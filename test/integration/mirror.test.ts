@@ -119,7 +119,7 @@ describe.each(engines)('the mirror on %s', (engine) => {
     source.put('item-01', 'edited');
     source.remove('item-02');
     source.expirePositions();
-    await mirror.sync();
+    expect(await mirror.sync()).toMatchObject({ status: 'completed' });
     expect(await mirror.texts()).toEqual(source.texts());
     const revisions = (await mirror.rows()).map((row) => row.revision);
     expect(revisions.filter((revision) => revision === 2)).toHaveLength(1);
