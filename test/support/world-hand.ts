@@ -3,9 +3,11 @@ import type { Change, ContainerChange, ItemChange, Move, Poisoning } from './wor
 
 /** Changes a world as steps say, and knows which of them are possible. */
 export interface WorldHand {
+  /** The id of an item; undefined when there is none of this name. */
+  idOf(name: string): string | undefined;
   change(one: Change): Promise<void>;
   poison(one: Poisoning): Promise<void>;
-  /** Everything that was poisoned. */
+  /** Everything that was poisoned, also what is gone since. */
   cure(): Promise<void>;
 }
 
@@ -31,7 +33,6 @@ export function createWorldHand({ world, text }: Trial): WorldHand {
   function forget(name: string): void {
     items.delete(name);
     places.delete(name);
-    poisoned.delete(name);
   }
 
   async function move({ name, place }: Move): Promise<void> {
@@ -80,6 +81,7 @@ export function createWorldHand({ world, text }: Trial): WorldHand {
   }
 
   return {
+    idOf: (name) => (items.has(name) ? world.idOf(name) : undefined),
     async change(one) {
       if (!('name' in one)) await changeContainer(one);
       else if (!('place' in one)) await changeItem(one);

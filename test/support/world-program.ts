@@ -8,7 +8,7 @@ import { listPartitions } from '../../src/store/partitions.ts';
 import type { ProgramRunner } from './mirror-program.ts';
 import type { WorldConnector } from './world-connectors.ts';
 import { createWorldHand, type WorldHand } from './world-hand.ts';
-import { feedIsEnough, type Step, type Sync, type Trouble, type WorldProgram } from './world-steps.ts';
+import { feedIsEnough, type Change, type Step, type Sync, type Trouble, type WorldProgram } from './world-steps.ts';
 
 /** Runs programs one after the other in one database, each against a world of its own. */
 export function createWorldRunner(database: Database, subject: WorldConnector): ProgramRunner<WorldProgram> {
@@ -61,13 +61,14 @@ async function take(stage: Stage, step: Step): Promise<void> {
   else if (step.kind === 'expire') await trial.world.expirePositions?.();
   else if (step.kind === 'poison' || step.kind === 'cure') await hand.poison(step);
   else if (step.kind === 'select') await select(stage, step.places);
-  else await hand.change(step);
+  else await change(stage, step);
 }
 
 async function select(stage: Stage, places: readonly (0 | 1)[]): Promise<void> {
   const all = (await stage.trial.world.resources?.all()) ?? [];
   const chosen = places.map((place) => all[place]!);
   stage.selected = chosen.map(({ id }) => id);
+  stage.guard.forget();
   await stage.trial.select(chosen);
 }
 
@@ -76,7 +77,6 @@ async function sync(stage: Stage, { full, troubles, killAt }: Sync): Promise<voi
   const { trial, guard } = stage;
   await trial.world.credential?.mend();
   await trial.restore();
-  await guard.look(stage);
   const stop = new AbortController();
   trial.interfere(interferenceOf(stage, troubles, () => stop.abort()));
   await trial.sync({
@@ -89,7 +89,8 @@ async function sync(stage: Stage, { full, troubles, killAt }: Sync): Promise<voi
 }
 
 /** Lets things happen at the requests of a sync. */
-function interferenceOf({ trial, hand }: Stage, troubles: readonly Trouble[], stop: () => void): Interference {
+function interferenceOf(stage: Stage, troubles: readonly Trouble[], stop: () => void): Interference {
+  const { trial } = stage;
   let requests = 0;
   let listed = 0;
 
@@ -103,7 +104,7 @@ function interferenceOf({ trial, hand }: Stage, troubles: readonly Trouble[], st
     if (what === 'stop') stop();
     if (what === 'refuse') await trial.world.credential?.break('refused');
     if (what === 'expire') await trial.world.expirePositions?.();
-    if (what === 'change') await hand.change(trouble.change);
+    if (what === 'change') await change(stage, trouble.change);
     return undefined;
   }
 
@@ -147,30 +148,37 @@ async function isHeld(trial: Trial): Promise<boolean> {
   return partitions.some(({ heldSweep }) => heldSweep !== null);
 }
 
-/** What was mirrored and has not changed since must stay in memory, whatever happens to a sync. */
+/** What was mirrored once and not changed since must stay in memory, whatever happens to a sync. */
 function createGuard(trial: Trial) {
-  let mirrored = new Map<string, string>();
+  let mirrored = new Set<string>();
 
-  /** What must be there now and is, by id. */
-  async function mirroredNow({ provider, selected }: Stage): Promise<Map<string, string>> {
+  /** The ids of what must be there and is. */
+  async function mirroredNow({ provider, selected }: Stage): Promise<Set<string>> {
     const memory = await trial.memory();
-    const expected = [...(await trial.world.expected(selected))];
-    const held = expected.filter(([id, item]) => {
+    const held = [...(await trial.world.expected(selected))].filter(([id, item]) => {
       const one = memory.get(`${provider}:${id}`);
-      return (
-        one !== undefined && differences(provider, new Map([[id, item]]), new Map([[one.customId, one]])).length === 0
-      );
+      return one && differences(provider, new Map([[id, item]]), new Map([[one.customId, one]])).length === 0;
     });
-    return new Map(held.map(([id, item]) => [id, JSON.stringify(item)]));
+    return new Set(held.map(([id]) => id));
   }
 
   return {
-    look: async (stage: Stage) => void (mirrored = await mirroredNow(stage)),
+    touch: (id: string | undefined) => void (id !== undefined && mirrored.delete(id)),
+    /** Where items lie decides anew what is mirrored of them. */
+    forget: () => mirrored.clear(),
     async check(stage: Stage): Promise<void> {
       const now = await mirroredNow(stage);
       const expected = await trial.world.expected(stage.selected);
-      const lost = [...mirrored].filter(([id, item]) => !now.has(id) && JSON.stringify(expected.get(id)) === item);
-      trial.expect(lost.length === 0, `Memory lost ${lost.map(([id]) => id).join(', ')}, which did not change.`);
+      const lost = [...mirrored].filter((id) => expected.has(id) && !now.has(id));
+      trial.expect(lost.length === 0, `Memory lost ${lost.join(', ')}, which did not change.`);
+      mirrored = now;
     },
   };
+}
+
+/** A change at the source, after which nothing is known of what memory holds of the item. */
+async function change({ hand, guard }: Stage, one: Change): Promise<void> {
+  if ('name' in one) guard.touch(hand.idOf(one.name));
+  await hand.change(one);
+  if ('name' in one) guard.touch(hand.idOf(one.name));
 }
