@@ -31,7 +31,7 @@ export async function startDaemonOnline() {
     'gmail.googleapis.com': mailServer.url,
     ...notionServer.hosts,
   };
-  const hook = pathToFileURL(join(import.meta.dirname, 'redirected-hosts.ts')).href;
+  const hook = pathToFileURL(join(import.meta.dirname, 'redirected-hosts-main.ts')).href;
   const daemon = await startDaemon({
     env: {
       MEMORYD_API_KEY: apiKey,
