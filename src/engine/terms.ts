@@ -196,6 +196,8 @@ function copyOf(word: string): string {
 /** The words that a word is made of, each with its forms; the whole comes first. */
 function analyze(word: string, dropStopWords: boolean, languages: readonly Language[]): string[][] {
   if (startsUnspaced.test(word)) return pairs(word).map((pair) => [pair]);
+  const bare = elision.exec(word)?.groups?.['bare'];
+  if (bare !== undefined) return withElided(analyze(bare, dropStopWords, languages), word);
   const plain = word.replace(/['’]s$/i, '').replace(/['’]/g, '');
   const parts = partsOf(plain);
   const whole = plain.toLowerCase();
@@ -207,6 +209,15 @@ function analyze(word: string, dropStopWords: boolean, languages: readonly Langu
     if (!noise) found.push(forms(lower, languages));
   }
   return found;
+}
+
+/** Before a vowel French and Italian join small words to the next one: `l'appartement`, `qu'on`, `dell'acqua`. */
+const elision =
+  /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|un|dell|all|nell|sull|dall|quell)['’](?<bare>[aeiouyhàâäéèêëîïôöùûüœ].*)$/isu;
+
+/** The word itself, which may also have been written as one: `d'Artagnan` is `dartagnan` too. */
+function withElided([first, ...others]: string[][], word: string): string[][] {
+  return first === undefined ? [] : [[...first, toTerm(word.replace(/['’]/g, '').toLowerCase())], ...others];
 }
 
 /** `parseHTTPHeader` → parse, HTTP, Header; `sign-in` → sign, in; a word that is one piece → itself. */

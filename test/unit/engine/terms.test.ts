@@ -60,6 +60,16 @@ describe('terms', () => {
     expect(queryTerms('die hard')).toContain('die');
   });
 
+  it.each([
+    ["l'appartement", ['appart', 'lappart']],
+    ['dell’acqua', ['acqua', 'dellacqua']],
+    ["d'Artagnan", ['artagnan', 'dartagnan']],
+    ["don't", ['dont']],
+    ["O'Brien", ['obrien', 'brien']],
+  ])('of %s are without the small word that is joined to it', (text, expected) => {
+    expect(queryTerms(text)).toEqual(expected);
+  });
+
   it('of a query are counted by word, with all forms of it together', () => {
     expect(queryWords('Müller, Müller')).toEqual([{ forms: ['müller', 'muller', 'mull'], count: 2 }]);
   });
