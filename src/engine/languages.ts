@@ -78,6 +78,8 @@ const telling: readonly (readonly [letters: RegExp, codes: readonly string[]])[]
 const sampled = 400;
 /** Of the words of a text in its language; in prose it is about a half. */
 const leastShare = 0.1;
+/** No other language has so many words that are English stop words. */
+const englishShare = 0.3;
 /** A language with nearly as many stop words as the first may be the one: Danish and Norwegian. */
 const nearly = 0.8;
 const mostLanguages = 3;
@@ -93,6 +95,8 @@ function language(code: string, stem: (word: string) => string, stopWords: reado
  */
 export function languagesOf(words: readonly string[]): readonly Language[] {
   const sample = words.slice(0, sampled).map((word) => word.toLowerCase());
+  const inEnglish = sample.filter((word) => english.has(word)).length;
+  if (inEnglish > englishShare * sample.length) return [];
   const counts = languages.map(() => 0);
   const kinds = languages.map(() => new Set<string>());
   for (const word of sample) {
@@ -101,7 +105,6 @@ export function languagesOf(words: readonly string[]): readonly Language[] {
       kinds[place]!.add(word);
     }
   }
-  const inEnglish = sample.filter((word) => english.has(word)).length;
   const least = Math.min(3, Math.ceil(sample.length / 10));
   const places = [...languages.keys()].filter((place) => kinds[place]!.size >= least);
   const most = Math.max(0, ...places.map((place) => counts[place]!));
