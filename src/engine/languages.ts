@@ -78,7 +78,7 @@ const telling: readonly (readonly [letters: RegExp, codes: readonly string[]])[]
 const sampled = 400;
 /** Of the words of a text in its language; in prose it is about a half. */
 const leastShare = 0.1;
-/** No other language has so many words that are English stop words. */
+/** Of some words in a row, no other language has so many that are English stop words. */
 const englishShare = 0.3;
 /** A language with nearly as many stop words as the first may be the one: Danish and Norwegian. */
 const nearly = 0.8;
@@ -96,7 +96,7 @@ function language(code: string, stem: (word: string) => string, stopWords: reado
 export function languagesOf(words: readonly string[]): readonly Language[] {
   const sample = words.slice(0, sampled).map((word) => word.toLowerCase());
   const inEnglish = sample.filter((word) => english.has(word)).length;
-  if (inEnglish > englishShare * sample.length) return [];
+  if (sample.length >= 20 && inEnglish > englishShare * sample.length) return [];
   const counts = languages.map(() => 0);
   const kinds = languages.map(() => new Set<string>());
   for (const word of sample) {
