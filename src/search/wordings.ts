@@ -10,13 +10,16 @@ const question =
   /^(?:(?:please|can you|could you|do you know|tell me|show me|find|remind me|what|when|where|which|who|whom|whose|why|how|is|are|was|were|am|does|do|did|has|have|had|can|could|should|would|will|many|much|long|often|about|of|me|the|a|an)\b[\s,]*)+/i;
 const joint = /[?;]\s+|(?:,\s*)?\b(?:and|or|but|as well as)\b\s+/i;
 
-/** A query, what it asks without the words of a question, and the parts that it is made of. The query comes first. */
+/**
+ * A query that asks for several things, what it asks without the words of a question, and its parts; the query comes
+ * first. One that asks for one thing is itself alone: other wordings of it found nothing more.
+ */
 export function wordingsOf(query: string): string[] {
   const content = new Set(queryTerms(query));
   const isWorthIt = (part: string) => queryTerms(part).filter((term) => content.has(term)).length >= minTermsOfPart;
   const asked = statementOf(query);
   const parts = asked.split(joint).map(statementOf).filter(isWorthIt);
-  const wordings = [query, asked, ...(parts.length > 1 ? parts : [])];
+  const wordings = parts.length > 1 ? [query, asked, ...parts] : [query];
   const seen = new Set<string>();
   const isNew = (wording: string, index: number) => {
     const key = withoutEnd(wording).toLowerCase();

@@ -42,7 +42,7 @@ export const searchBody = Type.Object({
   ),
   asOf: Type.Optional(asOf),
   rerank: flag('Score the best candidates again, word by word. Slower.'),
-  rewriteQuery: flag('Search several wordings of the query: without the words of a question, and its parts.'),
+  rewriteQuery: flag('Search a query that asks for several things also by its parts. Others are searched as they are.'),
   aggregate: flag('Add results that sum up several memories. Without a language model it changes nothing.'),
   relatedMemories: flag('The same as include.relatedMemories.'),
   include: Type.Optional(

@@ -7,7 +7,7 @@ const row = (id: string, score: number, similarity: number) => ({ id, score, sim
 
 describe('wordings of a query', () => {
   it.each([
-    ['How does Mira like to get updates?', ['How does Mira like to get updates?', 'Mira like to get updates']],
+    ['How does Mira like to get updates?', ['How does Mira like to get updates?']],
     [
       'When is the weekly review and where is the spare key?',
       [
@@ -21,10 +21,7 @@ describe('wordings of a query', () => {
     ['harbour crane?', ['harbour crane?']],
     ['salt and pepper', ['salt and pepper']],
     ['What?', ['What?']],
-    [
-      'How do I use the crane and what does it do?',
-      ['How do I use the crane and what does it do?', 'I use the crane and what does it do'],
-    ],
+    ['How do I use the crane and what does it do?', ['How do I use the crane and what does it do?']],
     ['¿Dónde está la llave?', ['¿Dónde está la llave?']],
     ['???', ['???']],
   ])('of %j are %j', (query, expected) => expect(wordingsOf(query)).toEqual(expected));
