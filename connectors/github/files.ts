@@ -150,8 +150,7 @@ function ofComparison(files: ComparedFile[]): Pick<Difference, 'entries' | 'left
     if (status === 'removed') return [filename];
     return status === 'renamed' && before !== undefined ? [before] : [];
   });
-  const there = new Set(entries.map(({ path }) => path));
-  return { entries, left: left.filter((path) => !there.has(path)) };
+  return { entries, left };
 }
 
 async function ofTrees(

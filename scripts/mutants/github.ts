@@ -19,7 +19,11 @@ export const githubMutants: MutantSet = {
     'contents.ts': ['test/integration/github-files.test.ts'],
     'discussions.ts': ['test/integration/github-discussions.test.ts'],
     'file-ref.ts': ['test/integration/github-files.test.ts'],
-    'files.ts': ['test/integration/github-changes.test.ts', 'test/integration/github-worlds.test.ts'],
+    'files.ts': [
+      'test/integration/github-changes.test.ts',
+      'test/integration/github-worlds.test.ts',
+      'test/integration/github-files.test.ts',
+    ],
     'graphql.ts': ['test/integration/github-discussions.test.ts'],
     'issue-document.ts': ['test/integration/github-issues.test.ts'],
     'issue-feed.ts': ['test/integration/github-issues.test.ts'],
@@ -62,7 +66,12 @@ export const githubMutants: MutantSet = {
       find: "if (status === 'removed') return [filename];",
       replace: "if (status === 'removed') return [];",
     },
-    { file: 'files.ts', loses: true, find: 'left: left.filter((path) => !there.has(path))', replace: 'left' },
+    {
+      file: 'files.ts',
+      loses: true,
+      find: "files.filter(({ status, sha }) => status !== 'removed' && sha !== null)",
+      replace: "files.filter(({ status }) => status === 'added' || status === 'modified')",
+    },
     {
       file: 'files.ts',
       loses: true,

@@ -18,13 +18,17 @@ const contentKinds = ['text', 'markdown', 'html'] as const;
 
 /** Reads every entry; a bad one fails alone. Throws `payload_too_large` for too many. */
 export function readPush(body: PushBody, maxTextBytes: number): PushRequest {
-  const { upserts = [], deletes = [], deliveryId, snapshot, completeSnapshot = false } = body;
+  const { upserts = [], deletes = [], unread = [], deliveryId, snapshot, completeSnapshot = false } = body;
+  if (unread.length > 0 && snapshot === undefined && !completeSnapshot) {
+    throw new MemorydError('invalid_request', 'unread is about a snapshot: give snapshot or completeSnapshot with it');
+  }
   requireFew('upserts', upserts.length, maxUpserts);
   requireFew('deletes', deletes.length, maxDeletes);
   return {
     upserts: upserts.map((entry) => readUpsert(entry, maxTextBytes)),
     deletes: deletes.map(readDelete),
     completeSnapshot,
+    ...(unread.length > 0 && { unread }),
     ...(deliveryId !== undefined && { deliveryId }),
     ...(snapshot !== undefined && { snapshot }),
   };

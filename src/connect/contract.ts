@@ -287,7 +287,8 @@ export interface Page<Cursor extends Json = Json> {
   refs: Ref[];
   /**
    * Ids of items that the source itself says were deleted, or moved out of what is mirrored (only from `changes`).
-   * They are removed. In a page of `lookup`: ids that are not found, which counts as `missing`.
+   * They are removed, unless they are among the refs as well. In a page of `lookup`: ids that are not found, which
+   * counts as `missing`.
    */
   gone?: string[];
   /**

@@ -18,7 +18,7 @@ import { isRepeated, repeatListing } from './listing-passes.ts';
 import { recordListed, settleMissing, sweep } from './ledger.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
-import { unreadMessage } from './unread.ts';
+import { maxUnread, unreadMessage } from './unread.ts';
 import { settleScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
 
@@ -181,7 +181,6 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
 }
 
 /** Parts that are told apart; a source in which more cannot be read was not seen. */
-const maxUnread = 200;
 
 function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): void {
   if (parts.length === 0) return;

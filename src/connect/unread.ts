@@ -1,5 +1,7 @@
 import type { UnreadPart } from './contract.ts';
 
+/** More parts than these are as good as everything. */
+export const maxUnread = 200;
 const shownParts = 5;
 
 /** Says which parts of a source could not be read, why, and what that means for what memory holds of them. */

@@ -145,6 +145,17 @@ export function listingCheckpoint(
     where ${where(key)}`;
 }
 
+/** Parts that a listing without checkpoints could not show so far. */
+export async function noteUnread(
+  database: Queryable,
+  key: PartitionKey,
+  unread: readonly UnreadPart[],
+  now: Date,
+): Promise<void> {
+  await database.execute(sql`
+    update partitions set listing_unread = ${json(unread)}::jsonb, updated_at = ${now} where ${where(key)}`);
+}
+
 /** The checkpoint that goes with a page of changes. */
 export function positionCheckpoint(key: PartitionKey, page: { position: unknown; now: Date }): Sql {
   return sql`

@@ -21,6 +21,33 @@ describe.each(engines)('POST /v3/connections/{id}/push on %s', (engine) => {
 
   const push = (body: unknown, key?: string) => test.call('POST', `/v3/connections/${id}/push`, body, key);
 
+  it('takes parts that cannot be shown with a snapshot, and with nothing else', async () => {
+    const unread = [{ path: 'archive', reason: 'away' }];
+    expect((await push({ unread })).status).toBe(400);
+    expect((await push({ unread: [{ path: '', reason: 'away' }], completeSnapshot: true })).status).toBe(400);
+    const other = await test.call('POST', '/v3/connections/push', {
+      containerTag: 'parts',
+      metadata: { name: 'parts' },
+    });
+    const send = (body: unknown) => test.call('POST', `/v3/connections/${other.body.id}/push`, body);
+    await send({
+      upserts: [
+        { id: 'a', text: 'A', path: 'archive/a' },
+        { id: 'b', text: 'B', path: 'b' },
+        { id: 'c', text: 'C', path: 'c' },
+      ],
+    });
+    const { status, body } = await send({
+      upserts: [{ id: 'c', text: 'C', path: 'c' }],
+      unread,
+      completeSnapshot: true,
+    });
+    expect([status, body.snapshot.removed, body.snapshot.incomplete]).toEqual([200, 1, null]);
+    expect(JSON.stringify((await test.call('GET', `/v3/connections/${other.body.id}`)).body)).toContain(
+      'archive (away)',
+    );
+  });
+
   it('takes items into a connection that waits for nothing else', async () => {
     const before = (await test.call('GET', `/v3/connections/${id}`)).body;
     expect(before).toMatchObject({ provider: 'push', status: 'active', schedule: null, nextSyncAt: null });

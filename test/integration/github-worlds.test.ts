@@ -75,6 +75,20 @@ describe('files of a repository', () => {
   });
 
   it.each([
+    { what: 'grows beyond', from: 330, to: 430 },
+    { what: 'shrinks below', from: 430, to: 330 },
+  ])('of a tree that $what what GitHub shows at once, by a large push, are all right', async ({ from, to }) => {
+    await open({ treeLimit: 400 });
+    world.git.commit(files(0, from, 'old'));
+    await world.mirror.sync();
+    world.git.commit({ ...files(0, 310, 'new'), ...files(310, from, null), ...files(330, to, 'added') });
+    expect(await world.mirror.sync()).toMatchObject({ status: 'completed', itemsDeleted: from < to ? 20 : 0 });
+    world.clock.advance(11 * 60_000);
+    await world.mirror.sync({ mode: 'full' });
+    await expectMirror();
+  });
+
+  it.each([
     ['a tree', /\/git\/trees\//],
     ['a comparison', /\/compare\//],
     ['the newest commit', /\/commits$/],

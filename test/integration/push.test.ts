@@ -4,6 +4,7 @@ import { createSyncItems } from '../../src/connect/item-service.ts';
 import { createPush } from '../../src/connect/push/create-push.ts';
 import type { Push, PushAnswer, PushRequest, PushUpsert } from '../../src/connect/push/push-service.ts';
 import { defaultRunSettings } from '../../src/connect/run.ts';
+import { createSyncRuns } from '../../src/connect/run-service.ts';
 import { newId } from '../../src/base/ids.ts';
 import { insertConnection } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -352,6 +353,25 @@ describe.each(engines)('pushing on %s', (engine) => {
         incomplete: expect.stringContaining('without a usable id'),
       });
       expect(Object.keys(await texts())).toEqual(['a', 'b', 'c', 'd']);
+    });
+
+    it('that cannot show some parts keeps what lies in them, and removes the rest; the connection says which and why', async () => {
+      const { id, clock, send, texts, runs } = await open();
+      const at = (...paths: string[]) => paths.map((path) => upsert(path, `text of ${path}`, { path }));
+      await send({ upserts: at('a/1', 'a/2', 'ab', 'b/1', 'c') });
+      const unread = [{ path: 'a', reason: 'the server is away' }];
+      await send({ snapshot: { id: 's', page: 1 }, upserts: at('b/1'), unread });
+      await send({ snapshot: { id: 's', page: 2 }, upserts: at('c'), completeSnapshot: true });
+      expect(Object.keys(await texts())).toEqual(['a/1', 'a/2', 'b/1', 'c']);
+      const { problems } = await createSyncRuns({ database: opened.database, clock, wake: async () => {} }).progress(
+        id,
+      );
+      expect(problems.map(({ reason }) => reason)).toEqual([expect.stringContaining('a (the server is away)')]);
+      expect((await runs())[0]!.warnings).toMatchObject([
+        { message: expect.stringContaining('a (the server is away)') },
+      ]);
+      await send({ upserts: at('a/1', 'b/1', 'c'), completeSnapshot: true });
+      expect(Object.keys(await texts())).toEqual(['a/1', 'b/1', 'c']);
     });
 
     it('that would remove too much is held, until it is confirmed or shown again later', async () => {

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { maxDeletes, maxUpserts } from '../../connect/push/push-service.ts';
+import { maxUnread } from '../../connect/unread.ts';
 import { flatMetadata, nullable, timestamp, words } from './shared.ts';
 
 const itemId = Type.String({
@@ -78,6 +79,26 @@ export const pushBody = Type.Object(
           page: Type.Integer({ description: '1, 2, 3, … in order.', minimum: 1, maximum: 10_000_000 }),
         },
         { additionalProperties: false, description: 'Makes this request a page of a snapshot of everything.' },
+      ),
+    ),
+    unread: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            path: Type.String({
+              description: 'Of a folder or of one item, as items have it.',
+              minLength: 1,
+              maxLength: 1_024,
+            }),
+            reason: Type.String({ description: 'Why, in words for people.', minLength: 1, maxLength: 500 }),
+          },
+          { additionalProperties: false },
+        ),
+        {
+          description:
+            'Only with a snapshot: parts that it cannot show. What lies in them is not removed; nor is an item without a path.',
+          maxItems: maxUnread,
+        },
       ),
     ),
     completeSnapshot: Type.Optional(

@@ -1,3 +1,5 @@
+import type { UnreadPart } from '../contract.ts';
+
 /** One item as a script knows it. */
 export interface PushUpsert {
   /** Its own stable identity, at most 1,000 bytes. */
@@ -25,6 +27,8 @@ export interface PushRequest {
   deletes: PushDelete[];
   /** The page of a snapshot that this is. Pages come in order, beginning with 1. */
   snapshot?: { id: string; page: number };
+  /** Parts of the source that the snapshot cannot show: what lies in them is not removed. */
+  unread?: UnreadPart[];
   /** With it everything of the connection was shown: what the snapshot did not show is removed. */
   completeSnapshot: boolean;
 }

@@ -14,6 +14,7 @@ import { findSnapshot, lockPushConnection, updateSnapshot, type PushConnection }
 import { lockDisappeared, markUnseen, type Missed, type PartitionKey, type Unseen } from '../../store/sync-items.ts';
 import { addToRun, finishRun } from '../../store/sync-runs.ts';
 import { brake, type BrakeSettings } from '../brake.ts';
+import { unreadMessage } from '../unread.ts';
 import { pushedPartition } from './push-service.ts';
 import type { PageOfSnapshot } from './snapshot.ts';
 import { removePushed } from './take-page.ts';
@@ -38,7 +39,7 @@ export async function completeSnapshot(
   page: PageOfSnapshot,
 ): Promise<{ removed: number; held: HeldSweep | null }> {
   const key = { connectionId, partitionId: pushedPartition };
-  const { held, removed } = page.incomplete === null ? await removeMissing(options, key, page.epoch) : nothing;
+  const { held, removed } = page.incomplete === null ? await removeMissing(options, key, page) : nothing;
   const now = options.clock.now();
   await options.database.transaction(async (tx) => {
     await lockPushConnection(tx, connectionId);
@@ -58,9 +59,9 @@ const nothing = { removed: 0, held: null };
 async function removeMissing(
   options: RemovalOptions,
   key: PartitionKey,
-  epoch: number,
+  { epoch, unread }: PageOfSnapshot,
 ): Promise<{ removed: number; held: HeldSweep | null }> {
-  const unseen = { notSeenIn: epoch, except: [] };
+  const unseen = { notSeenIn: epoch, except: unread.map(({ path }) => path) };
   const now = options.clock.now();
   await whileActive(options.database, key, (tx) => markUnseen(tx, key, unseen, now));
   const verdict = await brake(options, key, true);
@@ -73,8 +74,12 @@ async function removeMissing(
 
 async function endRun(tx: Transaction, page: PageOfSnapshot, removed: number, now: Date): Promise<void> {
   const none = { itemsSeen: 0, itemsAdded: 0, itemsUpdated: 0, itemsSkipped: 0, itemsFailed: 0 };
-  const { incomplete } = page;
-  const warnings = incomplete === null ? [] : [{ partitionId: null, code: 'incomplete', message: incomplete }];
+  const { incomplete, unread } = page;
+  const messages = [
+    ...(incomplete === null ? [] : [incomplete]),
+    ...(unread.length > 0 ? [unreadMessage(unread)] : []),
+  ];
+  const warnings = messages.map((message) => ({ partitionId: null, code: 'incomplete', message }));
   await addToRun(tx, page.runId, { counters: { ...none, itemsDeleted: removed }, warnings }, now);
   await finishRun(tx, page.runId, { error: null, errorCode: null, now });
 }

@@ -2,9 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import type { Transaction } from '../../store/database.ts';
-import { startListing, type PartitionRow } from '../../store/partitions.ts';
+import { noteUnread, startListing, type PartitionRow } from '../../store/partitions.ts';
 import { abandonSnapshot, findSnapshot, insertSnapshot, updateSnapshot, type SnapshotRow } from '../../store/push.ts';
 import { finishRun, findRun, startRun } from '../../store/sync-runs.ts';
+import type { UnreadPart } from '../contract.ts';
+import { maxUnread } from '../unread.ts';
 import { pushedPartition, type PushRequest } from './push-service.ts';
 
 /** The page of a snapshot that a request is. */
@@ -16,6 +18,8 @@ export interface PageOfSnapshot {
   /** After this page. */
   nextPage: number;
   incomplete: string | null;
+  /** Parts that its pages could not show so far. */
+  unread: UnreadPart[];
   /** The snapshot was completed by this very page before. */
   isOver: boolean;
 }
@@ -33,7 +37,7 @@ interface Continuing {
  * for that. Null for a push that is no snapshot.
  */
 export async function continueSnapshot(tx: Transaction, options: Continuing): Promise<PageOfSnapshot | null> {
-  const { request, connectionId, clock } = options;
+  const { request, connectionId, partition, clock } = options;
   const now = clock.now();
   const wanted = request.snapshot ?? (request.completeSnapshot ? { id: newId(now), page: 1 } : null);
   if (!wanted) return null;
@@ -43,12 +47,13 @@ export async function continueSnapshot(tx: Transaction, options: Continuing): Pr
   const nextPage = Math.max(row.nextPage, wanted.page + 1);
   const isOver = row.state === 'completed';
   const runId = isOver ? row.runId : await runOf(tx, connectionId, row, now);
-  return { ...wanted, epoch: row.epoch, runId, nextPage, incomplete: row.incomplete, isOver };
+  const unread = mergeUnread(partition.listingUnread, request.unread);
+  return { ...wanted, epoch: row.epoch, runId, nextPage, incomplete: row.incomplete, unread, isOver };
 }
 
 async function begin(
   tx: Transaction,
-  { connectionId, partition, clock }: Continuing,
+  { connectionId, partition, request, clock }: Continuing,
   { id, page }: { id: string; page: number },
 ): Promise<PageOfSnapshot> {
   if (page !== 1) {
@@ -64,7 +69,21 @@ async function begin(
   const runId = newId(now);
   await startRun(tx, { id: runId, connectionId, mode: 'full', triggerType: 'event', now });
   await insertSnapshot(tx, { connectionId, id, epoch, runId, now });
-  return { id, page, epoch, runId, nextPage: 2, incomplete: null, isOver: false };
+  return {
+    id,
+    page,
+    epoch,
+    runId,
+    nextPage: 2,
+    incomplete: null,
+    unread: mergeUnread([], request.unread),
+    isOver: false,
+  };
+}
+
+/** By path; a page may come again. */
+function mergeUnread(before: readonly UnreadPart[], told: readonly UnreadPart[] = []): UnreadPart[] {
+  return [...new Map([...before, ...told].map((part) => [part.path, part])).values()];
 }
 
 /** A page that was left out would look like deletions. */
@@ -96,6 +115,9 @@ export async function snapshotTaken(
   if (page.isOver) return;
   // What has no usable id may be an item that is there: its absence proves nothing then.
   if (nameless > 0) page.incomplete ??= `Page ${page.page} holds ${nameless} entries without a usable id.`;
+  if (page.unread.length > maxUnread) page.incomplete ??= `More than ${maxUnread} parts could not be read.`;
   const { id, nextPage, incomplete, runId } = page;
+  const key = { connectionId, partitionId: pushedPartition };
+  await noteUnread(tx, key, page.unread.slice(0, maxUnread), now);
   await updateSnapshot(tx, connectionId, { id, state: 'open', nextPage, incomplete, runId, now });
 }
