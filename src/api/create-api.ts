@@ -72,6 +72,8 @@ export interface ApiOptions {
 const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
 
 const standardRequestTimeoutMs = 120_000;
+/** As long as the official client waits. */
+const standardAnswerTimeoutMs = 60_000;
 
 /** Longest part of a path that is matched; longer than any id so that the schema names the limit. */
 const maxParamLength = 8_192;
@@ -110,6 +112,7 @@ export function createApi(options: ApiOptions): Api {
   app.decorateRequest('auditTarget', null);
   app.decorateRequest('hook', null);
   readBodies(app);
+  answerInTime(app, config.answerTimeoutMs ?? standardAnswerTimeoutMs);
   for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
   app.register(swagger, openapiOptions(version, config.publicUrl));
@@ -127,6 +130,18 @@ function timeouts(requestTimeoutMs: number) {
     headersTimeout: Math.min(60_000, requestTimeoutMs),
     connectionsCheckingInterval: Math.min(30_000, Math.ceil(requestTimeoutMs / 4)),
   };
+}
+
+/**
+ * Reading and deleting that wait too long, as for the embedded database while it builds an index, are answered 503:
+ * they can be asked for again. What makes something goes on and must not be made twice. Streams have no end.
+ */
+function answerInTime(app: Api, timeoutMs: number): void {
+  const repeatable = ['GET', 'HEAD', 'DELETE'];
+  app.addHook('onRoute', (route) => {
+    const isRepeatable = [route.method].flat().every((method) => repeatable.includes(method));
+    if (isRepeatable && !route.url.endsWith('/events')) route.handlerTimeout = timeoutMs;
+  });
 }
 
 /** The order of these is the order of checks of section 1. */

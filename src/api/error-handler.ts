@@ -74,6 +74,7 @@ const errorsOfFramework: Record<string, { code: ErrorCode; message: string }> = 
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_media_type', message: 'Send the body as application/json' },
   FST_ERR_CTP_INVALID_JSON_BODY: { code: 'invalid_request', message: 'The body is not valid JSON' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 'invalid_request', message: 'The body ended before its length' },
+  FST_ERR_HANDLER_TIMEOUT: { code: 'unavailable', message: 'This takes too long at the moment; try again later' },
   FST_ERR_BAD_URL: { code: 'invalid_request', message: 'The path is not valid percent-encoding' },
   FST_ERR_MAX_PARAM_LENGTH: { code: 'invalid_request', message: 'A part of the path is too long' },
 };

@@ -37,6 +37,8 @@ export interface ClaimOptions {
 
 /** Documents that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
 const suspectAfter = 2;
+/** Content that is larger is claimed one document at a time: all of a claim is in the memory of its worker. */
+const largeFromBytes = 1024 * 1024;
 
 /**
  * Takes due documents for one worker. `skip locked` lets workers claim side by side; the lease
@@ -56,7 +58,7 @@ export async function claimDocuments(database: Queryable, options: ClaimOptions)
     ), others as materialized (
       select id from documents d
       where ${isDue} and lost_workers < ${suspectAfter} and id not in (select id from first)
-        and not exists (select from first where lost_workers >= ${suspectAfter})
+        and not exists (select from first where lost_workers >= ${suspectAfter}) ${isAtMost(largeFromBytes)}
       order by next_attempt_at, id
       limit ${options.limit - 1}
       for update skip locked

@@ -290,6 +290,12 @@ export interface Missing {
   recentRemovals: RecentRemoval[];
 }
 
+/** Of a partition that is not there: one that nothing was pushed to yet, or whose connection is gone. */
+const nothingMissing: Missing = {
+  ...{ missing: 0, total: 0, digest: '', lastMissed: null },
+  ...{ heldSweep: null, recentRemovals: [] },
+};
+
 export async function readMissing(database: Reader, key: PartitionKey): Promise<Missing> {
   const [row] = await database.query<Missing>(sql`
     with gone as materialized (
@@ -304,7 +310,7 @@ export async function readMissing(database: Reader, key: PartitionKey): Promise<
       case when c.missing = 0 then 0 else (
         select count(*) from sync_items i where ${ofPartition(key)} and i.document_id is not null) end as total
     from partitions p cross join counted c where p.connection_id = ${key.connectionId} and p.id = ${key.partitionId}`);
-  return row!;
+  return row ?? nothingMissing;
 }
 
 /** Some disappeared items, locked. */

@@ -193,6 +193,12 @@ describe.each(engines)('POST /v3/connections/{id}/push on %s', (engine) => {
     expect((await test.call('GET', `/v3/connections/${id}/progress`)).body.heldDeletes).toBe(0);
   });
 
+  it('that never came leaves nothing to confirm', async () => {
+    const made = await test.call('POST', '/v3/connections/push', { containerTag: 'unused' });
+    const answer = await test.call('POST', `/v3/connections/${made.body.id}/pending-deletes/confirm`);
+    expect(answer.status).toBe(200);
+  });
+
   it('goes to connections of different names only', async () => {
     const twin = await test.call('POST', '/v3/connections/push', { containerTag: 'mine' });
     expect(twin.status).toBe(409);

@@ -81,3 +81,23 @@ it.each(['/v3/documents', '/v3/documents/file'])('%s answers 413 to a huge body 
   expect(taken).toHaveLength(1);
   expect(taken[0]!.bytesRead).toBeLessThan(20 * mebibyte);
 });
+
+it('reading and deleting that wait for the database are answered 503, and what makes something goes on', async () => {
+  const held = Promise.withResolvers<void>();
+  const slow = await startTestApi({ engine: 'pglite', config: { answerTimeoutMs: 100 } });
+  await slow.call('GET', '/v3/container-tags/list');
+  const holding = slow.database.transaction(() => held.promise);
+  const made = slow.call('POST', '/v3/documents', { content: 'a', containerTag: 'made' });
+  for (const [method, path] of [
+    ['DELETE', '/v3/container-tags/a'],
+    ['GET', '/v3/container-tags/list'],
+  ] as const) {
+    const { status, body, headers } = await slow.call(method, path);
+    expect([status, body.error]).toEqual([503, 'This takes too long at the moment; try again later']);
+    expect(headers['retry-after']).toBe('5');
+  }
+  held.resolve();
+  await holding;
+  expect((await made).status).toBeLessThan(300);
+  await slow.close();
+});

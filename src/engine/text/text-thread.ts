@@ -16,7 +16,7 @@ export interface TextThread {
   /** Answers in the order of the calls. Rejects with what `end` was given, or with `ThreadEnded`. */
   run(calls: readonly Call[]): Promise<Answer[]>;
   /** Its heap and, outside of that, the buffers into which parsers unpack. Rejects when the thread has ended. */
-  usedMemoryMb(): Promise<number>;
+  memory(): Promise<{ usedMb: number; /** With what is free in its heap. */ heldMb: number }>;
   /** Ends the thread; what it works on is rejected with the reason. */
   end(reason: unknown): Promise<void>;
 }
@@ -35,6 +35,9 @@ export class ThreadEnded extends Error {
  * allocation passes its limit by more than 16 MiB, so whoever watches `usedMemoryMb` has to come first.
  */
 const heapReserveMb = 2_048;
+/** V8's own is 48 and more, of which each thread fills all before it looks what is still needed. */
+const maxYoungMb = 16;
+const mebibyte = 1024 * 1024;
 // The build turns this file and the worker into JavaScript together.
 const workerUrl = new URL(`./text-worker${extname(import.meta.url)}`, import.meta.url);
 
@@ -78,9 +81,13 @@ export function createTextThread(maxMemoryMb: number): TextThread {
         worker.unref();
       }
     },
-    async usedMemoryMb() {
-      const { used_heap_size: heap, external_memory: buffers } = await worker.getHeapStatistics();
-      return (heap + buffers) / 1024 / 1024;
+    async memory() {
+      const {
+        used_heap_size: used,
+        total_heap_size: held,
+        external_memory: buffers,
+      } = await worker.getHeapStatistics();
+      return { usedMb: (used + buffers) / mebibyte, heldMb: (held + buffers) / mebibyte };
     },
     end,
   };
@@ -88,7 +95,7 @@ export function createTextThread(maxMemoryMb: number): TextThread {
 
 function openWorker(maxMemoryMb: number): Worker {
   const worker = new Worker(workerUrl, {
-    resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb + heapReserveMb },
+    resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb + heapReserveMb, maxYoungGenerationSizeMb: maxYoungMb },
     execArgv: [],
     // Parsers print warnings, which must not reach the daemon's own output.
     stdout: true,

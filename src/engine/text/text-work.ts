@@ -21,6 +21,8 @@ export interface TextWorkOptions {
    * large. Default 2,000.
    */
   giveWayMs?: number;
+  /** Work that seemed small and needs more memory is begun again among the large. Default 96. */
+  giveWayMb?: number;
   log: Logger;
 }
 
@@ -59,9 +61,11 @@ type Limits = Required<Omit<TextWorkOptions, 'threads'>>;
 
 const idleMs = 30_000;
 const watchMs = 100;
+/** A thread that holds more memory than this after something large is ended, which gives it back. */
+const restMb = 96;
 
 export function createTextWork(options: TextWorkOptions): TextWork {
-  const limits: Limits = { timeoutMs: 60_000, maxMemoryMb: 512, giveWayMs: 2_000, ...options };
+  const limits: Limits = { timeoutMs: 60_000, maxMemoryMb: 512, giveWayMs: 2_000, giveWayMb: 96, ...options };
   const mostThreads = Math.max(2, options.threads ?? 2);
   const batches = createBatches<Job>({ maxLarge: mostThreads - 1 });
   const threads = new Set<TextThread>();
@@ -114,10 +118,17 @@ export function createTextWork(options: TextWorkOptions): TextWork {
       for (const job of batch) again(job, batch.length, reason);
     }
     unwatch();
+    await giveBack(thread, batch);
     batches.ended(batch);
     if (!thread.alive) threads.delete(thread);
     else if (!closed) rest(thread);
     if (!closed) dispatch();
+  }
+
+  async function giveBack(thread: TextThread, batch: readonly Job[]): Promise<void> {
+    if (!thread.alive || !batches.isLarge(batch[0]!)) return;
+    const { heldMb } = await thread.memory().catch(() => ({ heldMb: 0 }));
+    if (heldMb > restMb) await thread.end(closedError());
   }
 
   /** After its thread has ended: what did not end it alone is worked on again. */
@@ -183,6 +194,7 @@ function watch(thread: TextThread, batch: readonly Job[], batches: Batches<Job>,
     if (batch.every((job) => job.isOver)) return unwanted;
     if (ms >= limits.timeoutMs) return outOfTime;
     if (usedMb > limits.maxMemoryMb) return outOfMemory;
+    if (isSmall && usedMb > limits.giveWayMb) return gaveWay;
     const others = batch.length > 1 || batches.smallWaits;
     return isSmall && others && ms >= limits.giveWayMs ? gaveWay : null;
   };
@@ -196,7 +208,10 @@ function watch(thread: TextThread, batch: readonly Job[], batches: Batches<Job>,
   const timer = setInterval(() => {
     check(0);
     // Fails when the thread has just ended, which its own events report.
-    thread.usedMemoryMb().then(check, () => undefined);
+    thread.memory().then(
+      ({ usedMb }) => check(usedMb),
+      () => undefined,
+    );
   }, watchMs);
   return () => {
     isOver = true;

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads';
 import { deflateSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makePdf } from '../../../fixtures/make-documents.ts';
@@ -114,6 +115,23 @@ describe('work in threads', { timeout: 60_000 }, () => {
     expect(finished[0]).toBe('small');
     await textWork.close();
     await settled;
+  });
+
+  it('begins what seemed small again among the large when it needs much memory, and gives that back', async () => {
+    const started: Worker[] = [];
+    const ended: Worker[] = [];
+    const note = (worker: Worker) => {
+      started.push(worker);
+      worker.once('exit', () => ended.push(worker));
+    };
+    process.on('worker', note);
+    const textWork = open({ giveWayMb: 48 });
+    const { text } = await textWork.extract({ kind: 'html', text: '<p>a'.repeat(60_000) });
+    expect(text.length).toBe(60_000 * 3 - 2);
+    await expect.poll(() => ended.length).toBe(2);
+    expect((await textWork.extract(pdf)).title).toBe('Plan');
+    expect(started).toHaveLength(3);
+    process.off('worker', note);
   });
 
   it('does not let one bad document take those with it that were sent along', async () => {
