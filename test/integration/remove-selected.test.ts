@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { silentLogger } from '../../src/base/log.ts';
 import { everyContainer } from '../../src/base/scope.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
 import { purgeDeleted } from '../../src/engine/remove.ts';
@@ -18,7 +17,7 @@ describe.each(engines)('a deletion that takes long on %s', (engine) => {
   it('answers, nobody sees what is left, and the next clean-up deletes it', async () => {
     const { database } = opened;
     const clock = createTestClock();
-    const documents = createDocuments({ database, clock, log: silentLogger, wake: async () => {} });
+    const documents = createDocuments({ database, clock, wake: async () => {} });
     const body = (index: number) => ({ kind: 'text' as const, text: `Note ${index}` });
     await documents.add(
       Array.from({ length: 250 }, (_, index) => ({ containerTag: 'a', source: 'api', body: body(index) })),
