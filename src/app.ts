@@ -91,6 +91,11 @@ const builtInConnectors: Record<(typeof builtInNames)[number], ConnectorLoader> 
 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
+/**
+ * No other process works on the embedded database, and what one held is given back when it is opened again. Longer
+ * than any statement keeps a renewal waiting: what is claimed again meanwhile would be worked on twice.
+ */
+const aloneLeaseMs = 2 * 60_000;
 /** Limits of the work on one document; a hostile one must not take the daemon with it. */
 const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 256 };
 
@@ -126,6 +131,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...(options.config.memories === 'on' && { remembering }),
       ...{ database, embedder, textWork, fetcher, clock, log, batchSize },
       chunkTokens: createChunkSize({ database, clock }),
+      ...(database.engine === 'pglite' && { leaseMs: aloneLeaseMs }),
       redrivesMs: pausesMsOf(options.config.redriveSchedule),
     });
     const { concurrency } = options.config.worker;

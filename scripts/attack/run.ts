@@ -1,5 +1,6 @@
 import { attackScopes } from './scope-matrix.ts';
 import { attackSchemas } from './schema-fuzz.ts';
+import { attackOutbound } from './outbound.ts';
 import { attackSpecially } from './special.ts';
 import { attackWithBombs } from './bombs.ts';
 import { openSlowClients } from './slow-clients.ts';
@@ -33,7 +34,10 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
     faults.add(fault);
   };
   const watch = watchDaemon(target.daemon);
-  const endSlow = openSlowClients(target.daemon, options.slowClients);
+  const endSlow = openSlowClients(target.daemon, {
+    each: options.slowClients,
+    events: eventsOf(target),
+  });
   const phase = async (name: string, run: () => Promise<void>) => {
     const [start, before] = [performance.now(), target.sender.total];
     await run();
@@ -46,6 +50,7 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
   try {
     await phase('scopes', () => attackScopes(target, report));
     await checkUnharmed(target, report);
+    await phase('redirects and names', () => attackOutbound(target, report));
     await phase('bombs', () => attackWithBombs(target, bombSize, report));
     await phase('hooks, MCP, headers', () =>
       attackSpecially(target, { requests: Math.ceil(requests / 5), seed }, report),
@@ -60,6 +65,10 @@ export async function runAttack(options: AttackOptions): Promise<AttackResult> {
     await target.stop();
   }
   return { ...seen, requests: target.sender.total, statuses: target.sender.statuses, faults: [...faults] };
+}
+
+function eventsOf({ known }: Target): string {
+  return `/v3/connections/${known['connectionId']![0]}/runs/${known['runId']![0]}/events`;
 }
 
 /** After everybody but the owner had a try, what is stored is what was stored. */

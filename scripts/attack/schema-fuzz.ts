@@ -35,7 +35,7 @@ export async function attackSchemas(
 }
 
 function faultOf({ status, text }: Answered): string | null {
-  if (status === 0) return 'no answer';
+  if (status === 0) return `no answer: ${text}`;
   return status < 500 || status === 501 || status === 503 ? null : `${status} ${text.slice(0, 200)}`;
 }
 

@@ -33,7 +33,7 @@ export async function attackScopes({ operations, keys, known, sender }: Target, 
 }
 
 function faultOf(kind: KeyKind, operation: Operation, status: number, text: string): string | null {
-  if (status === 0) return 'no answer';
+  if (status === 0) return `no answer: ${text}`;
   if (kind !== 'reads known' && text.includes(canary)) return 'shows what it may not see';
   if (kind === 'none' || kind === 'wrong' || kind === 'expired') {
     const expected = isPublic(operation) || status === 401 || (kind !== 'none' && status === 429);

@@ -9,7 +9,7 @@ export interface Sent {
 }
 
 export interface Answered {
-  /** 0: the connection ended without an answer. */
+  /** 0: the connection ended without an answer; the text says why. */
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -36,18 +36,28 @@ export function createSender(url: string): Sender {
   const statuses = new Map<number, number>();
   let total = 0;
 
-  function once({ method, path, key, headers = {}, body }: Sent): Promise<Answered> {
+  function once(given: Sent): Promise<Answered> {
+    const { method, path, key, headers = {}, body } = given;
     return new Promise((resolve) => {
-      const given: OutgoingHttpHeaders = {
+      const sentHeaders: OutgoingHttpHeaders = {
         ...(typeof key === 'string' && { authorization: `Bearer ${key}` }),
         ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
         ...headers,
       };
-      const lost = () => resolve({ status: 0, headers: {}, text: '' });
+      const lost = (error: Error) => resolve({ status: 0, headers: {}, text: error.message });
       try {
-        const sent = request({ host: '127.0.0.1', port, method, path, headers: given, agent, timeout: patienceMs });
-        sent.on('timeout', () => sent.destroy());
-        sent.on('error', lost);
+        const sent = request({
+          host: '127.0.0.1',
+          port,
+          method,
+          path,
+          headers: sentHeaders,
+          agent,
+          timeout: patienceMs,
+        });
+        sent.on('timeout', () => sent.destroy(new Error(`nothing for ${patienceMs / 1000} seconds`)));
+        // The server may close a connection that rested at the moment in which it is used again.
+        sent.on('error', (error) => (sent.reusedSocket && wasReset(error) ? resolve(once(given)) : lost(error)));
         sent.on('response', (response) => {
           let text = '';
           response.setEncoding('utf8');
@@ -77,6 +87,10 @@ export function createSender(url: string): Sender {
     },
     close: () => agent.destroy(),
   };
+}
+
+function wasReset(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
 }
 
 /** Runs the work on several at once. */

@@ -1,7 +1,13 @@
 import { connect, type Socket } from 'node:net';
 
-/** Clients that send a byte now and then, or never read: they stay while others attack. Answers what ends them. */
-export function openSlowClients({ url, key }: { url: string; key: string }, each: number): () => void {
+/**
+ * Clients that send a byte now and then, or never read what they ask for, events of a run among it: they stay while
+ * others attack. Answers what ends them.
+ */
+export function openSlowClients(
+  { url, key }: { url: string; key: string },
+  { each, events }: { each: number; /** Path of server-sent events. */ events: string },
+): () => void {
   const { port } = new URL(url);
   const sockets: Socket[] = [];
   const timers: NodeJS.Timeout[] = [];
@@ -22,6 +28,7 @@ export function openSlowClients({ url, key }: { url: string; key: string }, each
     );
     open(`POST /v3/hooks/push HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 100000\r\n\r\n{`, ' ');
     open(`GET /openapi.json HTTP/1.1\r\n${authorized}\r\n`.repeat(20), null).pause();
+    open(`GET ${events} HTTP/1.1\r\n${authorized}\r\n`, null).pause();
   }
   return () => {
     for (const timer of timers) clearInterval(timer);

@@ -117,7 +117,10 @@ export async function attackSpecially(
   await inParallel(drawn(), 16, async (sent) => {
     const { status, text } = await sender.send(sent);
     const isFault = status === 0 || (status >= 500 && status !== 501 && status !== 503);
-    if (isFault) report(`${sent.method} ${sent.path} ${status}: ${JSON.stringify(sent.body)?.slice(0, 120)}`);
+    if (isFault) {
+      const { method, path, headers, body } = sent;
+      report(`${method} ${path} ${status} ${text.slice(0, 100)}: ${JSON.stringify({ headers, body })?.slice(0, 200)}`);
+    }
     if (sent.key === keys['writes elsewhere'] && text.includes(canary))
       report(`${sent.path} shows what it may not see`);
   });

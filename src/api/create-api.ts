@@ -72,6 +72,8 @@ export interface ApiOptions {
 const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
 
 const standardRequestTimeoutMs = 120_000;
+/** Of a connection on which nothing moves: whoever does not read what was asked for keeps what is sent in memory. */
+const standardStalledTimeoutMs = 300_000;
 /** As long as the official client waits. */
 const standardAnswerTimeoutMs = 60_000;
 
@@ -91,6 +93,7 @@ export function createApi(options: ApiOptions): Api {
     genReqId: requestIdWith(clock),
     bodyLimit: config.limits.maxBodyBytes,
     requestTimeout: requestTimeoutMs,
+    connectionTimeout: config.stalledTimeoutMs ?? standardStalledTimeoutMs,
     ...(config.tls
       ? { https: { ...config.tls, ...timeouts(requestTimeoutMs) } }
       : { http: timeouts(requestTimeoutMs) }),

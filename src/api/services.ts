@@ -86,6 +86,8 @@ export interface ApiConfig {
   };
   /** How long a request may take to arrive with its body. Default 120,000. */
   requestTimeoutMs?: number;
+  /** After how long a connection ends on which nothing moves in either direction. Default 300,000. */
+  stalledTimeoutMs?: number;
   /** How long reading and deleting may take until they are answered 503. Default 60,000. */
   answerTimeoutMs?: number;
   /** Where uploads are received. Default: the system's folder for temporary files. */

@@ -25,6 +25,9 @@ export interface Underway {
   done: Promise<void>;
 }
 
+/** The renewal also says how far the documents are. */
+const mostRenewalMs = 5_000;
+
 /**
  * Takes queued documents through extract → chunk → embed → index. Several drains may run side by
  * side, in this process and in others: each works on what it claimed, and only the holder of the
@@ -99,7 +102,7 @@ export function createProcessor(options: ProcessorOptions): Processor {
     const done = new AbortController();
     const renewal = (async () => {
       while (!done.signal.aborted) {
-        await clock.sleep(leaseMs / 3, done.signal);
+        await clock.sleep(Math.min(leaseMs / 3, mostRenewalMs), done.signal);
         if (done.signal.aborted) return;
         const rows = [...batch.stages].map(([id, status]) => ({ id, status }));
         await renewLeases(database, rows, { leaseToken: batch.leaseToken, leaseUntil: leaseUntil() }).catch(

@@ -19,7 +19,8 @@ export interface SideWork {
 const atOnce = 16;
 const mostUnderWay = 256;
 const mostGroups = 64;
-const heavyFrom = 64 * 1024 * 1024;
+/** What is made of it takes several times as much, and each of the drains has its own. */
+const heavyFrom = 8 * 1024 * 1024;
 const pauseMs = 500;
 
 /**

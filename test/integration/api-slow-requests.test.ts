@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import fastify from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sendEvents } from '../../src/api/event-stream.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
 
 const mebibyte = 1024 * 1024;
@@ -10,7 +12,7 @@ let port: number;
 /** The server's side of each connection. */
 const taken: Socket[] = [];
 beforeAll(async () => {
-  test = await startTestApi({ config: { requestTimeoutMs: 200 } });
+  test = await startTestApi({ config: { requestTimeoutMs: 200, stalledTimeoutMs: 500 } });
   await test.api.listen({ host: '127.0.0.1', port: 0 });
   test.api.server.on('connection', (socket: Socket) => taken.push(socket));
   port = (test.api.server.address() as AddressInfo).port;
@@ -82,11 +84,48 @@ it.each(['/v3/documents', '/v3/documents/file'])('%s answers 413 to a huge body 
   expect(taken[0]!.bytesRead).toBeLessThan(20 * mebibyte);
 });
 
+it('a client that never reads what it asks for loses its connection', async () => {
+  const { socket } = open();
+  socket.pause();
+  taken.length = 0;
+  socket.write('GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(200));
+  await expect.poll(() => taken.map((one) => one.destroyed), { timeout: 10_000 }).toEqual([true]);
+  // No more than what the system and one answer hold.
+  expect(taken[0]!.bytesWritten).toBeLessThan(20 * mebibyte);
+  socket.destroy();
+});
+
+it('events are made only as fast as they are read', async () => {
+  let made = 0;
+  async function* events() {
+    for (;;) {
+      made += 1;
+      yield 'x'.repeat(10_000);
+    }
+  }
+  const app = fastify();
+  app.get('/', (_request, reply) => sendEvents(reply, events()));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  let before = -1;
+  await expect.poll(() => (made > 0 && made === before) || ((before = made), false), { interval: 200 }).toBe(true);
+  expect(made * 10_000).toBeLessThan(20 * mebibyte);
+  socket.destroy();
+  await app.close();
+});
+
 it('reading and deleting that wait for the database are answered 503, and what makes something goes on', async () => {
   const held = Promise.withResolvers<void>();
   const slow = await startTestApi({ engine: 'pglite', config: { answerTimeoutMs: 100 } });
   await slow.call('GET', '/v3/container-tags/list');
-  const holding = slow.database.transaction(() => held.promise);
+  const begun = Promise.withResolvers<void>();
+  const holding = slow.database.transaction(() => {
+    begun.resolve();
+    return held.promise;
+  });
+  await begun.promise;
   const made = slow.call('POST', '/v3/documents', { content: 'a', containerTag: 'made' });
   for (const [method, path] of [
     ['DELETE', '/v3/container-tags/a'],
