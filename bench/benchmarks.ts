@@ -111,6 +111,9 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return benchImap(engine, quick ? 1_000 : 10_000);
     },
   },
+  'google-drive': hostedBenchmark('google-drive'),
+  gmail: hostedBenchmark('gmail'),
+  notion: hostedBenchmark('notion'),
   'fetch-queued': {
     engines,
     async run(engine, quick) {
@@ -128,6 +131,16 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   embed: { engines: embedded, run: embedFigures },
   'event-loop': { engines: embedded, run: eventLoopFigures },
 };
+
+function hostedBenchmark(name: 'google-drive' | 'gmail' | 'notion'): Benchmark {
+  return {
+    engines,
+    async run(engine, quick) {
+      const { benchHosted } = await import('./hosted.ts');
+      return benchHosted(name, engine, quick ? 1_000 : 10_000);
+    },
+  };
+}
 
 async function searchFigures(engine: Engine, quick: boolean): Promise<Figure[]> {
   const { benchSearch } = await import('./search.ts');

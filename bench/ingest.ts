@@ -14,7 +14,7 @@ import { againstLeast, median, seconds, type Figure } from './report.ts';
 const fileBytes = 2_048;
 
 async function run(database: Database, embedder: Embedder, path: string): Promise<number> {
-  const pipeline = await createPipeline(database, embedder, path);
+  const pipeline = await createPipeline(database, embedder, { path });
   const started = performance.now();
   await pipeline.sync();
   await pipeline.finish();

@@ -7,7 +7,8 @@ import { systemClock } from '../src/base/clock.ts';
 import { newId } from '../src/base/ids.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { defaultRunSettings } from '../src/connect/run.ts';
-import { runSync } from '../src/connect/runner.ts';
+import type { Connector } from '../src/connect/contract.ts';
+import { runSync, type RunnerOptions } from '../src/connect/runner.ts';
 import { createTextWork } from '../src/engine/text/text-work.ts';
 import { createHandOver } from '../src/engine/hand-over.ts';
 import { createProcessor } from '../src/engine/process.ts';
@@ -26,18 +27,23 @@ export async function makeFolder(count: number, bytes: number): Promise<{ path: 
   return { path, close: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** The daemon's own parts for one folder: what `memoryd start FOLDER` runs, without the HTTP server. */
-export async function createPipeline(database: Database, embedder: Embedder, path: string) {
+/** A folder, or what another connector needs. */
+type PipelineSource =
+  { path: string } | ({ connector: Connector<any, any> } & Partial<Omit<RunnerOptions, 'connector'>>);
+
+/** The daemon's own parts for one connection: what `memoryd start FOLDER` runs, without the HTTP server. */
+export async function createPipeline(database: Database, embedder: Embedder, source: PipelineSource) {
+  const { connector, ...runner } = 'path' in source ? { connector: folder } : source;
   const clock = systemClock;
   const log = silentLogger;
   const id = newId(clock.now());
   await database.transaction((tx) =>
     insertConnection(tx, {
       id,
-      provider: 'folder',
+      provider: connector.spec.name,
       containerTag: 'bench',
       status: 'active',
-      config: { path },
+      config: 'path' in source ? source : {},
       metadata: {},
       documentLimit: null,
       onSourceDelete: 'delete',
@@ -64,8 +70,8 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
 
   async function sync(): Promise<void> {
     await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
-    const connector = async () => folder;
-    await runSync({ database, clock, log, settings: defaultRunSettings, connector, wake, handOver }, id, stop.signal);
+    const common = { database, clock, log, settings: defaultRunSettings, wake, handOver, extractor: textWork };
+    await runSync({ ...common, ...runner, connector: async () => connector }, id, stop.signal);
   }
 
   /** Resolves when nothing is left to process. */
@@ -86,6 +92,12 @@ export async function createPipeline(database: Database, embedder: Embedder, pat
   return {
     sync,
     finish,
+    async documents(): Promise<number> {
+      const [row] = await database.query<{ count: number }>(
+        rawSql(`select count(*)::int as count from documents where deleted_at is null`),
+      );
+      return row!.count;
+    },
     async close() {
       await handOver.close();
       await textWork.close();

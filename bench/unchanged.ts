@@ -24,7 +24,7 @@ export async function benchUnchanged(engine: Engine, files: number): Promise<Fig
   const { database, close } = await openBenchDatabase(engine);
   const root = await realpath(await mkdtemp(join(tmpdir(), 'memoryd-bench-files-')));
   const embedder = countEmbedded(createHashingEmbedder());
-  const pipeline = await createPipeline(database, embedder, root);
+  const pipeline = await createPipeline(database, embedder, { path: root });
   try {
     await writeTexts(root, files, (index) => `small note ${String(index).padStart(8, '0')}\n`);
     await pipeline.sync();
