@@ -1,8 +1,6 @@
 import { skip, transient, type FetchedDocument } from 'memoryd/connector';
 import { errorOf, tryAsk } from './client.ts';
 import type { DriveContext } from './config.ts';
-import { sheetsOf } from './sheets.ts';
-import { slidesText } from './slides.ts';
 
 /** Bytes that are read of one file. */
 export const maxBytes = 25 * 1024 * 1024;
@@ -16,22 +14,20 @@ interface Format {
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes).replaceAll('\r\n', '\n');
 const plain: Format = { mimeType: 'text/plain', read: (bytes) => ({ text: textOf(bytes) }) };
 
-/** The best format first; the others are smaller. https://developers.google.com/workspace/drive/api/guides/ref-export-formats */
+/** Read as a part: of two exports of one document the bytes differ, and the texts do not. */
+const office = (kind: 'presentationml.presentation' | 'spreadsheetml.sheet'): Format => {
+  const mimeType = `application/vnd.openxmlformats-officedocument.${kind}`;
+  return { mimeType, read: (bytes) => ({ parts: [{ file: { bytes, mimeType } }] }) };
+};
+
+/** The best format first; a CSV would have the first sheet alone, and slides as text have no notes. the others are smaller. https://developers.google.com/workspace/drive/api/guides/ref-export-formats */
 const formats: Readonly<Record<string, readonly Format[]>> = {
   'application/vnd.google-apps.document': [
     { mimeType: 'text/markdown', read: (bytes) => ({ markdown: textOf(bytes) }) },
     plain,
   ],
-  'application/vnd.google-apps.spreadsheet': [
-    { mimeType: 'application/zip', read: (bytes) => ({ parts: sheetsOf(bytes) }) },
-  ],
-  'application/vnd.google-apps.presentation': [
-    {
-      mimeType: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-      read: (bytes) => ({ markdown: slidesText(bytes) }),
-    },
-    plain,
-  ],
+  'application/vnd.google-apps.spreadsheet': [office('spreadsheetml.sheet')],
+  'application/vnd.google-apps.presentation': [office('presentationml.presentation'), plain],
 };
 
 /** The `type` of the document that is made of one. */

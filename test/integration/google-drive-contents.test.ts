@@ -7,12 +7,34 @@ import {
   shortcutType,
   slidesType,
 } from '../../fixtures/servers/google-drive/drive-source.ts';
-import { zipOf } from '../../fixtures/servers/google-drive/zip-writer.ts';
+import { makeZip } from '../../fixtures/make-documents.ts';
 import { createDriveFixture } from './google-drive-fixture.ts';
 
 const pptx = 'application/vnd.openxmlformats-officedocument.presentationml.presentation';
+const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const megabyte = 1024 * 1024;
-const paragraph = (text: string) => `<a:p><a:r><a:t>${text}</a:t></a:r></a:p>`;
+const shape = (role: string, text: string) =>
+  `<p:sp><p:nvPr><p:ph type="${role}"/></p:nvPr><p:txBody><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:txBody></p:sp>`;
+const relations = (...targets: string[]) =>
+  `<Relationships>${targets.map((target, index) => `<Relationship Id="r${index + 1}" Target="${target}"/>`).join('')}</Relationships>`;
+
+/** A workbook of sheets of one column. */
+function workbookOf(sheets: Record<string, string[]>): Uint8Array {
+  const names = Object.keys(sheets);
+  const listed = names.map((name, index) => `<sheet name="${name}" r:id="r${index + 1}"/>`).join('');
+  const rowOf = (text: string) => `<row><c t="inlineStr"><is><t>${text}</t></is></c></row>`;
+  return makeZip(
+    [
+      ['xl/workbook.xml', `<workbook><sheets>${listed}</sheets></workbook>`],
+      ['xl/_rels/workbook.xml.rels', relations(...names.map((_, index) => `worksheets/${index}.xml`))],
+      ...Object.values(sheets).map((rows, index): [string, string] => [
+        `xl/worksheets/${index}.xml`,
+        `<worksheet><sheetData>${rows.map(rowOf).join('')}</sheetData></worksheet>`,
+      ]),
+    ],
+    true,
+  );
+}
 
 describe('contents of Google Drive', () => {
   let fixture: Awaited<ReturnType<typeof createDriveFixture>>;
@@ -36,27 +58,36 @@ describe('contents of Google Drive', () => {
 
   it('reads every sheet of a spreadsheet', async () => {
     const { source, mirror } = await open();
-    const table = (word: string) => `<table><tr><td>fruit</td><td>${word}</td></tr></table>`;
-    const archive = zipOf({ 'Spring.html': table('cherry'), 'Autumn.html': table('quince'), 'resources/s.css': 'x' });
-    const { id } = source.add({ name: 'Fruit', mimeType: sheetType, exports: { 'application/zip': archive } });
+    const archive = workbookOf({ Spring: ['fruit', 'cherry'], Autumn: ['fruit', 'quince'] });
+    const { id } = source.add({ name: 'Fruit', mimeType: sheetType, exports: { [xlsx]: archive } });
     await mirror.sync();
-    const text = (await mirror.texts()).get(id)!;
-    for (const word of ['Spring', 'cherry', 'Autumn', 'quince']) expect(text).toContain(word);
+    expect((await mirror.texts()).get(id)).toBe(
+      '## Spring\n\n| fruit |\n| --- |\n| cherry |\n\n## Autumn\n\n| fruit |\n| --- |\n| quince |',
+    );
+    expect(await mirror.rows()).toMatchObject([{ title: 'Fruit', type: 'google_sheet' }]);
+  });
+
+  it('reads a spreadsheet of 100,000 rows', async () => {
+    const { source, mirror } = await open();
+    const archive = workbookOf({ Tides: Array.from({ length: 100_000 }, (_, row) => `tide ${row}`) });
+    const { id } = source.add({ name: 'Tides', mimeType: sheetType, exports: { [xlsx]: archive } });
+    await mirror.sync();
+    expect((await mirror.texts()).get(id)).toMatch(/\| tide 0 \|[^]*\| tide 99999 \|$/);
   });
 
   it('reads slides in their order with the speaker’s notes', async () => {
     const { source, mirror } = await open();
-    const archive = zipOf({
-      'ppt/slides/slide2.xml': paragraph('Second &amp; last'),
-      'ppt/slides/slide1.xml': paragraph('Welcome'),
-      'ppt/slides/_rels/slide1.xml.rels': '<Relationship Target="../notesSlides/notesSlide1.xml"/>',
-      'ppt/notesSlides/notesSlide1.xml': paragraph('Breathe first') + paragraph('1'),
-    });
+    const archive = makeZip([
+      ['ppt/presentation.xml', '<p:sldIdLst><p:sldId r:id="r1"/><p:sldId r:id="r2"/></p:sldIdLst>'],
+      ['ppt/_rels/presentation.xml.rels', relations('slides/slide2.xml', 'slides/slide1.xml')],
+      ['ppt/slides/slide1.xml', shape('body', 'Second &amp; last')],
+      ['ppt/slides/slide2.xml', shape('title', 'Welcome')],
+      ['ppt/slides/_rels/slide2.xml.rels', relations('../notesSlides/notesSlide1.xml')],
+      ['ppt/notesSlides/notesSlide1.xml', shape('body', 'Breathe first') + shape('sldNum', '1')],
+    ]);
     const { id } = source.add({ name: 'Talk', mimeType: slidesType, exports: { [pptx]: archive } });
     await mirror.sync();
-    expect((await mirror.texts()).get(id)).toBe(
-      '## Slide 1\n\nWelcome\n\nNotes:\n\nBreathe first\n\n## Slide 2\n\nSecond & last',
-    );
+    expect((await mirror.texts()).get(id)).toBe('## Welcome\n\nNotes: Breathe first\n\n## Slide 2\n\nSecond & last');
   });
 
   it('reads documents above the limit of exports at their own addresses, and smaller formats of larger ones', async () => {
