@@ -32,7 +32,7 @@ export const githubMutants: MutantSet = {
     'position.ts': ['test/integration/github-access.test.ts', 'test/integration/github-changes.test.ts'],
     'releases.ts': ['test/integration/github-issues.test.ts'],
     'shown-issue.ts': ['test/integration/github-issues.test.ts'],
-    'trees.ts': ['test/integration/github-files.test.ts'],
+    'trees.ts': ['test/integration/github-worlds.test.ts', 'test/integration/github-files.test.ts'],
     'wiki.ts': ['test/integration/github-wiki.test.ts'],
   },
   mutants: [

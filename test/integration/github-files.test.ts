@@ -112,6 +112,11 @@ describe('files of a repository', () => {
     world.git.commit({ 'b.md': 'two' });
     await syncWell(world);
     expect(await world.files()).toEqual(world.expected());
+    world.source.rename(world.repository, 'third/paper');
+    world.git.commit({ 'c.md': 'three' });
+    await syncWell(world);
+    const urls = (await world.mirror.rows()).map(({ url }) => url);
+    expect(urls).toContainEqual(expect.stringMatching(/third\/paper\/blob\/main\/c.md$/));
   });
 
   it('follows the default branch to another one', async () => {
@@ -123,6 +128,8 @@ describe('files of a repository', () => {
     world.repository.defaultBranch = 'trunk';
     await syncWell(world);
     expect(await world.files()).toEqual(world.expected());
+    const urls = (await world.mirror.rows()).map(({ url }) => url);
+    expect(urls).toContainEqual(expect.stringMatching(/\/blob\/trunk\/a.md$/));
   });
 
   it('walks a tree that is cut off, folder by folder', async () => {

@@ -161,7 +161,7 @@ describe('files of a repository', () => {
     world.git.commit(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}.md`, `text ${index}`])));
     await world.mirror.sync();
     world.git.commit({ '3.md': null });
-    const tree = world.git.tree(world.git.head('main')!, false).slice(0, 5);
+    const tree = world.git.tree(world.git.head('main')!, false).slice(0, 27);
     instead = ({ path: asked, query }) => {
       if (asked.includes('/compare/')) return notFound;
       const isCut = asked.includes('/git/trees/') && query['recursive'] === undefined;
