@@ -15,8 +15,8 @@ export const githubMutants: MutantSet = {
     'test/integration/kit-github.test.ts',
   ],
   near: {
-    'batch.ts': ['test/integration/github-files.test.ts'],
-    'contents.ts': ['test/integration/github-files.test.ts'],
+    'batch.ts': ['test/integration/github-worlds.test.ts', 'test/integration/github-files.test.ts'],
+    'contents.ts': ['test/integration/github-worlds.test.ts', 'test/integration/github-files.test.ts'],
     'discussions.ts': ['test/integration/github-discussions.test.ts'],
     'file-ref.ts': ['test/integration/github-files.test.ts'],
     'files.ts': [
@@ -174,8 +174,8 @@ export const githubMutants: MutantSet = {
     {
       file: 'batch.ts',
       loses: true,
-      find: 'if (object.text === null || object.isTruncated) return undefined;',
-      replace: 'if (object.text === null) return undefined;',
+      find: 'return hashOf(bytes) === entry.oid ? toDocument(ref, bytes) : undefined;',
+      replace: 'return toDocument(ref, bytes);',
     },
     { file: 'file-ref.ts', loses: false, find: '...(isBlob ? { fingerprint: sha } : {}),', replace: '' },
     { file: 'issues.ts', loses: true, find: 'isoOf(new Date(Date.parse(newest) - overlapMs))', replace: 'newest' },

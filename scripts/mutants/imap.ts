@@ -281,8 +281,11 @@ export const imapMutants: MutantSet = {
     {
       file: 'copies.ts',
       loses: true,
-      find: 'if (headers === undefined || size === undefined) {',
-      replace: 'if (size === undefined) {',
+      find: `if (headers === undefined || size === undefined) {
+    throw transient(\`The server did not show the headers of a mail in \${JSON.stringify(path)}.\`);
+  }
+  return readHeaders(Buffer.from(headers).toString('latin1'));`,
+      replace: "return readHeaders(Buffer.from(headers ?? path).toString('latin1'));",
     },
     {
       file: 'scan.ts',

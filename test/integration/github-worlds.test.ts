@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import github from '../../connectors/github/index.ts';
+import type { FetchedDocument } from '../../src/connect/contract.ts';
 import type { Fault, SourceRequest } from '../../src/connect/testing/serve-source.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
 import { createGithubFixture } from './github-fixture.ts';
@@ -13,6 +15,7 @@ const open = async (options: { treeLimit?: number } = {}) => {
   const served = { ...options, git: createMemoryGit, gate: (request: SourceRequest) => instead(request) };
   world = await createGithubFixture({ repositories: ['acme/notes'], content: ['files'] }, served);
 };
+const otherBlob = { content: '', encoding: 'utf-8', url: 'https://api.github.com/', sha: '0', size: 0, node_id: 'B' };
 const notFound = { status: 404, json: { message: 'Not Found' } };
 const path = (index: number) => `folder-${index % 9}/file-${index}.md`;
 const files = (from: number, to: number, text: string | null) =>
@@ -123,6 +126,40 @@ describe('files of a repository', () => {
     expect(Object.keys(await world.files())).toHaveLength(5);
     await recover();
     await expectMirror();
+  });
+
+  it('in another encoding than UTF-8 are read as they are', async () => {
+    await open();
+    const latin = Buffer.from('Grüße aus Köln, wo es regnet', 'latin1');
+    world.git.commit({ 'a.md': latin });
+    const partition = { id: `${world.repository.id}:files` };
+    await world.withContext(async (ctx) => {
+      const { refs } = await github.list(ctx, partition);
+      // GraphQL shows such a text with other letters.
+      for await (const [id] of github.fetchMany!(ctx, partition, refs)) expect(id).toBeUndefined();
+      const one = (await github.fetch(ctx, partition, refs[0]!)) as FetchedDocument;
+      expect(Buffer.from(one.file!.bytes)).toEqual(latin);
+    });
+  });
+
+  it('are read as they were listed, whatever was pushed since, and never as something else', async () => {
+    await open();
+    world.git.commit(files(0, 20, 'old'));
+    const partition = { id: `${world.repository.id}:files` };
+    const { refs } = await world.withContext((ctx) => github.list(ctx, partition));
+    world.git.commit(files(0, 20, 'new'));
+    const together = await world.withContext(async (ctx) => {
+      const found = [];
+      for await (const [, fetched] of github.fetchMany!(ctx, partition, refs)) found.push(fetched);
+      return found;
+    });
+    // Those are left to be read one by one, by their hashes.
+    expect(together).toEqual([]);
+    const fetchOne = () => world.withContext((ctx) => github.fetch(ctx, partition, refs[0]!));
+    const one = (await fetchOne()) as FetchedDocument;
+    expect(Buffer.from(one.file!.bytes).toString()).toBe('old 0');
+    instead = ({ path: asked }) => (/\/git\/blobs\//.test(asked) ? { status: 200, json: otherBlob } : undefined);
+    await expect(fetchOne()).rejects.toMatchObject({ kind: 'transient' });
   });
 
   it.each([

@@ -171,6 +171,17 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector on a real
       expect(await imap.fetch(ctx, partition, ref!)).toEqual({ gone: true });
     });
 
+    it('reads all of a thread of which one mail moved after it was listed, alone or with others', async () => {
+      await writer.append('INBOX', mailOf({ id: 'root@x', text: 'First words.' }));
+      await writer.append('Sent', mailOf({ id: 'two@x', references: '<root@x>', text: 'Second words.' }));
+      const found = await refs();
+      await moveAll('Sent', 'INBOX');
+      for await (const [, fetched] of imap.fetchMany!(ctx, partition, found)) {
+        expect((fetched as FetchedDocument).parts).toHaveLength(2);
+      }
+      expect(await textOf(found[0]!)).toBe('First words.\nSecond words.');
+    });
+
     it('waits for a new password when the server refuses this one', async () => {
       await opened.dispose();
       open();

@@ -23,6 +23,8 @@ const header = (id: string) => `Message-ID: <${id}>\r\n\r\n`;
 const shown = (uid: number, id: string) =>
   `* ${uid} FETCH (UID ${uid} RFC822.SIZE 10 X-GM-MSGID 1 BODY[HEADER.FIELDS (X)] {${header(id).length}}\r\n${header(id)})`;
 
+const bodyOf = (uid: number) => `* ${uid} FETCH (UID ${uid} RFC822.SIZE 5 BODY[]<0> {5}\r\nhello)`;
+
 /** A mailbox with these mails. */
 function boxOf(mails: readonly (readonly [uid: number, id: string])[], others: Script = () => undefined): Script {
   return (command, args) => {
@@ -70,7 +72,7 @@ it.each<[what: string, script: Script]>([
   ['a SEARCH without an answer', (command) => (command === 'UID SEARCH' ? [] : undefined)],
   ['a SEARCH that is refused', (command) => (command === 'UID SEARCH' ? ['NO later'] : undefined)],
   ['a FETCH that leaves a mail out', (command) => (command === 'UID FETCH' ? [shown(1, 'one@x')] : undefined)],
-  ['a FETCH without headers', (command) => (command === 'UID FETCH' ? ['* 1 FETCH (UID 1)'] : undefined)],
+  ['a FETCH without headers', (command) => (command === 'UID FETCH' ? [1, 2].map(bodyOf) : undefined)],
   ['a LIST without an inbox', (command) => (command === 'LIST' ? ['* LIST () "/" Work'] : undefined)],
   ['a LIST that is refused', (command) => (command === 'LIST' ? ['NO [UNAVAILABLE] later'] : undefined)],
 ])('does not take %s for an account with fewer mails', async (_, script) => {

@@ -238,6 +238,20 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'mails with one Message-ID', 
     }
   });
 
+  it('does not show a thread without the mails that lie in a mailbox that the server does not open', async () => {
+    await append('INBOX', 'first words');
+    await append('Sent', 'an answer', ['Message-ID: <answer@x>', 'References: <one@x>', date]);
+    await ways['a listing']();
+    // As of a thread whose places are too many to keep.
+    const { locator: _, ...ref } = kept.refs.get('<one@x>')!;
+    tap.rule(({ name, args }) => (name === 'EXAMINE' && args.includes('Sent') ? { status: 500 } : undefined));
+    try {
+      await expect(run((ctx) => imap.fetch(ctx, mailPartition, ref))).rejects.toMatchObject({ kind: 'forbidden' });
+    } finally {
+      tap.rule(undefined);
+    }
+  });
+
   it('looks for the relatives of a mail that bears the Message-ID of another one', async () => {
     await append('INBOX', 'first words');
     await append('INBOX', 'an answer', ['Message-ID: <answer@x>', 'References: <lost@x>', date]);
