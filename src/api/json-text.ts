@@ -111,14 +111,14 @@ const checkedAlone = new Set(['documents', 'upserts', 'deletes']);
 function storable(value: unknown, name: string): unknown {
   if (typeof value === 'string') return storableField(name, value);
   if (Array.isArray(value))
-    return value.map((entry) => (checkedAlone.has(name) ? markedEntry(entry) : storable(entry, name)));
+    return value.map((entry) => (checkedAlone.has(name) ? markedEntry(entry, name) : storable(entry, name)));
   if (typeof value !== 'object' || value === null) return value;
   return storableObject(value, (key, entry) => storable(entry, namesNothing.has(name) ? name : key));
 }
 
-/** Ids that cannot be stored as they are keep a U+0000, which the pattern of every id refuses. */
-function markedEntry(entry: unknown): unknown {
-  if (typeof entry === 'string') return marked(entry);
+/** Ids that cannot be stored as they are keep a U+0000, which the pattern of every id refuses. A text in `documents` is content. */
+function markedEntry(entry: unknown, name: string): unknown {
+  if (typeof entry === 'string') return name === 'documents' ? storableText(entry) : marked(entry);
   if (typeof entry !== 'object' || entry === null) return entry;
   return storableObject(entry, (key, value) =>
     /^(?:id|customId)$/.test(key) && typeof value === 'string' ? marked(value) : storable(value, key),

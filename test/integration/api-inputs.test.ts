@@ -47,6 +47,13 @@ describe.each(engines)('inputs on %s', (engine) => {
       ['name="filterByMetadata"', json({ k: odd })],
     ]);
     expect([sent.statusCode, sent.body]).toEqual([200, expect.any(String)]);
+    const batch = await test.call('POST', '/v3/documents/batch', {
+      containerTag: 'in',
+      documents: [odd, { content: odd }],
+    });
+    expect([batch.status, batch.body.failed]).toEqual([200, 0]);
+    for (const { id } of batch.body.results)
+      expect((await test.call('GET', `/v3/documents/${id}`)).body.content).toBe(clean);
     const filters = json({
       AND: [
         { key: 'k', value: odd },
