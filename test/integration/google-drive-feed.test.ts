@@ -169,6 +169,20 @@ describe('the log of Google Drive', () => {
     expect(await ids()).toEqual(all);
   });
 
+  it('mirrors one account by two connections, each into its own container and by its own position', async () => {
+    const { source, mirror, mirrorOf } = await open();
+    const ids = ['a', 'b', 'c'].map((name) => source.add({ name, bytes: Buffer.from(`text ${name}`) }).id);
+    const other = await mirrorOf('other');
+    await mirror.sync();
+    await other.sync();
+    expect(await other.texts()).toEqual(await mirror.texts());
+    source.remove(ids[0]!);
+    await other.sync();
+    expect([(await mirror.texts()).size, (await other.texts()).size]).toEqual([3, 2]);
+    await mirror.sync();
+    expect(await other.texts()).toEqual(await mirror.texts());
+  });
+
   it('goes on with the log when an export failed, and reads that document later', async () => {
     const { mirror, source, fail, clock } = await open();
     const doc = source.add({ name: 'doc', mimeType: docType, exports: docExports('first') }).id;

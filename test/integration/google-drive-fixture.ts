@@ -45,16 +45,18 @@ export async function createDriveFixture(options: { config?: DriveConfig; pageSi
   const credentials = {
     open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
   };
-  const mirror = await createMirror({
-    ...{ database, clock, connector: drive, settings: { claimSize: 128 } },
-    runner: { outbound, extractor: textWork, credentials: credentials as never },
-  });
+  const mirrorOf = (containerTag: string) =>
+    createMirror({
+      ...{ database, clock, connector: drive, containerTag, settings: { claimSize: 128 } },
+      runner: { outbound, extractor: textWork, credentials: credentials as never },
+    });
+  const mirror = await mirrorOf('mirror');
   const { config = {} } = options;
   await database.query(sql`update connections set config = ${JSON.stringify(config)}::jsonb where id = ${mirror.id}`);
   let before = 0;
 
   return {
-    ...{ source, server, clock, mirror, database },
+    ...{ source, server, clock, mirror, mirrorOf, database },
     /** What is answered in place of the source. */
     fail: (next: typeof fault) => void (fault = next),
     async select(resources: readonly { id: string; name: string }[]) {

@@ -67,6 +67,25 @@ describe('what Notion does not show in its times', () => {
     expect(most).toBeLessThanOrEqual(6);
   }, 120_000);
 
+  it('finds an edit behind more newer ones than a page of the search shows, also when reading was interrupted', async () => {
+    const { clock, workspace, mirror, server } = await opened({ fill: (all) => oldPages(all, 250) });
+    await mirror.sync();
+    workspace.edit(idFor('page 1'), { text: 'Edited first.' });
+    clock.advance(30 * minute);
+    for (let index = 2; index <= 230; index++) workspace.edit(idFor(`page ${index}`), { text: 'Edited later.' });
+    let searches = 0;
+    server.traffic.intercept(({ path }) => (path === '/v1/search' && ++searches > 1 ? { status: 500 } : undefined));
+    await mirror.sync();
+    server.traffic.intercept(null);
+    clock.advance(day / 2);
+    workspace.edit(idFor('page 240'), { text: 'Edited last.' });
+    // The first goes on where the reading ended, below what is newer now.
+    for (let count = 1; count <= 2; count++) await mirror.sync();
+    const texts = await textsIn();
+    expect(texts).toMatchObject({ [idFor('page 1')]: 'Edited first.', [idFor('page 240')]: 'Edited last.' });
+    expect(Object.values(texts).filter((text) => text === 'Edited later.')).toHaveLength(229);
+  });
+
   it('finds an edit that the search shows some minutes late', async () => {
     const { clock, workspace, mirror } = await opened({ fill: (all) => oldPages(all, 3) });
     await mirror.sync();
