@@ -30,6 +30,27 @@ export async function benchApiAdd(engine: Engine, requests: number): Promise<Fig
   });
 }
 
+/** Documents accepted per second into a container with a quota, against one without. */
+export async function benchApiAddWithQuota(engine: Engine, requests: number): Promise<Figure> {
+  return withServers(engine, async ({ ours, send, test }) => {
+    const quota = { documents: 1_000_000, bytes: 1_000_000_000 };
+    await test.call('PATCH', '/v3/container-tags/limited', { quota });
+    const perRound = Math.ceil(requests / rounds);
+    const [freeRates, limitedRates]: [number[], number[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      const part = (containerTag: string) =>
+        Array.from({ length: perRound }, (_, index) => body(`${round} ${index} ${words}`, containerTag));
+      const load = { method: 'POST' as const, origin: ours, paths: part('').map(() => '/v3/documents') };
+      freeRates.push(await send({ ...load, bodies: part('bench') }));
+      limitedRates.push(await send({ ...load, bodies: part('limited') }));
+    }
+    return {
+      ...figure(`documents accepted with a quota, ${engine}`, limitedRates, freeRates, 'no quota', 0.7),
+      limit: `without a quota: ${median(freeRates).toFixed(0)} per second`,
+    };
+  });
+}
+
 /** Documents read by their id per second, against a bare route with one select on the same database. */
 export async function benchApiGet(engine: Engine, requests: number): Promise<Figure> {
   return withServers(engine, async ({ ours, bare, send, test }) => {
@@ -45,7 +66,8 @@ export async function benchApiGet(engine: Engine, requests: number): Promise<Fig
   });
 }
 
-const body = (content: string) => JSON.stringify({ content, containerTag: 'bench', metadata: { kind: 'bench' } });
+const body = (content: string, containerTag = 'bench') =>
+  JSON.stringify({ content, containerTag, metadata: { kind: 'bench' } });
 
 function figure(name: string, ours: number[], theirs: number[], work: string, target: number): Figure {
   return {

@@ -62,6 +62,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchApiAdd(engine, quick ? 1_000 : 10_000)];
     },
   },
+  'api-add-quota': {
+    engines,
+    async run(engine, quick) {
+      const { benchApiAddWithQuota } = await import('./api-throughput.ts');
+      return [await benchApiAddWithQuota(engine, quick ? 1_000 : 10_000)];
+    },
+  },
   'api-get': {
     engines,
     async run(engine, quick) {

@@ -28,11 +28,19 @@ const lookEveryMs = 200;
 /** How long transactions that began before may take; the longest of our own ends in seconds. */
 const patienceMs = 60_000;
 const retryMs = 10 * 60_000;
+/**
+ * Whatever is erased, whole tables are written anew and their vector index with them, and the embedded database does
+ * nothing else meanwhile. What comes soon after waits, so that all of it together takes at most a fifth of the time.
+ */
+const restShare = 4;
+/** What takes less is no burden. */
+const shortMs = 2_000;
 
 export function createRewriting(options: { database: Database; clock: Clock; log: Logger; holder: string }): Rewriting {
   const { database, clock, log, holder } = options;
   const stop = new AbortController();
   let turn: Promise<void> = Promise.resolve();
+  let restUntilMs = 0;
 
   function keepLease() {
     const now = clock.now();
@@ -75,6 +83,7 @@ export function createRewriting(options: { database: Database; clock: Clock; log
   async function runOnce(signal: AbortSignal): Promise<void> {
     const ids = await erasuresToRewrite(database, new Date(clock.now().getTime() - retryMs));
     if (ids.length === 0 || signal.aborted || !(await keepLease())) return;
+    const begunMs = clock.now().getTime();
     try {
       await rewriteAll(ids, signal);
     } catch (error) {
@@ -82,13 +91,21 @@ export function createRewriting(options: { database: Database; clock: Clock; log
       const problem = MemorydError.is(error) ? error.message : 'The database did not rewrite its files; see the log.';
       await noteRewritingProblem(database, ids, problem, clock.now());
     } finally {
+      const tookMs = clock.now().getTime() - begunMs;
+      if (tookMs >= shortMs) restUntilMs = clock.now().getTime() + tookMs * restShare;
       await releaseLease(database, role, holder);
     }
   }
 
+  async function rest(signal: AbortSignal): Promise<void> {
+    await clock.sleep(restUntilMs - clock.now().getTime(), signal);
+  }
+
   function run(signal: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([signal, stop.signal]);
     turn = turn
-      .then(() => runOnce(AbortSignal.any([signal, stop.signal])))
+      .then(() => rest(ended))
+      .then(() => runOnce(ended))
       .catch((error: unknown) => log.error({ err: error }, 'erasing stopped, it goes on by itself'));
     return turn;
   }

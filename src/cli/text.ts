@@ -41,11 +41,18 @@ export function truncate(text: string, columns: number): string {
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
+  // Kept beside the line: what has no width makes lines of any length.
+  let width = 0;
   for (const word of text.split(' ').flatMap((part) => pieces(part, columns))) {
-    if (line !== '' && displayWidth(line) + 1 + displayWidth(word) > columns) {
+    const added = displayWidth(word);
+    if (line !== '' && width + 1 + added > columns) {
       lines.push(line);
       line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
+      width = added;
+    } else {
+      width += line === '' ? added : added + 1;
+      line = line === '' ? word : `${line} ${word}`;
+    }
   }
   return line === '' ? lines : [...lines, line];
 }
@@ -53,21 +60,26 @@ export function wrap(text: string, columns: number): string[] {
 function pieces(word: string, columns: number): string[] {
   const parts: string[] = [];
   let part = '';
+  let width = 0;
   for (const character of word) {
-    if (displayWidth(part) + displayWidth(character) > columns && part !== '') {
+    const added = displayWidth(character);
+    if (width + added > columns && part !== '') {
       parts.push(part);
       part = '';
+      width = 0;
     }
     part += character;
+    width += added;
   }
   return part === '' ? parts : [...parts, part];
 }
 
 /** The same, but the end is kept: of a path it tells more than the beginning. */
 function truncateStart(text: string, columns: number): string {
-  let rest = [...text];
-  while (displayWidth(rest.join('')) > columns - 1) rest = rest.slice(1);
-  return `…${rest.join('')}`;
+  const characters = [...text];
+  let start = 0;
+  for (let width = displayWidth(text); width > columns - 1; start += 1) width -= displayWidth(characters[start]!);
+  return `…${characters.slice(start).join('')}`;
 }
 
 /** Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width. */

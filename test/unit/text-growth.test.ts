@@ -35,12 +35,25 @@ const files = listFiles(
 );
 const exported = /^export (?:async )?(?:function|const) (\w+)(?:\(([^)]*)|: Cutter)/gm;
 
-it.each(files)('what %s exports over text is measured', (path) => {
+/** What takes texts under another name than these takes names and ids, or is in the folders above. */
+const textParameter =
+  /\b(?:text|content|markdown|html|message|query|body|line|source|markup|raw|words?|bytes|input)\??: (?:string|Uint8Array|Buffer)\b/;
+const typesOfText = /\b(?:string|Uint8Array|Turn|Unit|Sentence|Statement|Extracted)\b/;
+
+function unmeasured(path: string, isText: RegExp): string[] {
   const overText = [...readFile(path).matchAll(exported)].filter(
-    ([, , parameters]) =>
-      parameters === undefined || /\b(?:string|Uint8Array|Turn|Unit|Sentence|Statement|Extracted)\b/.test(parameters),
+    ([, , parameters]) => parameters === undefined || isText.test(parameters),
   );
   const known = [...Object.keys(textFunctions[path] ?? {}), ...Object.keys(notMeasured[path] ?? {})];
-  const missing = overText.flatMap(([, name]) => (known.some((one) => one.split(' ')[0] === name) ? [] : [name]));
+  return overText.flatMap(([, name]) => (known.some((one) => one.split(' ')[0] === name) ? [] : [name!]));
+}
+
+it.each(files)('what %s exports over text is measured', (path) => {
+  expect(unmeasured(path, typesOfText), 'add it to test/support/text-growth/text-functions.ts').toEqual([]);
+});
+
+it('so is what the rest of the source exports', () => {
+  const rest = listFiles('src/**/*.ts').filter((path) => !files.includes(path));
+  const missing = rest.flatMap((path) => unmeasured(path, textParameter).map((name) => `${path} ${name}`));
   expect(missing, 'add it to test/support/text-growth/text-functions.ts').toEqual([]);
 });

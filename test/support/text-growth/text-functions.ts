@@ -1,5 +1,18 @@
 import * as jsonTextBounds from '../../../src/api/json-text.ts';
 import { momentOf } from '../../../src/api/dates.ts';
+import { dateOf } from '../../../src/api/document-input.ts';
+import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
+import { withoutCredentials } from '../../../src/base/config-values.ts';
+import { normalized } from '../../../src/base/normalized.ts';
+import { readableLogLine } from '../../../src/cli/log-line.ts';
+import { fraction, pastMoment } from '../../../src/cli/options.ts';
+import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
+import { parseAllowedHours } from '../../../src/connect/allowed-hours.ts';
+import { readInline } from '../../../src/connect/fetched.ts';
+import { readHttpDate } from '../../../src/connect/http/retry-after.ts';
+import { parseSchedule } from '../../../src/connect/schedule-text.ts';
+import { isStorable } from '../../../src/connect/values.ts';
+import { textLiteral } from '../../../src/store/search/candidates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
 import { readFileForm } from '../../../src/api/file-form.ts';
 import { makeZip } from '../../../fixtures/make-documents.ts';
@@ -301,8 +314,34 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     checkBounds: (text) => attempt(() => jsonTextBounds.checkBounds(text)),
     storableJson: (text) => jsonTextBounds.storableJson({ text }, JSON.stringify({ text })),
     storableText: jsonTextBounds.storableText,
+    storableField: (text) => attempt(() => jsonTextBounds.storableField('customId', text)),
+    requireStorable: (text) => attempt(() => jsonTextBounds.requireStorable('customId', text)),
   },
   'src/api/dates.ts': { momentOf },
+  'src/api/document-input.ts': { dateOf: (text) => attempt(() => dateOf(text)) },
+  'src/api/views/authorization-page.ts': {
+    authorizationPage: (text) => authorizationPage({ title: text, text }),
+  },
+  'src/base/config-values.ts': { withoutCredentials },
+  'src/base/normalized.ts': { normalized: (text) => [normalized(text, 'NFC'), normalized(text, 'NFKC')] },
+  'src/cli/log-line.ts': { readableLogLine },
+  'src/cli/options.ts': {
+    pastMoment: (text) => attempt(() => pastMoment(text)),
+    fraction: (text) => attempt(() => fraction(text)),
+  },
+  'src/cli/text.ts': {
+    displayWidth,
+    oneLine: shownLine,
+    truncate: (text) => truncate(text, 80),
+    wrap: (text) => wrap(text, 80),
+    'wrap in one line': (text) => wrap(text, Infinity),
+  },
+  'src/connect/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
+  'src/connect/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
+  'src/connect/fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
+  'src/connect/http/retry-after.ts': { readHttpDate },
+  'src/connect/values.ts': { isStorable },
+  'src/store/search/candidates.ts': { textLiteral },
   'src/api/filters.ts': { parseFilters: (text) => attempt(() => parseFilters(text)) },
   'src/api/file-form.ts': {
     readFileForm: (text) =>
@@ -353,6 +392,24 @@ const bounded = 'looks at a bounded part, or once at each byte';
 
 /** What is exported next to these and is not measured by itself, with the reason. */
 export const notMeasured: Record<string, Record<string, string>> = {
+  'src/api/views/documents.ts': { listedDocumentView: bounded },
+  'src/api/views/graph.ts': { graphView: bounded },
+  'src/base/config-oauth-client.ts': { oauthClient: notText },
+  'src/base/config-file.ts': { parseConfigFile: 'reads a file of the operator' },
+  'src/base/log.ts': { createLogger: notText },
+  'src/cli/connection-choice.ts': { chooseConnections: notText, chooseConnection: notText },
+  'src/cli/context.ts': { paint: notText },
+  'src/cli/search-format.ts': { formatSearch: 'shows chunks' },
+  'src/cli/snippet.ts': { snippet: 'sees one chunk', queryWords: 'measured by queryTerms' },
+  'src/connect/values.ts': { storable: 'measured by storableText' },
+  'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
+  'src/api/connection-lookup.ts': { isProvider: notText },
+  'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
+  'src/connect/http/retry-after.ts': { readReset: bounded },
+  'src/models/tokenizer-file.ts': { parseTokenizer: 'reads a file of the operator' },
+  'src/models/transformer-embedder.ts': { frameTokens: notText },
+  'src/store/memory-lists.ts': { lockByText: 'compares in the database' },
+  'src/store/sql.ts': { rawSql: notText },
   'src/engine/chunk/blocks.ts': { block: notText, lineEnd: parts, isBlank: parts },
   'src/engine/chunk/measure.ts': { createMeasure: parts },
   'src/engine/chunk/overlap.ts': { overlapStart: parts },
