@@ -59,7 +59,8 @@ describeWhen(shared, 'DATABASE_URL or REDIS_URL is missing', 'two processes', (s
     }
     const limited = await limitedKey(20);
     const asked = await Promise.all(range(50, (index) => ask(index, limited)));
-    expect(asked.toSorted()).toEqual([...range(20, () => 200), ...range(30, () => 429)]);
+    expect(asked.filter((status) => status === 200)).toHaveLength(20);
+    expect(asked.filter((status) => status === 429)).toHaveLength(30);
 
     for (const daemon of daemons) await daemon.stop();
     await opened.close();
