@@ -23,8 +23,11 @@ export async function rewriteTable(database: Database, table: string): Promise<b
   // says how much there is; the embedded engine has one session, so that this holds for the next statement.
   const isEmbedded = database.engine === 'pglite';
   if (isEmbedded) await database.execute(rawSql(`set maintenance_work_mem = '256MB'`));
-  await database.execute(rawSql(`vacuum (${options}) ${table}`));
-  if (isEmbedded) await database.execute(rawSql('reset maintenance_work_mem'));
+  try {
+    await database.execute(rawSql(`vacuum (${options}) ${table}`));
+  } finally {
+    if (isEmbedded) await database.execute(rawSql('reset maintenance_work_mem'));
+  }
   return (await fileOf(database, table)) !== before;
 }
 
