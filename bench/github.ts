@@ -7,11 +7,11 @@ import { systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { createMetrics } from '../src/base/metrics.ts';
 import { createOutbound } from '../src/connect/http/outbound.ts';
-import { createRedaction } from '../src/connect/redaction.ts';
 import { defaultRunSettings } from '../src/connect/run.ts';
 import { runSync } from '../src/connect/runner.ts';
 import { requestSync } from '../src/store/connections.ts';
 import { sql } from '../src/store/sql.ts';
+import { authorizedBy, credentialsOf } from '../test/support/token-authorization.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import type { Figure } from './report.ts';
 import { createSynced } from './synced.ts';
@@ -68,9 +68,7 @@ async function openWorld(engine: Engine) {
       selection = ${JSON.stringify(selection)}::jsonb where id = ${id}`);
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
   const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics: createMetrics() });
-  const credentials = {
-    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-  };
+  const credentials = credentialsOf(authorizedBy('token'));
 
   return {
     git: repository.git,
@@ -86,7 +84,7 @@ async function openWorld(engine: Engine) {
         wake: async () => {},
         outbound,
       };
-      const runner = { ...common, connector: async () => github, credentials: credentials as never };
+      const runner = { ...common, connector: async () => github, credentials };
       await runSync(runner, id, new AbortController().signal);
       return server.traffic.count() - before;
     },
@@ -103,10 +101,3 @@ async function openWorld(engine: Engine) {
     },
   };
 }
-
-const authorization = {
-  headers: async () => ({ authorization: 'Bearer token' }),
-  renew: async () => false,
-  token: async () => 'token',
-  secret: async () => 'token',
-};

@@ -14,8 +14,8 @@ import { silentLogger } from '../src/base/log.ts';
 import { createMetrics } from '../src/base/metrics.ts';
 import type { Connector } from '../src/connect/contract.ts';
 import { createOutbound } from '../src/connect/http/outbound.ts';
-import { createRedaction } from '../src/connect/redaction.ts';
 import { connectorTo } from '../src/connect/testing/hosts.ts';
+import { authorizedBy, credentialsOf } from '../test/support/token-authorization.ts';
 import { createRandom, makeText } from './corpus.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import { createPipeline, makeFolder } from './pipeline.ts';
@@ -97,7 +97,7 @@ async function timeSource(source: Hosted, engine: Engine, documents: number) {
   const pipeline = await createPipeline(database, createTrivialEmbedder(), {
     connector: unlimited(source),
     outbound,
-    credentials,
+    credentials: credentialsOf(authorizedBy(token)),
   });
   const requests = async (run: () => Promise<unknown>) => {
     const before = source.count();
@@ -128,16 +128,6 @@ async function timed({ sync, finish }: { sync(): Promise<void>; finish(): Promis
   await finish();
   return performance.now() - started;
 }
-
-const authorization = {
-  headers: async () => ({ authorization: `Bearer ${token}` }),
-  renew: async () => false,
-  token: async () => token,
-  secret: async () => token,
-};
-const credentials = {
-  open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-} as never;
 
 const isGood = (given: string) => given === token;
 

@@ -9,6 +9,7 @@ import type { ConnectorSpec } from '../src/connect/contract.ts';
 import { createOutbound } from '../src/connect/http/outbound.ts';
 import { makeBenchStore, type Engine } from './databases.ts';
 import { againstLeast, median, type Figure } from './report.ts';
+import { authorizedBy } from '../test/support/token-authorization.ts';
 
 const atOnce = 16;
 const rounds = 5;
@@ -36,12 +37,7 @@ export async function benchHttpOverhead(engine: Engine, requests: number): Promi
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
   const common = { clock: systemClock, log: silentLogger };
   const outbound = createOutbound({ database, guard, metrics: createMetrics(), connectionsPerHost: atOnce, ...common });
-  const authorization = {
-    headers: async () => ({ authorization: 'Bearer key' }),
-    renew: async () => false,
-    token: async () => 'key',
-    secret: async () => 'key',
-  };
+  const authorization = authorizedBy('key');
   const { signal } = new AbortController();
   const { http } = outbound.open({ spec, config: {}, connectionId: null, authorization, signal });
   const agent = new Agent({ connections: atOnce });

@@ -4,14 +4,13 @@ import { createAddressGuard } from '../../src/base/address-guard.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
 import type { Resource } from '../../src/connect/contract.ts';
 import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';
 import { openTestDatabase, type Engine } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
+import { authorizedBy, credentialsOf } from '../support/token-authorization.ts';
 
 /** A connection of the connector to a server that stands for GitHub, synced on demand. */
 export async function connectGithub(options: {
@@ -27,21 +26,13 @@ export async function connectGithub(options: {
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
   const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics: createMetrics() });
   const textWork = createTextWork({ log: silentLogger });
-  const authorization: Authorization = {
-    headers: async () => ({ authorization: `Bearer ${token}` }),
-    renew: async () => false,
-    token: async () => token,
-    secret: async () => token,
-  };
-  const credentials = {
-    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-  };
+  const authorization = authorizedBy(token);
   const mirror = await createMirror({
     database,
     clock,
     connector: github,
     settings: { claimSize: 128 },
-    runner: { outbound, extractor: textWork, credentials: credentials as never },
+    runner: { outbound, extractor: textWork, credentials: credentialsOf(authorization) },
   });
   const chosen = selection.length === 0 ? null : JSON.stringify(selection);
   await database.query(sql`

@@ -22,6 +22,7 @@ import {
 } from '../../src/connect/testing/serve-source.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase } from '../support/databases.ts';
+import { authorizedBy } from '../support/token-authorization.ts';
 
 /** One exchange with api.github.com, as `@octokit/fixtures` recorded it. */
 interface Recorded {
@@ -84,12 +85,7 @@ async function replay(scenario: string) {
   const { context, dispose } = createContext({
     connector: github,
     config: { baseUrl: urls[0]! },
-    authorization: {
-      headers: async () => ({ authorization: `Bearer ${token}` }),
-      renew: async () => false,
-      token: async () => token,
-      secret: async () => token,
-    },
+    authorization: authorizedBy(token),
     outbound,
     connectionId: null,
     selection: [],

@@ -7,16 +7,15 @@ import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { createContext } from '../../src/connect/context.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
 import type { Connector, Resource } from '../../src/connect/contract.ts';
 import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
 import { connectorTo } from '../../src/connect/testing/hosts.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
+import { authorizedBy, credentialsOf } from '../support/token-authorization.ts';
 
 export const goodToken = 'ya29.good';
 
@@ -44,16 +43,8 @@ export async function connectGmail(
     connect: connectorTo({ 'gmail.googleapis.com': options.url ?? server.url }),
   });
   const textWork = createTextWork({ log });
-  const authorization: Authorization = {
-    headers: async () => ({ authorization: `Bearer ${goodToken}` }),
-    renew: async () => false,
-    token: async () => goodToken,
-    secret: async () => '',
-  };
-  const credentials = {
-    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-  };
-  const runner = { outbound, extractor: textWork, credentials: credentials as never, log };
+  const authorization = { ...authorizedBy(goodToken), secret: async () => '' };
+  const runner = { outbound, extractor: textWork, credentials: credentialsOf(authorization), log };
   const connect = async (config: GmailConfig, connector: Connector<any, any> = gmail, containerTag = 'mirror') =>
     createMirror({
       database,

@@ -5,11 +5,9 @@ import { createDriveSource } from '../../fixtures/servers/google-drive/drive-sou
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
 import { createContext } from '../../src/connect/context.ts';
 import type { Context } from '../../src/connect/contract.ts';
 import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
 import { connectorTo } from '../../src/connect/testing/hosts.ts';
 import type { Fault, SourceRequest } from '../../src/connect/testing/serve-source.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
@@ -17,6 +15,7 @@ import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
+import { authorizedBy, credentialsOf } from '../support/token-authorization.ts';
 
 /** A connection to a stand-in for Google Drive, under Drive's own host names, synced on demand. */
 export async function createDriveFixture(options: { config?: DriveConfig; pageSize?: number } = {}) {
@@ -36,19 +35,12 @@ export async function createDriveFixture(options: { config?: DriveConfig; pageSi
     connect: connectorTo(hosts),
   });
   const textWork = createTextWork({ log: silentLogger });
-  const authorization: Authorization = {
-    headers: async () => ({ authorization: 'Bearer token' }),
-    renew: async () => false,
-    token: async () => 'token',
-    secret: async () => 'token',
-  };
-  const credentials = {
-    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-  };
+  const authorization = authorizedBy('token');
+  const credentials = credentialsOf(authorization);
   const mirrorOf = (containerTag: string) =>
     createMirror({
       ...{ database, clock, connector: drive, containerTag, settings: { claimSize: 128 } },
-      runner: { outbound, extractor: textWork, credentials: credentials as never },
+      runner: { outbound, extractor: textWork, credentials },
     });
   const mirror = await mirrorOf('mirror');
   const { config = {} } = options;

@@ -4,6 +4,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { rawSql } from '../../src/store/sql.ts';
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { answer, createImpatientClock, openHttp, startSource } from '../support/http-source.ts';
+import { authorizedBy } from '../support/token-authorization.ts';
 
 const canary = 'canary0f1e2d3c4b5a';
 
@@ -25,12 +26,7 @@ describe('a secret', () => {
       const headers = { etag: `"${status}"`, 'x-secret': canary, 'retry-after': status === 429 ? canary : '' };
       return answer(response, status, { secret: canary }, headers);
     });
-    const authorization = {
-      headers: async () => ({ authorization: `Bearer ${canary}` }),
-      renew: async () => false,
-      token: async () => canary,
-      secret: async () => canary,
-    };
+    const authorization = authorizedBy(canary);
     const http = await openHttp({
       database: opened.database,
       clock: createImpatientClock(),

@@ -3,11 +3,9 @@ import type { NotionConfig } from '../../connectors/notion/config.ts';
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
 import { createContext } from '../../src/connect/context.ts';
 import type { Context, Resource } from '../../src/connect/contract.ts';
 import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
 import { connectorTo } from '../../src/connect/testing/hosts.ts';
 import type { SourceRequest, Fault } from '../../src/connect/testing/serve-source.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
@@ -17,6 +15,7 @@ import { createWorkspace, type Workspace } from '../../fixtures/servers/notion/w
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
+import { authorizedBy, credentialsOf } from '../support/token-authorization.ts';
 
 const token = 'ntn_0123456789';
 
@@ -59,15 +58,8 @@ export async function createNotionFixture({ config = {}, selection = [], fill }:
   const connect = connectorTo(server.hosts);
   const outbound = createOutbound({ database, clock, log: silentLogger, guard, metrics, connect });
   const textWork = createTextWork({ log: silentLogger });
-  const authorization: Authorization = {
-    headers: async () => ({ authorization: `Bearer ${token}` }),
-    renew: async () => false,
-    token: async () => token,
-    secret: async () => token,
-  };
-  const credentials = {
-    open: async () => ({ authorization, secrets: {}, redaction: createRedaction(), clientId: null }),
-  };
+  const authorization = authorizedBy(token);
+  const credentials = credentialsOf(authorization);
   const mirrorOf = (containerTag: string) =>
     createMirror({
       database,
@@ -75,7 +67,7 @@ export async function createNotionFixture({ config = {}, selection = [], fill }:
       connector: notion,
       config: { ...config },
       containerTag,
-      runner: { outbound, extractor: textWork, credentials: credentials as never },
+      runner: { outbound, extractor: textWork, credentials },
     });
   const mirror = await mirrorOf('mirror');
   const choose = (chosen: readonly Resource[]) =>
