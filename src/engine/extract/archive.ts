@@ -5,6 +5,7 @@ import { embedded } from './json.ts';
 import { openParts, type Parts } from './parts.ts';
 
 const mostMembers = 500;
+const separator = '\n\n';
 
 /**
  * The files in a ZIP archive that hold text, each below its path. What holds none is counted, and an archive
@@ -26,8 +27,9 @@ export async function archiveText(
     examined += 1;
     if (text === null) unread += 1;
     else {
-      texts.push(`## ${name}\n\n${text}`);
-      left -= Buffer.byteLength(text) + name.length + 8;
+      const part = `## ${name}\n\n${text}`;
+      texts.push(part);
+      left -= Buffer.byteLength(part) + separator.length;
     }
     if (left <= 0) break;
   }
@@ -39,7 +41,7 @@ export async function archiveText(
     ...(unread > 0 ? [`${unread} of ${names.length} files in the archive hold no text that can be read.`] : []),
     ...(examined < names.length ? [`Only the first ${examined} of ${names.length} files were read.`] : []),
   ];
-  return { text: texts.join('\n\n'), format: 'markdown', title: null, degraded };
+  return { text: texts.join(separator), format: 'markdown', title: null, degraded };
 }
 
 /** Null when it holds no text that can be read, or more than is left. */

@@ -1,3 +1,5 @@
+import { TextDecoder } from 'node:util';
+
 /** Bytes as text, and what had to be guessed. */
 export interface Decoded {
   text: string;
@@ -72,6 +74,16 @@ function charsetOfWideText(bytes: Uint8Array): string | null {
 function normalize(charset: string): string {
   const name = charset.trim().toLowerCase();
   return aliases[name] ?? name;
+}
+
+/** Of a code page as Windows numbers it; windows-1252 for one that is not known. */
+export function decoderOfCodePage(number: number): TextDecoder {
+  const name = number === 65_001 ? 'utf-8' : (aliases[`cp${number}`] ?? `windows-${number}`);
+  try {
+    return new TextDecoder(name);
+  } catch {
+    return new TextDecoder('windows-1252');
+  }
 }
 
 function decode(bytes: Uint8Array, charset: string): string {

@@ -23,23 +23,15 @@ async function read(source: Source): Promise<Extracted> {
   if (source.format === 'pdf')
     return { ...(await (await import('./pdf.ts')).pdfText(bytes!, source.maxTextBytes)), type: 'pdf' };
   if (source.format === 'gzip') return (await import('./gzip.ts')).gzipText(source, convert);
-  const page = await readPacked(source.format, bytes);
+  const page = (await readDocument(source.format, bytes)) ?? (await readContainer(source));
   if (page) return { ...page, type: 'text' };
-  if (source.format === 'email') return { ...(await readEmail(source)), type: 'text' };
-  if (source.format === 'outlook') {
-    const { outlookText } = await import('./outlook.ts');
-    return { ...(await outlookText({ ...source, bytes: bytes! }, convert)), type: 'text' };
-  }
-  if (source.format === 'zip')
-    return { ...(await (await import('./archive.ts')).archiveText(source, convert)), type: 'text' };
-  if (source.format === 'rich-text') return { ...(await import('./rtf.ts')).richText(bytes!), type: 'text' };
   const { text, degraded } = decode(source);
   const found = await readText(source, text);
   return { ...found, degraded: [...(degraded === undefined ? [] : [degraded]), ...(found.degraded ?? [])] };
 }
 
-/** Documents that are ZIP archives. */
-async function readPacked(format: SourceFormat, bytes?: Uint8Array): Promise<Omit<Extracted, 'type'> | null> {
+/** What office programs and readers of books write. */
+async function readDocument(format: SourceFormat, bytes?: Uint8Array): Promise<Omit<Extracted, 'type'> | null> {
   switch (format) {
     case 'docx':
       return (await import('./docx.ts')).docxText(bytes!);
@@ -51,14 +43,28 @@ async function readPacked(format: SourceFormat, bytes?: Uint8Array): Promise<Omi
       return (await import('./opendocument.ts')).openDocumentText(bytes!);
     case 'epub':
       return (await import('./epub.ts')).bookText(bytes!);
+    case 'rich-text':
+      return (await import('./rtf.ts')).richText(bytes!);
     default:
       return null;
   }
 }
 
-async function readEmail(source: Source): Promise<Omit<Extracted, 'type'>> {
-  const { emailText } = await import('./email.ts');
-  return emailText({ ...source, bytes: source.bytes ?? Buffer.from(source.text ?? '') }, convert);
+/** What has other files in it, which are read as any are. */
+async function readContainer(source: Source): Promise<Omit<Extracted, 'type'> | null> {
+  switch (source.format) {
+    case 'email':
+      return (await import('./email.ts')).emailText(
+        { ...source, bytes: source.bytes ?? Buffer.from(source.text ?? '') },
+        convert,
+      );
+    case 'outlook':
+      return (await import('./outlook.ts')).outlookText({ ...source, bytes: source.bytes! }, convert);
+    case 'zip':
+      return (await import('./archive.ts')).archiveText(source, convert);
+    default:
+      return null;
+  }
 }
 
 function decode(source: Source): { text: string; degraded?: string } {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import { TextDecoder } from 'node:util';
 import type * as library from '@kenjiuno/msgreader';
+import { decoderOfCodePage } from './charset.ts';
 import { failed } from './detect.ts';
 import { mailText, type MailContent } from './email.ts';
 import type { Extracted, Source } from './extracted.ts';
@@ -10,6 +10,8 @@ import { isoDate } from './plain.ts';
 // A CommonJS module with a default export, which Node and bundlers import in two ways.
 const { default: MsgReader } = createRequire(import.meta.url)('@kenjiuno/msgreader') as typeof library.default;
 type FieldsData = library.FieldsData;
+
+const utf8 = 65_001;
 
 /** A message that Outlook saved as a file (MS-OXMSG), read as a mail is. Throws `extract_failed`. */
 export async function outlookText(
@@ -35,16 +37,8 @@ export async function outlookText(
 
 async function bodyOf({ body, bodyHtml, html, internetCodepage }: FieldsData): Promise<string> {
   if (body?.trim()) return body.trim();
-  const page = bodyHtml ?? (html && decoderOf(internetCodepage).decode(html));
+  const page = bodyHtml ?? (html && decoderOfCodePage(internetCodepage ?? utf8).decode(html));
   return page ? (await htmlText(page, {})).text : '';
-}
-
-function decoderOf(codePage = 65001): TextDecoder {
-  try {
-    return new TextDecoder(codePage === 65001 ? 'utf-8' : `windows-${codePage}`);
-  } catch {
-    return new TextDecoder();
-  }
 }
 
 function recipients({ recipients: all = [] }: FieldsData, kind: 'to' | 'cc'): string {

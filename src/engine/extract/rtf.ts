@@ -1,4 +1,5 @@
-import { TextDecoder } from 'node:util';
+import type { TextDecoder } from 'node:util';
+import { decoderOfCodePage } from './charset.ts';
 import { failed } from './detect.ts';
 import type { Extracted } from './extracted.ts';
 
@@ -25,7 +26,7 @@ interface Group {
 /** A rich text file (Rich Text Format 1.9.1) as plain text. Throws `extract_failed`. */
 export function richText(bytes: Uint8Array): Omit<Extracted, 'type'> {
   const rtf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  const reader = createReader(codePage(rtf));
+  const reader = createReader(decoderOf(rtf));
   const tokens = /\{|\}|\\'([0-9a-f]{2})|\\([a-z]{1,32})(-?\d{1,10})? ?|\\([^a-z])|[\r\n]+|([^{}\\\r\n]+)/giy;
   for (const [token, hex, word, number, symbol, text] of rtf.matchAll(tokens)) {
     if (token === '{') reader.open();
@@ -39,14 +40,8 @@ export function richText(bytes: Uint8Array): Omit<Extracted, 'type'> {
   return { text: reader.end(), format: 'text', title };
 }
 
-function codePage(rtf: string): TextDecoder {
-  const number = /\\ansicpg(\d{3,5})/.exec(rtf.slice(0, 4096))?.[1] ?? '1252';
-  const names: Record<string, string> = { 932: 'shift_jis', 936: 'gbk', 949: 'euc-kr', 950: 'big5', 65001: 'utf-8' };
-  try {
-    return new TextDecoder(names[number] ?? `windows-${number}`);
-  } catch {
-    return new TextDecoder('windows-1252');
-  }
+function decoderOf(rtf: string): TextDecoder {
+  return decoderOfCodePage(Number(/\\ansicpg(\d{3,5})/.exec(rtf.slice(0, 4096))?.[1] ?? 1252));
 }
 
 function createReader(decoder: TextDecoder) {

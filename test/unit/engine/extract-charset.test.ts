@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeText, declaredCharset } from '../../../src/engine/extract/charset.ts';
+import { declaredCharset, decodeText, decoderOfCodePage } from '../../../src/engine/extract/charset.ts';
 
 const samples: [charset: string, text: string, hex: string][] = [
   [
@@ -106,5 +106,16 @@ describe('character sets', () => {
     expect(declaredCharset(Buffer.from(`<meta charset='euc-kr'>`))).toBe('euc-kr');
     expect(declaredCharset(Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?>'))).toBe('ISO-8859-1');
     expect(declaredCharset(Buffer.from('<p>charset=latin1'))).toBeUndefined();
+  });
+});
+
+describe('a code page', () => {
+  it.each([
+    [932, [0x8a, 0x43], '海'],
+    [1251, [0xe4, 0xe0], 'да'],
+    [65_001, [0xc3, 0xbc], 'ü'],
+    [99_999, [0xfc], 'ü'],
+  ])('%d is read by its number', (number, bytes, text) => {
+    expect(decoderOfCodePage(number).decode(Uint8Array.from(bytes))).toBe(text);
   });
 });
