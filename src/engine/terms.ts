@@ -90,19 +90,18 @@ export function queryWords(query: string): QueryWord[] {
   const isStopWord = (word: string) => languages.some(({ stopWords: known }) => known.has(word.toLowerCase()));
   // One stop word may be an English word: `die hard`.
   const told = words.filter(isStopWord).length > 1 ? words.filter((word) => !isStopWord(word)) : words;
-  for (const [kept, dropsStopWords] of [
-    [told, true],
-    [words, false],
-  ] as const) {
-    const found = new Map<string, { forms: readonly string[]; count: number }>();
-    for (const forms of kept.flatMap((word) => analyze(word, dropsStopWords, languages))) {
-      const known = found.get(forms[0]!);
-      if (known) known.count += 1;
-      else found.set(forms[0]!, { forms, count: 1 });
-    }
-    if (found.size > 0) return [...found.values()];
+  const found = toQueryWords(told.flatMap((word) => analyze(word, true, languages)));
+  return found.length > 0 ? found : toQueryWords(words.flatMap((word) => analyze(word, false, languages)));
+}
+
+function toQueryWords(words: readonly (readonly string[])[]): QueryWord[] {
+  const found = new Map<string, { forms: readonly string[]; count: number }>();
+  for (const forms of words) {
+    const known = found.get(forms[0]!);
+    if (known) known.count += 1;
+    else found.set(forms[0]!, { forms, count: 1 });
   }
-  return [];
+  return [...found.values()];
 }
 
 /** The distinct terms to look for, in the order of the query. */

@@ -50,8 +50,8 @@ export function createAccess({ database, clock, exactLimit }: AccessOptions): Ac
 
   async function frequenciesOf(scope: Scoped, terms: readonly QueryTerm[]): Promise<number[]> {
     const prefix = `${JSON.stringify([scope.kind, scope.containerTags?.toSorted()])} `;
-    const all = terms.flatMap(({ forms }) => forms);
-    const unknown = all.filter((term) => frequencies.get(prefix + term) === undefined);
+    const forms = new Set(terms.flatMap((term) => term.forms));
+    const unknown = [...forms].filter((term) => frequencies.get(prefix + term) === undefined);
     const read = unknown.length > 0 ? await readFrequencies(database, scope, unknown, frequencyLimit) : [];
     const fresh = new Map(unknown.map((term, index) => [term, read[index]!]));
     for (const [term, frequency] of fresh) frequencies.set(prefix + term, frequency);
