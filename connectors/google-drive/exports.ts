@@ -20,7 +20,10 @@ const office = (kind: 'presentationml.presentation' | 'spreadsheetml.sheet'): Fo
   return { mimeType, read: (bytes) => ({ parts: [{ file: { bytes, mimeType } }] }) };
 };
 
-/** The best format first; a CSV would have the first sheet alone, and slides as text have no notes. the others are smaller. https://developers.google.com/workspace/drive/api/guides/ref-export-formats */
+/**
+ * The best format first; others are smaller. A CSV would have the first sheet alone, and slides as text have no notes.
+ * https://developers.google.com/workspace/drive/api/guides/ref-export-formats
+ */
 const formats: Readonly<Record<string, readonly Format[]>> = {
   'application/vnd.google-apps.document': [
     { mimeType: 'text/markdown', read: (bytes) => ({ markdown: textOf(bytes) }) },

@@ -180,8 +180,6 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
   return news > 0;
 }
 
-/** Parts that are told apart; a source in which more cannot be read was not seen. */
-
 function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): void {
   if (parts.length === 0) return;
   for (const part of parts) if (listing.unread.size < maxUnread) listing.unread.set(part.path, part);

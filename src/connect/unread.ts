@@ -1,6 +1,6 @@
 import type { UnreadPart } from './contract.ts';
 
-/** More parts than these are as good as everything. */
+/** Parts that are told apart; a source in which more cannot be read was not seen. */
 export const maxUnread = 200;
 const shownParts = 5;
 

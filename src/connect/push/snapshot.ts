@@ -118,6 +118,6 @@ export async function snapshotTaken(
   if (page.unread.length > maxUnread) page.incomplete ??= `More than ${maxUnread} parts could not be read.`;
   const { id, nextPage, incomplete, runId } = page;
   const key = { connectionId, partitionId: pushedPartition };
-  await noteUnread(tx, key, page.unread.slice(0, maxUnread), now);
+  if (page.unread.length > 0) await noteUnread(tx, key, page.unread.slice(0, maxUnread), now);
   await updateSnapshot(tx, connectionId, { id, state: 'open', nextPage, incomplete, runId, now });
 }
