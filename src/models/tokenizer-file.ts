@@ -1,7 +1,7 @@
 import { MemorydError } from '../base/errors.ts';
-import { createWordPiece, type Tokenizer } from './word-piece.ts';
+import { createWordPiece, type WordPiece } from './word-piece.ts';
 
-interface TokenizerJson {
+export interface TokenizerJson {
   normalizer?: {
     type?: string;
     clean_text?: boolean;
@@ -29,12 +29,17 @@ interface PostProcessor {
 }
 
 /**
- * Reads a `tokenizer.json` of huggingface/tokenizers. Only WordPiece with BERT's normalizer is
- * supported; anything else throws `model_unavailable` and says what it found.
+ * Reads a `tokenizer.json` of huggingface/tokenizers that is WordPiece with BERT's normalizer;
+ * anything else throws `model_unavailable` and says what it found.
  */
-export function parseTokenizer(text: string, path: string): Tokenizer {
-  const json = parseJson(text, path);
+export function parseTokenizer(text: string, path: string): WordPiece {
+  const json = parseTokenizerJson(text, path);
   requireBert(json, path);
+  return createBertTokenizer(json);
+}
+
+/** For a file of which `isBertTokenizer` is true. */
+export function createBertTokenizer(json: TokenizerJson): WordPiece {
   const vocabulary = new Map(Object.entries(json.model?.vocab ?? {}));
   const lowercase = json.normalizer?.lowercase ?? true;
   return createWordPiece({
@@ -59,7 +64,7 @@ function readFrame({ single, cls, sep }: PostProcessor): { startToken: string; e
   };
 }
 
-function parseJson(text: string, path: string): TokenizerJson {
+export function parseTokenizerJson(text: string, path: string): TokenizerJson {
   try {
     return JSON.parse(text) as TokenizerJson;
   } catch (cause) {
@@ -67,18 +72,23 @@ function parseJson(text: string, path: string): TokenizerJson {
   }
 }
 
+/** Whether `parseTokenizer` reads it. Other tokenizers are read by a library, see onnx-folder. */
+export function isBertTokenizer(json: TokenizerJson): boolean {
+  return otherParts(json).length === 0;
+}
+
 function requireBert(json: TokenizerJson, path: string): void {
+  const [other] = otherParts(json);
+  if (other) throw new MemorydError('model_unavailable', `${path}: ${other}`);
+}
+
+function otherParts(json: TokenizerJson): string[] {
   const parts = [
     ['model', json.model?.type, 'WordPiece'],
     ['normalizer', json.normalizer?.type, 'BertNormalizer'],
     ['pre_tokenizer', json.pre_tokenizer?.type, 'BertPreTokenizer'],
   ] as const;
-  for (const [part, found, wanted] of parts) {
-    if (found === wanted) continue;
-    throw new MemorydError(
-      'model_unavailable',
-      `${path}: the ${part} is of type "${found ?? 'none'}"; only "${wanted}" can be read. ` +
-        'Use a model of the BERT family, or serve this one over an OpenAI-compatible endpoint.',
-    );
-  }
+  return parts
+    .filter(([_, found, wanted]) => found !== wanted)
+    .map(([part, found, wanted]) => `the ${part} is of type "${found ?? 'none'}", not "${wanted}".`);
 }

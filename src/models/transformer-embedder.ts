@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { MemorydError } from '../base/errors.ts';
 import type { Embedder, EmbedderReport } from './embedder.ts';
 import { checkMeaning, checkShape, checkThroughput, runCheck, type Check } from './self-test.ts';
+import type { Tokenizer } from './tokenizer.ts';
 import { toUnitLength } from './vector.ts';
-import type { Tokenizer } from './word-piece.ts';
 import type { CallKind } from './worker/call-queue.ts';
 import type { RuntimeChoice, WorkerSetup } from './worker/messages.ts';
 import { createWorkerPool, type WorkerPool } from './worker/worker-pool.ts';
@@ -72,9 +72,9 @@ function checkThreads(threads: number): number {
   throw new MemorydError('config_invalid', `The number of model threads must be 1 or more, not ${threads}.`);
 }
 
-/** Token ids as the model takes them: the text's, cut, between the start and the end token. */
-export function frameTokens({ startId, endId, encode }: Tokenizer, text: string, maxTokens: number): Int32Array {
-  return Int32Array.of(startId, ...encode(text, maxTokens), endId);
+/** Token ids as the model takes them: the text's, cut, between those that frame it. */
+export function frameTokens({ start, end, encode }: Tokenizer, text: string, maxTokens: number): Int32Array {
+  return Int32Array.of(...start, ...encode(text, maxTokens), ...end);
 }
 
 export interface TransformerEmbedderOptions extends Pick<

@@ -1,15 +1,11 @@
 import { MemorydError } from '../base/errors.ts';
 import { createBertNormalizer, type BertNormalizerOptions } from './bert-normalizer.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
-/** Cuts text into the numbers of a vocabulary, as BERT and its descendants read it. */
-export interface Tokenizer {
-  /** Ids of at most `maxTokens` tokens, without the two that frame a text. Cheap for a long text: it reads no further. */
-  encode(text: string, maxTokens: number): number[];
+/** Cuts text as BERT and its descendants read it. */
+export interface WordPiece extends Tokenizer {
   /** Number of tokens of the whole text, without the two that frame it. Counts of parts add up at whitespace. */
   count(text: string): number;
-  /** Ids that stand before and after a text: `[CLS]` and `[SEP]`. */
-  readonly startId: number;
-  readonly endId: number;
 }
 
 export interface WordPieceOptions {
@@ -38,7 +34,7 @@ const betweenSpaces = /[^\t\n\r\p{Z}]+/gu;
  * A WordPiece tokenizer: greedy, longest piece first. Special tokens that stand in the text
  * (`[SEP]`) are read as plain text, so a document cannot forge them.
  */
-export function createWordPiece(options: WordPieceOptions): Tokenizer {
+export function createWordPiece(options: WordPieceOptions): WordPiece {
   const normalize = createBertNormalizer(options.normalizer);
   const idOf = requireId(options.vocabulary);
   const unknownId = idOf(options.unknownToken);
@@ -57,8 +53,8 @@ export function createWordPiece(options: WordPieceOptions): Tokenizer {
   }
 
   return {
-    startId: idOf(options.startToken),
-    endId: idOf(options.endToken),
+    start: [idOf(options.startToken)],
+    end: [idOf(options.endToken)],
     encode(text, maxTokens) {
       const ids: number[] = [];
       for (const [segment] of text.slice(0, maxTokens * charactersPerToken).matchAll(betweenSpaces)) {

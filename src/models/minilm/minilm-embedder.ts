@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import type { Embedder } from '../embedder.ts';
 import { runCheck, type Check } from '../self-test.ts';
 import { parseTokenizer } from '../tokenizer-file.ts';
+import type { Tokenizer } from '../tokenizer.ts';
 import {
   createTransformer,
   createTransformerEmbedder,
   frameTokens,
   type LocalModelOptions,
 } from '../transformer-embedder.ts';
-import type { Tokenizer } from '../word-piece.ts';
 import { findModelFolder, modelFiles, readModelFile, type ModelFile } from './files.ts';
 import { hiddenSize, type Arithmetic } from './graph.ts';
 import { referenceSentences } from './reference.ts';

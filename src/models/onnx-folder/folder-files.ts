@@ -10,6 +10,8 @@ import type { Pooling } from '../worker/messages.ts';
 export interface FolderDescription {
   modelPath: string;
   tokenizerPath: string;
+  /** What `tokenizer_config.json` says. */
+  tokenizerConfig: object;
   /** Tokens of a text, without the start and end tokens. */
   maxTokens: number;
   pooling: Pooling;
@@ -42,6 +44,7 @@ export async function describeFolder(folder: string, modelFile?: string): Promis
   return {
     modelPath: await findFile(folder, modelFile === undefined ? modelNames : [modelFile]),
     tokenizerPath: await findFile(folder, ['tokenizer.json', 'onnx/tokenizer.json']),
+    tokenizerConfig: settings.tokenizer,
     maxTokens: maxLengthOf(settings) - framingTokens,
     pooling: poolingOf(settings.pooling, folder),
     hasDenseLayer: settings.modules.some((module) => module.type?.endsWith('.Dense') ?? false),

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Embedder } from '../embedder.ts';
 import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
-import { parseTokenizer } from '../tokenizer-file.ts';
+import { createBertTokenizer, isBertTokenizer, parseTokenizerJson } from '../tokenizer-file.ts';
 import {
   createTransformer,
   createTransformerEmbedder,
   type LocalModelOptions,
   type Transformer,
 } from '../transformer-embedder.ts';
+import { createLibraryTokenizer } from './library-tokenizer.ts';
 import { describeFolder, hashModel, type FolderDescription } from './folder-files.ts';
 
 export interface OnnxFolderOptions extends LocalModelOptions {
@@ -25,14 +26,14 @@ export interface OnnxFolderOptions extends LocalModelOptions {
 const idHashLength = 12;
 
 /**
- * Any local sentence-transformers model of the BERT family in ONNX form. The model is opened at
+ * Any local sentence-transformers model in ONNX form. The model is opened at
  * creation: `model_unavailable` says what is missing or not supported.
  */
 export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Promise<Embedder> {
   const folder = resolve(options.folder);
   const description = await describeFolder(folder, options.modelFile);
   const prefixes = options.prefixes ?? description.prefixes;
-  const tokenizer = parseTokenizer(await readFile(description.tokenizerPath, 'utf8'), description.tokenizerPath);
+  const { tokenizer, tokens } = await openTokenizer(description);
   const transformer = createTransformer({
     ...options,
     source: {
@@ -50,7 +51,7 @@ export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Prom
       id: await identify(folder, { ...description, prefixes }),
       dimensions: (await transformer.facts()).dimensions,
       relatedAt: options.relatedAt ?? (await measureRelatedAt(transformer)),
-      tokens: { kind: 'word-piece', path: description.tokenizerPath },
+      tokens,
       transformer,
       checkFiles: async () => [],
     });
@@ -58,6 +59,15 @@ export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Prom
     await transformer.close();
     throw error;
   }
+}
+
+/** Tokens are counted in many threads, where a large vocabulary has no room: without WordPiece they are estimated. */
+async function openTokenizer({ tokenizerPath: path, tokenizerConfig }: FolderDescription) {
+  const json = parseTokenizerJson(await readFile(path, 'utf8'), path);
+  if (isBertTokenizer(json))
+    return { tokenizer: createBertTokenizer(json), tokens: { kind: 'word-piece', path } as const };
+  const tokenizer = await createLibraryTokenizer(json, tokenizerConfig, path);
+  return { tokenizer, tokens: { kind: 'estimate' } as const };
 }
 
 /** The folder's name for people, and a hash of all that changes the vectors. */

@@ -406,7 +406,10 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/api/connection-lookup.ts': { isProvider: notText },
   'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/connect/http/retry-after.ts': { readReset: bounded },
-  'src/models/tokenizer-file.ts': { parseTokenizer: 'reads a file of the operator' },
+  'src/models/tokenizer-file.ts': {
+    parseTokenizer: 'reads a file of the operator',
+    parseTokenizerJson: 'reads a file of the operator',
+  },
   'src/models/transformer-embedder.ts': { frameTokens: notText },
   'src/store/memory-lists.ts': { lockByText: 'compares in the database' },
   'src/store/sql.ts': { rawSql: notText },

@@ -6,6 +6,7 @@ import {
   type OnnxFolderOptions,
 } from '../../../src/models/onnx-folder/onnx-folder-embedder.ts';
 import { cosine } from '../../../src/models/vector.ts';
+import { unigramTokenizer } from '../../support/library-tokenizers.ts';
 import { fatalWord, writeModelFolder, type ModelFolder, type ModelFolderOptions } from '../../support/model-folder.ts';
 
 /** Words of the known pairs by what the pair is about. */
@@ -95,6 +96,17 @@ describe('ONNX folder', { timeout: 30_000 }, () => {
     expect(cosine(vectors[0]!, vectors[1]!)).toBeLessThan(0.99);
   });
 
+  it('reads a tokenizer that is not of the BERT family', async () => {
+    const words = topics.flat().map((word) => `▁${word}`);
+    const embedder = await open({ files: { 'tokenizer.json': unigramTokenizer(words) } });
+    const plain = await open();
+    // Both vocabularies begin with four special tokens, and the words follow in the same order.
+    const [vector] = await embedder.embed(['meeting database']);
+    const [expected] = await plain.embed(['meeting database']);
+    expect(cosine(vector!, expected!)).toBeGreaterThan(0.9);
+    expect(embedder.tokens).toEqual({ kind: 'estimate' });
+  });
+
   it('puts the prompts of the folder before the texts, unless it is given others', async () => {
     const files = { 'config_sentence_transformers.json': { prompts: { query: 'music jazz ', passage: 'dog ' } } };
     const plain = await open();
@@ -113,7 +125,11 @@ describe('ONNX folder', { timeout: 30_000 }, () => {
     ['no tokenizer', { files: { 'tokenizer.json': null } }, 'holds none of tokenizer.json'],
     ['a damaged model', { files: { 'model.onnx': 'not a model' } }, 'cannot be opened as an ONNX model'],
     ['settings that are not JSON', { files: { 'config.json': '{' } }, 'config.json is not valid JSON'],
-    ['another tokenizer', { files: { 'tokenizer.json': { model: { type: 'Unigram' } } } }, 'type "Unigram"'],
+    [
+      'a tokenizer that nobody knows',
+      { files: { 'tokenizer.json': { model: { type: 'Whimsical' } } } },
+      'Unknown TokenizerModel type: Whimsical',
+    ],
     [
       'another pooling',
       { files: { '1_Pooling/config.json': { pooling_mode_max_tokens: true } } },

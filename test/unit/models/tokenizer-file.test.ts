@@ -40,8 +40,8 @@ describe('tokenizer.json', () => {
     ['two tokens', { type: 'BertProcessing', cls: ['[SEP]', 3], sep: ['<s>', 1] }, '[SEP]', '<s>'],
     ['nothing', null, '[CLS]', '[SEP]'],
   ])('frames texts by %s', (_, post_processor, start, end) => {
-    const { startId, endId } = parse({ post_processor });
-    expect([startId, endId]).toEqual([idOf(start), idOf(end)]);
+    const framed = parse({ post_processor });
+    expect([...framed.start, ...framed.end]).toEqual([idOf(start), idOf(end)]);
   });
 
   it.each([

@@ -36,7 +36,7 @@ describe('WordPiece', () => {
   });
 
   it('frames texts with [CLS] and [SEP], and reads those in a text as plain text', () => {
-    expect([tokenizer.startId, tokenizer.endId]).toEqual([101, 102]);
+    expect([...tokenizer.start, ...tokenizer.end]).toEqual([101, 102]);
     expect(tokenizer.encode('[CLS] [SEP]', 256)).not.toEqual(expect.arrayContaining([101]));
     expect(tokenizer.encode('[SEP]', 256)).not.toEqual(expect.arrayContaining([102]));
   });
