@@ -6,13 +6,13 @@ import {
   requestSync,
   setUnwatched,
   type ConnectionRow,
-  type RequestedSync,
 } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { openConnectionContext } from './connection-context.ts';
-import { runFailure } from './failure.ts';
-import type { Connector, Hint } from './contract.ts';
+import type { Connector } from './contract.ts';
+import { createHintGathering } from './hint-gathering.ts';
 import type { Credentials } from './credentials/credentials.ts';
+import { runFailure } from './failure.ts';
 import type { Outbound } from './http/outbound.ts';
 
 export interface WatchingOptions {
@@ -57,9 +57,6 @@ const patienceMs = 2_000;
 const pauseMs = 60_000;
 
 const failedMessage = 'Changes are found by the schedule, because watching the source failed.';
-
-/** More hinted ids than this are not worth looking up one by one. */
-const maxHintedIds = 5_000;
 
 /** Keeps the `watch` verb of active connections running, and turns its hints into sync requests. */
 export function createWatching(options: WatchingOptions): Watching {
@@ -115,7 +112,21 @@ export function createWatching(options: WatchingOptions): Watching {
     const connection = await findConnection(database, id);
     if (!connection) return;
     const opened = await openConnectionContext(options, { connection, connector, signal });
-    const gather = createGatherer(options, id, { canLookUp: connector.lookup !== undefined, signal, flushed: begun });
+    const gather = createHintGathering({
+      clock: options.clock,
+      debounceMs: options.debounceMs ?? 250,
+      canLookUp: connector.lookup !== undefined,
+      signal,
+      async request(sync, late) {
+        await database.transaction(async (tx) => {
+          await setUnwatched(tx, id, late);
+          await requestSync(tx, id, sync, options.clock.now());
+        });
+        begun();
+        await options.wake(id);
+      },
+      failed: (error) => log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
+    });
     try {
       await opened.connector.watch!(opened.context, gather);
     } finally {
@@ -139,52 +150,4 @@ export function createWatching(options: WatchingOptions): Watching {
       await Promise.all(running.map((watcher) => watcher.done));
     },
   };
-}
-
-/** Gathers hints for a moment and then asks for one run that serves them all. */
-function createGatherer(
-  options: WatchingOptions,
-  id: string,
-  { canLookUp, signal, flushed }: { canLookUp: boolean; signal: AbortSignal; flushed: () => void },
-) {
-  let gathered: Map<string, Set<string>> | 'everything' | null = null;
-  let late: string | null = null;
-
-  async function flush(): Promise<void> {
-    await options.clock.sleep(options.debounceMs ?? 250, signal);
-    const request = toRequest(gathered);
-    gathered = null;
-    if (signal.aborted) return;
-    await options.database.transaction(async (tx) => {
-      await setUnwatched(tx, id, late);
-      await requestSync(tx, id, request, options.clock.now());
-    });
-    flushed();
-    await options.wake(id);
-  }
-
-  return (hint: Hint): void => {
-    late = hint.late ?? null;
-    if (gathered === null) {
-      gathered = new Map();
-      flush().catch((error: unknown) =>
-        options.log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
-      );
-    }
-    if (gathered === 'everything') return;
-    if (hint.partition === undefined || hint.ids === undefined || !canLookUp) {
-      gathered = 'everything';
-      return;
-    }
-    const ids = gathered.get(hint.partition) ?? new Set();
-    for (const one of hint.ids) ids.add(one);
-    gathered.set(hint.partition, ids);
-    if (ids.size > maxHintedIds) gathered = 'everything';
-  };
-}
-
-function toRequest(gathered: Map<string, Set<string>> | 'everything' | null): RequestedSync {
-  const base = { mode: 'incremental', trigger: 'event' } as const;
-  if (gathered === null || gathered === 'everything') return base;
-  return { ...base, hints: Object.fromEntries([...gathered].map(([partition, ids]) => [partition, [...ids]])) };
 }
