@@ -73,7 +73,7 @@ export function problemNotes(problems: ConnectionAnswer['problems'] = []): strin
 function whyNot({ status, statusReason, lastSyncRun }: ConnectionAnswer): string | null | undefined {
   if (status !== 'active') return statusReason;
   return lastSyncRun?.status === 'failed'
-    ? `${lastSyncRun.error ?? 'The sync failed.'} Its documents stay searchable.`
+    ? `${(lastSyncRun.error ?? 'The sync failed').replace(/[^.!?]$/, '$&.')} Its documents stay searchable.`
     : null;
 }
 
