@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger';
 import fastify from 'fastify';
+import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
@@ -56,7 +57,7 @@ import { itemAnswer } from './schemas/items.ts';
 import { errorResponse, validationErrorResponse } from './schemas/shared.ts';
 import { syncRunAnswer } from './schemas/sync-runs.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
-import { compileRouteSchema } from './validation.ts';
+import { compileRouteSchema, isChange } from './validation.ts';
 
 export interface ApiOptions {
   services: ApiServices;
@@ -119,9 +120,12 @@ export function createApi(options: ApiOptions): Api {
   for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
   app.register(swagger, openapiOptions(version, config.publicUrl));
-  app.register(async (routes) => addRoutes(routes as Api, options));
+  for (const add of [addRoutes, fileRoutes])
+    app.register(async (routes) => {
+      refuseUnknownQueries(routes as Api);
+      add(routes as Api, options);
+    });
   app.register(async (routes) => options.further?.(routes as Api, options));
-  app.register(async (routes) => fileRoutes(routes as Api, options));
   app.register(async (routes) => hookRoutes(routes as Api, options));
   return app;
 }
@@ -144,6 +148,13 @@ function answerInTime(app: Api, timeoutMs: number): void {
   app.addHook('onRoute', (route) => {
     const isRepeatable = [route.method].flat().every((method) => repeatable.includes(method));
     if (isRepeatable && !route.url.endsWith('/events')) route.handlerTimeout = timeoutMs;
+  });
+}
+
+/** A parameter that an operation does not know, such as a trial run, would be answered as if it had been heeded. */
+function refuseUnknownQueries(app: Api): void {
+  app.addHook('onRoute', ({ method, schema }) => {
+    if (schema && !schema.querystring && isChange('querystring', method)) schema.querystring = Type.Object({});
   });
 }
 

@@ -52,11 +52,11 @@ export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, htt
   };
 };
 
-/** A change of what nobody knows would be answered as if it had been made. */
-function isChange(httpPart: string | undefined, method: unknown): boolean {
+/** A change of what nobody knows would be answered as if it had been made; so would a deletion within unknown bounds. */
+export function isChange(httpPart: string | undefined, method: unknown): boolean {
   const methods = [method].flat();
   if (httpPart === 'querystring') return methods.every((name) => name !== 'GET' && name !== 'HEAD');
-  return httpPart === 'body' && methods.includes('PATCH');
+  return httpPart === 'body' && (methods.includes('PATCH') || methods.includes('DELETE'));
 }
 
 function closed(schema: TSchema): TSchema {

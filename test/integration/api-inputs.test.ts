@@ -133,6 +133,21 @@ describe.each(engines)('inputs on %s', (engine) => {
     expect((await test.call('PATCH', '/v3/settings', { quietHours: true })).status).toBe(400);
   });
 
+  it('of deletions and queries of changes are known, so that nothing is done that was to be tried', async () => {
+    const { body } = await add({ containerTag: 'kept' });
+    const trial = await test.call('DELETE', '/v3/documents/bulk', { ids: [body.id], dryRun: true });
+    expect(trial.body).toMatchObject({ error: [{ message: expect.stringMatching(/^dryRun is not known/), path: ['dryRun'] }] });
+    for (const [method, path, given] of [
+      ['DELETE', '/v3/documents/bulk?dryRun=true', { ids: [body.id] }],
+      ['DELETE', `/v3/documents/${body.id}?dryRun=true`, undefined],
+      ['POST', '/v3/documents?dryRun=true', { content: 'x' }],
+    ] as const)
+      expect((await test.call(method, path, given)).body).toMatchObject({
+        error: [{ message: expect.stringMatching(/^dryRun is not known/), path: ['dryRun'] }],
+      });
+    expect((await test.call('GET', `/v3/documents/${body.id}`)).status).toBe(200);
+  });
+
   it('of metadata are any JSON, returned as given and found by path', async () => {
     const { body } = await add({ containerTag: 'meta', metadata: nested, customId: 'm' });
     await add({ containerTag: 'meta', metadata: { author: { name: 'Bob' } }, customId: 'other' });
