@@ -176,6 +176,7 @@ async function capturingContext(): Promise<{ context: CommandContext; printed():
     ask: null,
     createApp: unused,
     createEmbedder: unused,
+    localModels: unused,
     tryLanguageModel: unused,
     rotateKeys: unused,
   };

@@ -2,6 +2,7 @@ import type { Clock } from './base/clock.ts';
 import type { Config } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
+import type { LocalModels } from './cli/context.ts';
 import { createRateCounter, type RateCounter } from './base/rate-counter.ts';
 import { rotateEncryption, type RotationReport } from './connect/credentials/rotation.ts';
 import type { EncryptionKeyOptions } from './connect/credentials/encryption-keys.ts';
@@ -25,6 +26,10 @@ export async function createEmbedder({ config, clock }: AppOptions): Promise<Emb
   const threads = config.threads === undefined ? {} : { threads: config.threads };
   const length = dimensions === undefined ? {} : { dimensions };
   switch (kind) {
+    case 'chosen': {
+      const { openChosen } = await import('./models/hub/local-models.ts');
+      return openChosen(config.dataDir, threads);
+    }
     case 'minilm': {
       const { createMinilmEmbedder } = await import('./models/minilm/minilm-embedder.ts');
       return createMinilmEmbedder(threads);
@@ -43,6 +48,17 @@ export async function createEmbedder({ config, clock }: AppOptions): Promise<Emb
       return createHashingEmbedder(length);
     }
   }
+}
+
+/** The models of the data directory, for `memoryd models`. */
+export async function localModels({ config }: Pick<AppOptions, 'config'>): Promise<LocalModels> {
+  const { choose, listModels, pull } = await import('./models/hub/local-models.ts');
+  const { dataDir, embedder } = config;
+  return {
+    list: () => listModels(dataDir),
+    pull: (request) => pull(dataDir, { ...request, hub: embedder.hub }),
+    choose: (name) => choose(dataDir, name),
+  };
 }
 
 /** The language model that the configuration names; null when it names none. */

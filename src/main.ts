@@ -69,6 +69,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   // Loaded only by the commands that need them: the others start in a tenth of the time.
   createApp: async (options) => (await import('./app.ts')).createApp(options),
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),
+  localModels: async (options) => (await import('./adapters.ts')).localModels(options),
   tryLanguageModel: async (options) => (await import('./adapters.ts')).tryLanguageModel(options),
   rotateKeys: async (options, discard) => (await import('./adapters.ts')).rotateKeys(options, discard),
 });

@@ -187,10 +187,18 @@ const configSchema = Type.Object(
       expected: 'names of packages or paths',
     }),
     embedder: Type.Object({
-      kind: Type.Enum(['minilm', 'onnx', 'http', 'hashing'], {
+      kind: Type.Enum(['chosen', 'minilm', 'onnx', 'http', 'hashing'], {
         description:
-          'Model that turns text into vectors: minilm (built in), onnx (a folder), http (an OpenAI-compatible server), hashing (no model, for tests).',
-        default: 'minilm',
+          'Model that turns text into vectors: chosen (by `memoryd models use`; the built-in one until then), minilm (the built-in one), onnx (a folder), http (an OpenAI-compatible server), hashing (no model, for tests).',
+        default: 'chosen',
+      }),
+      hub: Type.String({
+        description:
+          'Where `memoryd models pull` gets models: an address with the paths of the Hugging Face hub, `/<repository>/resolve/<revision>/<file>`.',
+        default: 'https://huggingface.co',
+        pattern: '^https?://[^\\s/?#]+[^\\s?#]*$',
+        expected: 'an address such as https://huggingface.co or http://hub.lan:8080/models',
+        aliases: ['HF_ENDPOINT'],
       }),
       folder: Type.Optional(
         Type.String({

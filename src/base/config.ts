@@ -152,7 +152,7 @@ function contradictions(config: Config, sources: Record<string, ConfigSource>): 
   if (url !== undefined && model === undefined) add('llm.url', 'it needs llm.model');
   if (url === undefined && model !== undefined) add('llm.model', 'it needs llm.url');
   const { kind } = config.embedder;
-  const needed = { minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;
+  const needed = { chosen: [], minilm: [], hashing: [], onnx: ['folder'], http: ['baseUrl', 'model'] } as const;
   for (const name of needed[kind]) {
     if (config.embedder[name as keyof typeof config.embedder] === undefined) {
       add('embedder.kind', `"${kind}" needs embedder.${name}`);

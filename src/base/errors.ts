@@ -165,6 +165,12 @@ export const errorTable = {
     meaning: 'The embedding model cannot be loaded.',
     remedy: 'Run `memoryd models verify`.',
   },
+  hub_failed: {
+    status: 502,
+    meaning: 'The hub did not give the model.',
+    remedy:
+      'Check the name of the model and the setting embedder.hub. What has arrived is kept: the next `memoryd models pull` goes on from there.',
+  },
   language_model_failed: {
     status: 502,
     meaning: 'The language model failed.',

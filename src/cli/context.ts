@@ -23,6 +23,8 @@ export interface CommandContext {
   ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
   createApp(options: AppOptions): Promise<DaemonApp>;
   createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
+  /** The models that can be chosen with `memoryd models use`. */
+  localModels(options: Pick<AppOptions, 'config'>): Promise<LocalModels>;
   /** Asks the language model one short question; answers its id, null when none is configured. */
   tryLanguageModel(options: AppOptions): Promise<string | null>;
   /** Seals every stored secret anew; needs the database for itself when it is the embedded one. */
@@ -40,6 +42,35 @@ export interface AppOptions {
   config: Config;
   clock: Clock;
   log: Logger;
+}
+
+/** What `memoryd models` does with the models of the data directory. */
+export interface LocalModels {
+  list(): Promise<ListedModel[]>;
+  /** Gets a model from the hub that the configuration names. */
+  pull(request: PullRequest): Promise<{ name: string }>;
+  /** Tests a model and makes it the one that the daemon takes at its next start. */
+  choose(name: string): Promise<void>;
+}
+
+export interface ListedModel {
+  name: string;
+  repository: string | null;
+  languages: string | null;
+  dimensions: number | null;
+  license: string | null;
+  bytes: number | null;
+  installed: boolean;
+  chosen: boolean;
+}
+
+export interface PullRequest {
+  /** A name of the list, or `owner/name` of a repository. */
+  model: string;
+  revision?: string | undefined;
+  modelFile?: string | undefined;
+  signal: AbortSignal;
+  onProgress(progress: { file: string; receivedBytes: number; totalBytes: number }): void;
 }
 
 /** What `memoryd models verify` needs of the embedding model. */

@@ -50,6 +50,7 @@ export async function runCommand(
     ask: null,
     createApp: unused,
     createEmbedder: unused,
+    localModels: unused,
     tryLanguageModel: async () => null,
     rotateKeys: unused,
     ...overrides,

@@ -20,6 +20,22 @@ export interface ModelFolder {
   remove(): Promise<void>;
 }
 
+/** Words of the known pairs by what the pair is about. */
+export const topics = [
+  ['meeting', 'meet', 'thursday', 'afternoon', 'lunch'],
+  ['money', 'refunds', 'paid', 'card', 'back'],
+  ['allergic', 'peanuts', 'nuts', 'eat', 'throat'],
+  ['database', 'backup', 'postgresql', 'dumped', 'schedule'],
+  ['design', 'leads', 'head', 'team', 'maria'],
+  ['flight', 'berlin', 'lands', 'arrival', 'trip'],
+  ['server', 'memory', 'heap', 'killed', 'process'],
+  ['music', 'favourite', 'jazz', 'records', 'listens'],
+  ['notice', 'flat', 'lease', 'period', 'months'],
+  ['puppy', 'dog', 'bought', 'shoes', 'chewed'],
+  ['deadline', 'quarterly', 'report', 'q3', 'due'],
+  ['install', 'package', 'npm', 'run', 'daemon'],
+];
+
 const dimensions = 32;
 const specialTokens = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];
 /** The word that the model has no vector for: running it fails inside the library. */
@@ -91,8 +107,9 @@ function lookupGraph(vocabulary: readonly string[], options: ModelFolderOptions)
   };
 }
 
-/** The topic's axis, and a little that is the word's own. */
+/** The topic's axis, and a little that is the word's own. What the model does not know says nothing. */
 function vectorOf(word: string, topics: readonly string[][]): number[] {
+  if (word === '[UNK]') return Array.from({ length: dimensions }, () => 0);
   const topic = topics.findIndex((words) => words.includes(word));
   return Array.from({ length: dimensions }, (_, axis) => {
     const own = Math.sin((axis + 1) * (word.charCodeAt(0) * 31 + word.length * 7 + word.charCodeAt(word.length - 1)));

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import type { PullRequest, Screen } from '../../src/cli/context.ts';
 import { connection, folderId, useCliFixture } from '../support/cli-fixture.ts';
 
 const cli = useCliFixture();
@@ -55,6 +56,68 @@ describe('commands without a daemon', () => {
     expect(result.exitCode).toBe(1);
     expect(JSON.parse(result.stdout)).toEqual(report(false));
     expect(result.stderr).toContain('did not pass its test');
+  });
+
+  const listed = [
+    { name: 'minilm', repository: null, languages: 'English', dimensions: 384, license: 'Apache-2.0', bytes: null },
+    { name: 'tiny', repository: 'example/tiny', languages: 'many', dimensions: 32, license: 'MIT', bytes: 1_234_567 },
+    { name: 'own', repository: 'example/own', languages: null, dimensions: null, license: null, bytes: 45_678 },
+  ];
+  const localModels = (done: string[] = []) => ({
+    localModels: async () => ({
+      list: async () => listed.map((model) => ({ ...model, installed: true, chosen: model.name === 'tiny' })),
+      async pull({ model, onProgress }: PullRequest) {
+        done.push(model);
+        for (const receivedBytes of [0, 500, 2_000_000]) {
+          onProgress({ file: 'onnx/model.onnx', receivedBytes, totalBytes: 2_000_000 });
+        }
+        return { name: 'tiny' };
+      },
+      choose: async (name: string) => void done.push(name),
+    }),
+  });
+
+  test('models list shows what there is, and which one is in use', async () => {
+    const result = await cli.run(['models', 'list'], { env: {}, ...localModels() });
+    expect(result.stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+      'NAME    LANGUAGES  DIMENSIONS  SIZE    LICENCE     STATE',
+      'minilm  English    384                 Apache-2.0  here',
+      'tiny    many       32          1.2 MB  MIT         in use',
+      'own                            46 kB               here',
+      '',
+    ]);
+    expect(result.stderr).toBe('');
+    const json = await cli.run(['models', 'list', '--json'], { env: {}, ...localModels() });
+    expect(JSON.parse(json.stdout)[1]).toEqual({ ...listed[1], installed: true, chosen: true });
+  });
+
+  test('models pull says what arrives, and what can be done with it', async () => {
+    const done: string[] = [];
+    const result = await cli.run(['models', 'pull', 'tiny'], { env: {}, ...localModels(done) });
+    expect(result).toMatchObject({ exitCode: 0, stderr: 'onnx/model.onnx (2.0 MB in all)\n' });
+    expect(result.stdout).toContain('`memoryd models use tiny`');
+    const terminal = { isTTY: true } as Screen;
+    const live = await cli.run(['models', 'pull', 'tiny', '--json'], {
+      env: {},
+      stderr: terminal,
+      ...localModels(done),
+    });
+    expect(live.stderr).toContain('onnx/model.onnx: 1 kB of 2.0 MB');
+    expect(JSON.parse(live.stdout)).toEqual({ name: 'tiny' });
+    expect(done).toEqual(['tiny', 'tiny']);
+  });
+
+  test('models use chooses nothing where a setting names the model', async () => {
+    const done: string[] = [];
+    const result = await cli.run(['models', 'use', 'tiny'], { env: {}, ...localModels(done) });
+    expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('at its next start') });
+    const env = { MEMORYD_EMBEDDER_KIND: 'minilm' };
+    const refused = await cli.run(['models', 'use', 'tiny'], { env, ...localModels(done) });
+    expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('embedder.kind is "minilm"') });
+    const list = await cli.run(['models', 'list'], { env, ...localModels(done) });
+    expect(list.stdout).not.toContain('in use');
+    expect(list.stderr).toContain('embedder.kind is "minilm"');
+    expect(done).toEqual(['tiny']);
   });
 
   test('doctor checks each part; a daemon that does not run is no fault', async () => {

@@ -325,6 +325,7 @@ describe('help', () => {
     ask: null,
     createApp: unused,
     createEmbedder: unused,
+    localModels: unused,
     tryLanguageModel: unused,
     rotateKeys: unused,
   });

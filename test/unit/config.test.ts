@@ -76,6 +76,7 @@ const samples: Record<string, [text: string, value: unknown]> = {
   threads: ['3', 3],
   connectors: ['memoryd-connector-rss,./mine.ts', ['memoryd-connector-rss', './mine.ts']],
   'embedder.kind': ['hashing', 'hashing'],
+  'embedder.hub': ['http://hub.lan:8080/models', 'http://hub.lan:8080/models'],
   'embedder.folder': ['/models/e5', '/models/e5'],
   'embedder.baseUrl': ['http://127.0.0.1:11434/v1', 'http://127.0.0.1:11434/v1'],
   'embedder.model': ['nomic-embed-text', 'nomic-embed-text'],
@@ -143,7 +144,7 @@ describe('defaults', () => {
       corsOrigins: [],
       compat: [],
       connectors: [],
-      embedder: { kind: 'minilm' },
+      embedder: { kind: 'chosen', hub: 'https://huggingface.co' },
       llm: { tokensPerDay: 1_000_000, summaries: true, concurrency: 2, timeoutMs: 120_000 },
       limits: {
         maxTextBytes: 1_048_576,
@@ -224,7 +225,7 @@ describe('precedence', () => {
   test('defaults < file < environment < flags, field by field', () => {
     const { config, sources } = load({ file, env, flags: { port: '3', host: undefined } });
     expect(config).toMatchObject({ port: 3, host: 'environment', logLevel: 'warn', orgName: 'local' });
-    expect(config.embedder).toEqual({ kind: 'hashing', dimensions: 128 });
+    expect(config.embedder).toMatchObject({ kind: 'hashing', dimensions: 128 });
     expect(sources).toMatchObject({
       port: { kind: 'flag', name: '--port' },
       host: { kind: 'environment', name: 'HOST' },
@@ -394,7 +395,7 @@ describe('problems', () => {
     };
     expect(load({ env, flags: { role: 'worker' } }).config.role).toBe('worker');
     const embedder = { kind: 'http', baseUrl: 'http://127.0.0.1:11434/v1', model: 'm' };
-    expect(load({ file: { embedder } }).config.embedder).toEqual(embedder);
+    expect(load({ file: { embedder } }).config.embedder).toMatchObject(embedder);
   });
 });
 

@@ -20,7 +20,7 @@ export interface FolderDescription {
   prefixes: { query: string; document: string };
 }
 
-const modelNames = ['model.onnx', 'onnx/model.onnx', 'model_quantized.onnx', 'onnx/model_quantized.onnx'];
+export const modelNames = ['model.onnx', 'onnx/model.onnx', 'model_quantized.onnx', 'onnx/model_quantized.onnx'];
 const framingTokens = 2;
 const defaultMaxLength = 512;
 
@@ -33,22 +33,32 @@ interface FolderSettings {
   modules: { type?: string }[];
 }
 
+/** What is known of a model beside what its folder says. */
+export interface ModelSettings {
+  /** Which `.onnx` file to take, relative to the folder. By default the usual names are tried. */
+  modelFile?: string;
+  pooling?: Pooling;
+  /** Put before each text. Default: the prompts of `config_sentence_transformers.json`, else none. */
+  prefixes?: { query: string; document: string };
+  /** Tokens of a text, with those that frame it, beyond which the model need not read. */
+  maxLength?: number;
+}
+
 /**
  * Reads the settings that stand beside the model. Throws `model_unavailable` when there is no
  * model or tokenizer, or the pooling is of a kind that is not supported.
- *
- * @param modelFile which `.onnx` file to take, relative to the folder; by default the usual names are tried
  */
-export async function describeFolder(folder: string, modelFile?: string): Promise<FolderDescription> {
+export async function describeFolder(folder: string, known: ModelSettings = {}): Promise<FolderDescription> {
   const settings = await readSettings(folder);
+  const { modelFile, maxLength = Infinity } = known;
   return {
     modelPath: await findFile(folder, modelFile === undefined ? modelNames : [modelFile]),
     tokenizerPath: await findFile(folder, ['tokenizer.json', 'onnx/tokenizer.json']),
     tokenizerConfig: settings.tokenizer,
-    maxTokens: maxLengthOf(settings) - framingTokens,
-    pooling: poolingOf(settings.pooling, folder),
+    maxTokens: Math.min(maxLengthOf(settings), maxLength) - framingTokens,
+    pooling: known.pooling ?? poolingOf(settings.pooling, folder),
     hasDenseLayer: settings.modules.some((module) => module.type?.endsWith('.Dense') ?? false),
-    prefixes: prefixesOf(settings.prompts.prompts ?? {}),
+    prefixes: known.prefixes ?? prefixesOf(settings.prompts.prompts ?? {}),
   };
 }
 

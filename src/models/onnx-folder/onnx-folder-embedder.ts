@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Embedder } from '../embedder.ts';
+import type { Check } from '../self-test.ts';
 import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
 import { createBertTokenizer, isBertTokenizer, parseTokenizerJson } from '../tokenizer-file.ts';
 import {
@@ -10,17 +11,15 @@ import {
   type Transformer,
 } from '../transformer-embedder.ts';
 import { createLibraryTokenizer } from './library-tokenizer.ts';
-import { describeFolder, hashModel, type FolderDescription } from './folder-files.ts';
+import { describeFolder, hashModel, type FolderDescription, type ModelSettings } from './folder-files.ts';
 
-export interface OnnxFolderOptions extends LocalModelOptions {
+export interface OnnxFolderOptions extends LocalModelOptions, ModelSettings {
   /** A sentence-transformers folder: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`, `config.json`. */
   folder: string;
-  /** Which `.onnx` file to take, relative to the folder. */
-  modelFile?: string;
-  /** Put before each text. Default: the prompts of `config_sentence_transformers.json`, else none. */
-  prefixes?: { query: string; document: string };
   /** Measured at creation with a dozen known pairs when absent. */
   relatedAt?: number;
+  /** Checks that `verify` runs first. */
+  checkFiles?(): Promise<Check[]>;
 }
 
 const idHashLength = 12;
@@ -31,8 +30,7 @@ const idHashLength = 12;
  */
 export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Promise<Embedder> {
   const folder = resolve(options.folder);
-  const description = await describeFolder(folder, options.modelFile);
-  const prefixes = options.prefixes ?? description.prefixes;
+  const description = await describeFolder(folder, options);
   const { tokenizer, tokens } = await openTokenizer(description);
   const transformer = createTransformer({
     ...options,
@@ -43,17 +41,17 @@ export async function createOnnxFolderEmbedder(options: OnnxFolderOptions): Prom
       pooledOnly: description.hasDenseLayer,
     },
     maxTokens: description.maxTokens,
-    prefixes,
+    prefixes: description.prefixes,
     loadTokenizer: () => tokenizer,
   });
   try {
     return createTransformerEmbedder({
-      id: await identify(folder, { ...description, prefixes }),
+      id: await identify(folder, description),
       dimensions: (await transformer.facts()).dimensions,
       relatedAt: options.relatedAt ?? (await measureRelatedAt(transformer)),
       tokens,
       transformer,
-      checkFiles: async () => [],
+      checkFiles: options.checkFiles ?? (async () => []),
     });
   } catch (error) {
     await transformer.close();

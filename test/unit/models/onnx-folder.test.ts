@@ -7,23 +7,13 @@ import {
 } from '../../../src/models/onnx-folder/onnx-folder-embedder.ts';
 import { cosine } from '../../../src/models/vector.ts';
 import { unigramTokenizer } from '../../support/library-tokenizers.ts';
-import { fatalWord, writeModelFolder, type ModelFolder, type ModelFolderOptions } from '../../support/model-folder.ts';
-
-/** Words of the known pairs by what the pair is about. */
-const topics = [
-  ['meeting', 'meet', 'thursday', 'afternoon', 'lunch'],
-  ['money', 'refunds', 'paid', 'card', 'back'],
-  ['allergic', 'peanuts', 'nuts', 'eat', 'throat'],
-  ['database', 'backup', 'postgresql', 'dumped', 'schedule'],
-  ['design', 'leads', 'head', 'team', 'maria'],
-  ['flight', 'berlin', 'lands', 'arrival', 'trip'],
-  ['server', 'memory', 'heap', 'killed', 'process'],
-  ['music', 'favourite', 'jazz', 'records', 'listens'],
-  ['notice', 'flat', 'lease', 'period', 'months'],
-  ['puppy', 'dog', 'bought', 'shoes', 'chewed'],
-  ['deadline', 'quarterly', 'report', 'q3', 'due'],
-  ['install', 'package', 'npm', 'run', 'daemon'],
-];
+import {
+  fatalWord,
+  topics,
+  writeModelFolder,
+  type ModelFolder,
+  type ModelFolderOptions,
+} from '../../support/model-folder.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
