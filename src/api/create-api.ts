@@ -122,8 +122,8 @@ export function createApi(options: ApiOptions): Api {
   app.register(swagger, openapiOptions(version, config.publicUrl));
   for (const add of [addRoutes, fileRoutes])
     app.register(async (routes) => {
-      refuseUnknownQueries(routes as Api);
-      add(routes as Api, options);
+      refuseUnknownQueries(routes);
+      add(routes, options);
     });
   app.register(async (routes) => options.further?.(routes as Api, options));
   app.register(async (routes) => hookRoutes(routes as Api, options));
