@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { getHeapStatistics } from 'node:v8';
 
 const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 const needed = [22, 18];
@@ -59,6 +60,9 @@ function run() {
  * glibc keeps a pool of memory for each of a daemon's many threads and gives little of it back, and V8 fills 96 MB
  * with new objects before it looks which are still needed. With these a daemon takes 200 MB less. They count only
  * when a process starts, so this one becomes another program, with the same id, streams and directory.
+ *
+ * Where V8 may take 2 GB or more, it lets the heap grow to four times what is needed between two looks, and below that
+ * to less than twice. No daemon needs so much.
  */
 const frugal = {
   MALLOC_ARENA_MAX: '2',
@@ -71,7 +75,13 @@ function startFrugally() {
   // A process that another Node watches talks to it over a channel, which would be lost.
   const isWatched = process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
   if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched || !process.execve) return;
-  const flags = [...process.execArgv, '--max-semi-space-size=8'];
+  const limitMb = Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20));
+  const isLimitGiven = `${process.execArgv} ${process.env.NODE_OPTIONS}`.includes('max-old-space-size');
+  const flags = [
+    '--max-semi-space-size=16',
+    ...(isLimitGiven ? [] : [`--max-old-space-size=${limitMb}`]),
+    ...process.execArgv,
+  ];
   process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)], {
     ...process.env,
     ...frugal,
