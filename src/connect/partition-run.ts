@@ -120,6 +120,9 @@ async function discoverItems(
  */
 async function catchUp(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<boolean> {
   if (!isListed(row) || !run.connector.changes || row.position === null) return false;
+  // It is only read for the selection that was listed: what it leaves out for another one would stay out when that
+  // is taken back before the next listing.
+  if (row.listedFor !== selectionKey(run, row)) return false;
   try {
     await followChanges(run, partition, row, onPage);
     return true;
@@ -139,15 +142,16 @@ function isListed(row: PartitionRow): boolean {
   return row.listingStartedAt === null && row.lastListedAt !== null;
 }
 
-/** Only a partition that was well can be brought up to date by looking at some items. */
+/** Only a partition that was well, and whose scope is the same, can be brought up to date by looking at some items. */
 function mayServeHints(run: Run, row: PartitionRow, request: RequestedSync): boolean {
-  const isWell = isListed(row) && row.problem === null && row.listedFor === selectionKey(run, row);
+  const isSame = row.listedFor === selectionKey(run, row) && !run.scope.unplaced.has(row.id);
+  const isWell = isListed(row) && row.problem === null && isSame;
   return request.mode === 'incremental' && isWell && !row.heldSweep?.confirmed;
 }
 
-/** Whether changes are not enough: somebody let held items go, the selection is another one, or it is time. */
+/** Whether changes are not enough: somebody let held items go, or it is time. */
 function mustList(run: Run, row: PartitionRow): boolean {
-  return row.heldSweep?.confirmed === true || row.listedFor !== selectionKey(run, row) || reconcileDue(run, row);
+  return row.heldSweep?.confirmed === true || reconcileDue(run, row);
 }
 
 function reconcileDue(run: Run, row: PartitionRow): boolean {

@@ -11,6 +11,7 @@ import {
   timeItems,
   type JudgedItem,
   type Judgement,
+  type Placement,
 } from '../store/sync-items-scope.ts';
 import type { Connector, Context, Ref } from './contract.ts';
 import { oldestUpdate, parseFilters, passes, updateTime, type Filters } from './filters.ts';
@@ -91,7 +92,8 @@ function detailOf(reason: ScopeReason | null): string | null {
 
 /**
  * Brings the items of a partition in line with the scope of the run, without asking the source: at the
- * start of each run. Costs nothing when the scope is everything, and always was.
+ * start of each run. Costs nothing when the scope is everything, and always was. Where folders decide, what
+ * memory holds stays until the source has said where it lies now: it may have moved into a folder that counts.
  */
 export async function applyScope(run: Run, key: PartitionKey, scopeKey: string): Promise<void> {
   const { scope } = run;
@@ -103,7 +105,9 @@ export async function applyScope(run: Run, key: PartitionKey, scopeKey: string):
   const now = run.clock.now();
   const before = oldestUpdate(scope.filters, now);
   if (before) await dropOlder(run, key, before, now);
-  await settleScope(run, key);
+  if (scope.roots === null || !scope.unplaced.has(key.partitionId)) return settleScope(run, key);
+  await place(run, key, { roots: scope.roots, spared: 'documents' });
+  await dropSkipped(run, key);
 }
 
 async function dropOlder(run: Run, key: PartitionKey, before: Date, now: Date): Promise<void> {
@@ -116,7 +120,7 @@ async function dropOlder(run: Run, key: PartitionKey, before: Date, now: Date): 
 export async function settleScope(run: Run, key: PartitionKey): Promise<void> {
   const { scope } = run;
   if (scope.unplaced.has(key.partitionId)) {
-    if (scope.roots) await place(run, key, scope.roots);
+    if (scope.roots) await place(run, key, { roots: scope.roots, spared: 'none' });
     await run.hold.write((tx) => setScopeKey(tx, key, scope.key, run.clock.now()));
     scope.unplaced.delete(key.partitionId);
   }
@@ -124,9 +128,9 @@ export async function settleScope(run: Run, key: PartitionKey): Promise<void> {
   await dropSkipped(run, key);
 }
 
-async function place(run: Run, key: PartitionKey, roots: readonly string[]): Promise<void> {
+async function place(run: Run, key: PartitionKey, which: Pick<Placement, 'roots' | 'spared'>): Promise<void> {
   const unseated = run.scope.limit !== null;
-  const options = { roots, unseated, detail: placeDetail, limitDetail, now: run.clock.now() };
+  const options = { ...which, unseated, detail: placeDetail, limitDetail, now: run.clock.now() };
   await run.hold.write((tx) => placeItems(tx, key, options));
   run.scope.ranked = false;
 }

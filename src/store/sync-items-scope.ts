@@ -96,17 +96,23 @@ export async function leaveOlder(
     from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
 }
 
+export interface Placement {
+  roots: readonly string[];
+  /** What stays although it is in none of the folders: nothing, or what has a document. */
+  spared: 'none' | 'documents';
+  /** What comes in waits for a free place under the document limit. */
+  unseated: boolean;
+  detail: string;
+  limitDetail: string;
+  now: Date;
+}
+
 /**
  * Lets in what is in the subtrees of some folders, or is itself one of these ids, and leaves out the
  * rest. A folder counts as soon as the source has named it as selected; one that the source reported
- * gone no more, with all that is only reached through it. `unseated`: what comes in waits for a free
- * place under the document limit.
+ * gone no more, with all that is only reached through it.
  */
-export async function placeItems(
-  database: Queryable,
-  key: PartitionKey,
-  options: { roots: readonly string[]; unseated: boolean; detail: string; limitDetail: string; now: Date },
-): Promise<void> {
+export async function placeItems(database: Queryable, key: PartitionKey, options: Placement): Promise<void> {
   const inReason = options.unseated ? rawSql(`'over_limit'`) : rawSql('null::text');
   const inDetail = options.unseated ? sql`${options.limitDetail}::text` : rawSql('null::text');
   const reason = sql`(case when m.is_in then ${inReason} else 'out_of_scope' end)`;
@@ -127,6 +133,7 @@ export async function placeItems(
       where ${ofPartition(key)} and i.kind = 'document'
         and (${isMirrored} or ${isLeftOut} and i.error_class <> 'filtered')
         and ${isIn} = (i.state = 'skipped' and i.error_class = 'out_of_scope')
+        and (${isIn} or ${options.spared === 'none'} or i.document_id is null)
       order by i.ext_id for update
     )
     update sync_items i set ${moved(reason, detail, options.now)}

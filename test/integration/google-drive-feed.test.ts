@@ -141,6 +141,24 @@ describe('the log of Google Drive', () => {
     expect(takeRequests()).toEqual(['GET /changes']);
   });
 
+  it('keeps a file that moves into a folder which is chosen at the same time', async () => {
+    const { mirror, source, text, ids, select, fail } = await open();
+    const [before, after] = ['before', 'after'].map((name) => source.add({ name, mimeType: folderType }).id);
+    const moved = text('moved', 'moved', { parent: before });
+    const left = text('left', 'left behind', { parent: before });
+    await select([{ id: before!, name: 'before' }]);
+    await mirror.sync();
+    const documents = await mirror.documentIds();
+    source.move(moved, after!);
+    await select([{ id: after!, name: 'after' }]);
+    fail(({ path }) => (path === '/drive/v3/changes' ? refusal(501, 'backendError') : undefined));
+    await mirror.sync();
+    expect(await ids()).toEqual([moved, left].sort());
+    fail(() => undefined);
+    await mirror.sync();
+    expect([...(await mirror.documentIds())]).toEqual([[moved, documents.get(moved)]]);
+  });
+
   it('takes an error on one page of a listing for no end of it', async () => {
     const { mirror, source, text, fail, ids } = await open({ pageSize: 2 });
     const all = Array.from({ length: 7 }, (_, index) => text(`file ${index}`, `text ${index}`)).sort();

@@ -73,6 +73,25 @@ describe('the picker', () => {
     await fixture.mirror.sync();
     expect([...(await fixture.mirror.texts()).values()].toSorted()).toEqual(['Below.', 'Row.']);
   });
+
+  it('may be used again after a sync that failed in between: what it left out stays', async () => {
+    fixture = await createNotionFixture({
+      fill(all) {
+        for (const name of ['first', 'second', 'third']) all.addPage(name, { text: name });
+      },
+    });
+    const { mirror, choose, intercept } = fixture;
+    await mirror.sync();
+    const documents = await mirror.documentIds();
+    await choose([{ id: idFor('first'), name: 'first' }]);
+    let searches = 0;
+    intercept(({ path }) => (path === '/v1/search' && ++searches > 1 ? { status: 500 } : undefined));
+    await mirror.sync();
+    intercept(undefined);
+    await choose([]);
+    await mirror.sync();
+    expect(await mirror.documentIds()).toEqual(documents);
+  });
 });
 
 describe('requests', () => {

@@ -68,7 +68,6 @@ async function select(stage: Stage, places: readonly (0 | 1)[]): Promise<void> {
   const all = (await stage.trial.world.resources?.all()) ?? [];
   const chosen = places.map((place) => all[place]!);
   stage.selected = chosen.map(({ id }) => id);
-  stage.guard.rescope();
   await stage.trial.select(chosen);
 }
 
@@ -79,13 +78,14 @@ async function sync(stage: Stage, { full, troubles, killAt }: Sync): Promise<voi
   await trial.restore();
   const stop = new AbortController();
   trial.interfere(interferenceOf(stage, troubles, () => stop.abort()));
-  const { run } = await trial.sync({
+  await guard.look(stage);
+  await trial.sync({
     mode: full ? 'full' : 'incremental',
     signal: stop.signal,
     ...(killAt !== null && { crashAt: killAt }),
   });
   trial.interfere({});
-  await guard.check(stage, run?.status === 'completed');
+  await guard.check(stage);
 }
 
 /** Lets things happen at the requests of a sync. */
@@ -148,14 +148,10 @@ async function isHeld(trial: Trial): Promise<boolean> {
   return partitions.some(({ heldSweep }) => heldSweep !== null);
 }
 
-/**
- * What was mirrored once and not changed since must stay in memory, whatever happens to a sync. What changed is not
- * looked at until a sync has come to its end: before it, an item may be judged by the place where it was.
- */
+/** What memory holds as it is at the source, and must hold, stays there, whatever happens to a sync. */
 function createGuard(trial: Trial) {
   let mirrored = new Set<string>();
   const touched = new Set<string>();
-  let isRescoped = false;
 
   /** The ids of what must be there and is. */
   async function mirroredNow({ provider, selected }: Stage): Promise<Set<string>> {
@@ -168,18 +164,16 @@ function createGuard(trial: Trial) {
   }
 
   return {
+    async look(stage: Stage): Promise<void> {
+      mirrored = await mirroredNow(stage);
+      touched.clear();
+    },
     touch: (id: string | undefined) => void (id !== undefined && touched.add(id)),
-    /** Something else is selected. */
-    rescope: () => void (isRescoped = true),
-    async check(stage: Stage, isComplete: boolean): Promise<void> {
+    async check(stage: Stage): Promise<void> {
       const now = await mirroredNow(stage);
       const expected = await trial.world.expected(stage.selected);
       const lost = [...mirrored].filter((id) => !touched.has(id) && expected.has(id) && !now.has(id));
-      trial.expect(isRescoped || lost.length === 0, `Memory lost ${lost.join(', ')}, which did not change.`);
-      mirrored = now;
-      if (!isComplete) return;
-      touched.clear();
-      isRescoped = false;
+      trial.expect(lost.length === 0, `Memory lost ${lost.join(', ')}, which did not change.`);
     },
   };
 }
