@@ -11,13 +11,14 @@ interface Walk {
   entered: Set<string>;
   count: number;
   missing: number;
+  pages: string[];
 }
 
 /** The text of a page block by block, for pages that Notion cannot give as Markdown. */
 export async function readBlocks(ctx: NotionContext, id: string): Promise<PageText> {
-  const walk: Walk = { ctx, entered: new Set(), count: 0, missing: 0 };
+  const walk: Walk = { ctx, entered: new Set(), count: 0, missing: 0, pages: [] };
   const lines = await childrenOf(walk, id, 0);
-  return { markdown: lines.join('\n\n'), missing: walk.missing };
+  return { markdown: lines.join('\n\n'), missing: walk.missing, pages: walk.pages };
 }
 
 async function childrenOf(walk: Walk, id: string, depth: number): Promise<string[]> {
@@ -39,6 +40,7 @@ async function childrenOf(walk: Walk, id: string, depth: number): Promise<string
 
 async function linesOf(walk: Walk, block: ShownBlock, depth: number): Promise<string[]> {
   walk.count += 1;
+  if (block.type === 'child_page') walk.pages.push(block.id);
   const own = blockText(block);
   const indent = '  '.repeat(Math.min(depth, 6));
   const lines = own === '' ? [] : [own.replaceAll(/^/gm, indent)];

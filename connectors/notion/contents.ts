@@ -20,7 +20,7 @@ interface Known {
 export async function fetchPage(ctx: NotionContext, ref: Ref): Promise<Fetched> {
   const known = knownOf(ref) ?? (await readKnown(ctx, ref.id));
   if (known === null) return { gone: true };
-  const { markdown, missing } = await readText(ctx, ref.id);
+  const { markdown, missing, pages } = await readText(ctx, ref.id);
   const attachments = await readAttachments(ctx, markdown);
   const comments = ctx.config.comments === true ? await readComments(ctx, ref.id) : [];
   const values = await withNames(ctx, ref.id, known);
@@ -29,7 +29,8 @@ export async function fetchPage(ctx: NotionContext, ref: Ref): Promise<Fetched> 
     return { skip: 'empty', detail: 'The page has a title and nothing else.' };
   }
   const title = known.title ?? ref.title ?? '';
-  return { title, ...(await factsOf(ctx, known, values)), ...bodyOf(text, [...attachments, ...comments]) };
+  const facts = await factsOf(ctx, known, values);
+  return { title, ...facts, ...bodyOf(text, [...attachments, ...comments]), leadsTo: pages };
 }
 
 function bodyOf(text: string, more: FetchedDocument[]): FetchedDocument {

@@ -7,6 +7,8 @@ export interface PageText {
   markdown: string;
   /** What stands in it but could not be shown, in words for people. */
   missing: number;
+  /** Ids of the pages that lie in it. */
+  pages: string[];
 }
 
 /** Requests for what one answer leaves out, and bytes of a page; the rest is named as missing. */
@@ -38,7 +40,16 @@ export async function readText(ctx: NotionContext, id: string): Promise<PageText
       markdown = placed(markdown, part, found.markdown);
     }
   }
-  return { markdown, missing };
+  return { markdown, missing, pages: pagesIn(markdown) };
+}
+
+/** A page below is shown by its address: https://developers.notion.com/guides/data-apis/enhanced-markdown */
+function pagesIn(markdown: string): string[] {
+  const addresses = [...markdown.matchAll(/<page\b[^>]*\burl="([^"]+)"/g)].map(([, url]) => url!.replaceAll('-', ''));
+  return addresses.flatMap((url) => {
+    const id = /^[^?#]*([0-9a-f]{32})\/?(?:[?#]|$)/i.exec(url)?.[1]?.toLowerCase();
+    return id === undefined ? [] : [id.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')];
+  });
 }
 
 interface Markdown {

@@ -3,10 +3,13 @@ import type { IngestResult } from '../engine/document.ts';
 import { ingest } from '../engine/ingest.ts';
 import { isStatementError, isTransactionConflict } from '../store/database-errors.ts';
 import type { Transaction } from '../store/database.ts';
+import { addUnlisted } from '../store/partial-listings.ts';
 import { finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
 import { dropItemDocuments } from '../store/sync-item-documents.ts';
 import { markGone, type PartitionKey } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
+import type { FetchedDocument } from './contract.ts';
+import { customIdOf } from './custom-id.ts';
 import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './item-removal.ts';
 import { documentInput, type Outcome } from './outcome.ts';
@@ -97,6 +100,7 @@ async function store(
     const finished = [...documents.map((one, index) => doneItem(one, ingested[index]!)), ...leftovers(run, mine)];
     if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: run.clock.now() });
     await dropKept(tx, key, mine);
+    await noteMet(tx, run, key, documents);
     // What is not mirrored leaves its place under the document limit to others.
     if (mine.some((one) => one.kind === 'skipped')) run.scope.ranked = false;
     // What is no longer mirrored must not stay in memory either.
@@ -136,6 +140,20 @@ async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly O
     key,
     ids.map(({ item }) => item.ext_id),
   );
+}
+
+/** Items that the stored content shows, and that no listing may ever show. */
+async function noteMet(
+  tx: Transaction,
+  run: Run,
+  key: PartitionKey,
+  outcomes: readonly { document: FetchedDocument }[],
+): Promise<void> {
+  if (run.connector.spec.listing !== 'partial') return;
+  const ids = new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []));
+  if (ids.size === 0) return;
+  const items = Array.from(ids, (id) => ({ ext_id: id, custom_id: customIdOf(run.connection.provider, id) }));
+  if ((await addUnlisted(tx, key, items, run.clock.now())) > 0) run.met.add(key.partitionId);
 }
 
 function doneItem(outcome: Extract<Outcome, { kind: 'document' }>, result: IngestResult): FinishedItem {

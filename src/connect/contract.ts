@@ -352,6 +352,11 @@ export interface FetchedDocument {
   type?: string;
   /** The revision of what was really read, when it may differ from the ref's. */
   rev?: string;
+  /**
+   * Ids of items that its content shows to be there, at most 1,000. Where listings are `partial`, the next sync asks
+   * with `lookup` about those that no listing has shown.
+   */
+  leadsTo?: string[];
 }
 
 export type Fetched = FetchedDocument | { gone: true } | { skip: SkipReason; detail?: string };

@@ -5,10 +5,11 @@ import type { WrittenTurn } from '../store/documents.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Fetched, FetchedDocument, SkipReason } from './contract.ts';
 import { connectorFault } from './failure.ts';
-import { checkMetadata, revKey } from './ref.ts';
-import { isObject, storable, timeOf } from './values.ts';
+import { checkMetadata, itemKey, revKey } from './ref.ts';
+import { isObject, isStorable, storable, timeOf } from './values.ts';
 
 const maxPartDepth = 5;
+const mostIds = 1_000;
 const skipReasons: readonly string[] = [
   'too_large',
   'unsupported_type',
@@ -73,11 +74,20 @@ function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
     if (typeof time === 'string' && timeOf(time)) fields[name] = time;
   }
   if (answer['own'] === true) fields.own = true;
+  const leadsTo = idsIn(answer['leadsTo']);
+  if (leadsTo.length > 0) fields.leadsTo = leadsTo;
   const { rev } = answer;
   if (typeof rev === 'string' && rev !== '') fields.rev = revKey(rev);
   const metadata = answer['metadata'] === undefined ? undefined : checkMetadata(answer['metadata']);
   if (metadata) fields.metadata = metadata;
   return fields;
+}
+
+/** What is no id that the ledger takes as it is leads nowhere. */
+function idsIn(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  const ids = value.filter((id): id is string => typeof id === 'string' && id !== '' && isStorable(id));
+  return [...new Set(ids)].filter((id) => itemKey(id) === id).slice(0, mostIds);
 }
 
 /** Content in the form that the engine takes. */

@@ -1,4 +1,5 @@
 import type { RequestedSync } from '../store/connections.ts';
+import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
 import { listPartitions, type PartitionRow } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
 import type { Trip } from './breaker.ts';
@@ -67,7 +68,16 @@ export async function syncPartition(
   if (failures.length > 0) throw failures[0];
   // What was listed and then not found when it was to be read.
   await inTurn(part, () => settleMissing(part, keyOf(part, partition), { isListed: false }));
+  if (part.met.has(partition.id)) await expectAnswers(part, partition);
   return null;
+}
+
+/** The next run asks about what content has shown and no listing. */
+async function expectAnswers(run: Run, partition: Partition): Promise<void> {
+  const key = keyOf(run, partition);
+  const { epoch, unread } = await readPartition(run, partition);
+  const { all } = await countLeftOut(run.database, key, { epoch, except: unread.map(({ path }) => path) });
+  await run.hold.write((tx) => setUnconfirmed(tx, key, all));
 }
 
 /** What somebody who asks for a sync wants to be tried again, whatever the source shows of it. */

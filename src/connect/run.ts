@@ -38,6 +38,8 @@ export interface Run {
   verbs: Verbs;
   /** What of the source is mirrored. */
   scope: RunScope;
+  /** Partitions in which content showed items that no listing has shown. */
+  met: Set<string>;
   /** Reads files and pages that are parts of a document. */
   extractor: Extractor;
   /** Wakes the workers that process documents. */

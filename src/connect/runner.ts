@@ -204,7 +204,8 @@ export async function withRun<T>(
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
     const parts = { database, hold, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
     const { counters } = report;
-    return await work({ id: runId, connection, connector, context, signal, report, counters, lane: 'delta', ...parts });
+    const beginning = { id: runId, counters, lane: 'delta', met: new Set<string>() } as const;
+    return await work({ ...beginning, connection, connector, context, signal, report, ...parts });
   } finally {
     verbs.close();
     await opened.dispose().catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
+import { rowSet } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 import { liesIn, type PartitionKey } from './sync-items.ts';
 
@@ -122,6 +123,25 @@ export async function doubtContents(tx: Transaction, key: PartitionKey, epoch: n
     await tx.execute(sql`update partitions set unconfirmed = unconfirmed + ${count} where ${where(key)}`);
   }
   return count;
+}
+
+/**
+ * Adds items that content has shown and no listing yet, without a rev, so that the source is asked about them.
+ * Answers how many were not known.
+ */
+export async function addUnlisted(
+  tx: Transaction,
+  key: PartitionKey,
+  items: readonly { ext_id: string; custom_id: string }[],
+  now: Date,
+): Promise<number> {
+  const set = rowSet('r', { ext_id: 'text', custom_id: 'text' }, items);
+  return tx.execute(sql`
+    insert into sync_items (connection_id, partition_id, ${set.names}, want_rev, state, error_class, error, seen_epoch,
+      created_at, updated_at)
+    select ${key.connectionId}, ${key.partitionId}, ${set.select}, '', 'skipped', 'unlisted',
+      'Another item shows it, and no listing yet. The source is asked about it.', 0, ${now}::timestamptz, ${now}::timestamptz
+    from ${set.from} on conflict do nothing`);
 }
 
 export async function setUnconfirmed(database: Queryable, key: PartitionKey, count: number): Promise<void> {

@@ -108,7 +108,7 @@ async function markSeen(
 }
 
 /**
- * Writes changed items as pending and adds new ones, with the checkpoint; answers how many are new.
+ * Writes changed items as pending and adds new ones, with the checkpoint; answers how many no listing has shown before.
  * A new item whose fingerprint another id already has is held until the listing shows whether that
  * id is gone (a rename) or still there (a copy). What the filters leave out is skipped at once; what
  * waits for its place or a free slot stays as it is when it has a document already.
@@ -124,6 +124,9 @@ async function writeItems(
   const leftOut = rawSql(`(p.skip = 'filtered' or (p.skip is not null and i.document_id is null))`);
   const [counts] = await database.query<{ added: number }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
+    unlisted as materialized (
+      select 1 from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.want_rev = ''
+    ),
     known as (
       update sync_items i set
         seen_epoch = greatest(i.seen_epoch, ${epoch}), want_rev = p.want_rev, custom_id = p.custom_id, fingerprint = p.fingerprint,
@@ -153,7 +156,7 @@ async function writeItems(
       returning 1
     ),
     checkpoint as (${checkpoint} returning 1)
-    select (select count(*) from added) as added, (select count(*) from checkpoint) as checkpoints`);
+    select (select count(*) from added) + (select count(*) from unlisted) as added, (select count(*) from checkpoint) as checkpoints`);
   return counts?.added ?? 0;
 }
 
@@ -356,7 +359,10 @@ export async function releaseItemsOf(tx: Transaction, connectionId: string, now:
     where connection_id = ${connectionId} and state = 'fetching'`);
 }
 
-/** Makes failed and skipped items due now, e.g. for a run that somebody asked for; not those that the scope leaves out. */
+/**
+ * Makes failed and skipped items due now, e.g. for a run that somebody asked for; not those that the scope leaves out,
+ * and not those that no listing has shown, of which nothing but the id is known.
+ */
 export async function redriveItems(
   database: Queryable,
   key: PartitionKey,
@@ -365,7 +371,7 @@ export async function redriveItems(
 ): Promise<number> {
   return database.execute(sql`
     update sync_items i set state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0
-    where ${ofPartition(key)} and i.state = any(${states}::text[]) and not ${isLeftOut}`);
+    where ${ofPartition(key)} and i.state = any(${states}::text[]) and not ${isLeftOut} and i.want_rev <> ''`);
 }
 
 /** Keeps deleted documents deleted: their items are not fetched again until the source changes them. */

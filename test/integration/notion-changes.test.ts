@@ -130,6 +130,30 @@ describe('what the search leaves out', () => {
     expect(workspace.pages.size).toBe(5);
   });
 
+  it.each(['Markdown', 'blocks'])(
+    'finds pages that only the %s of another page shows, and what lies in them',
+    async (by) => {
+      const tag = (name: string) =>
+        `<page url="https://app.notion.com/p/${idFor(name).replaceAll('-', '')}">${name}</page>`;
+      const below = (name: string) => ({ parent: { type: 'page', id: idFor(name) } as const });
+      const { mirror, takeRequests } = await opened({
+        fill(all) {
+          oldPages(all, 2);
+          all.addPage('top', { text: `The top. ${tag('middle')} ${tag('not shared')}` });
+          all.addPage('middle', { text: `In the middle. ${tag('bottom')}`, ...below('top') });
+          all.addPage('bottom', { text: 'At the bottom.', ...below('middle') });
+          for (const name of ['middle', 'bottom']) all.omitted.add(idFor(name));
+          if (by === 'blocks') for (const name of ['top', 'middle']) all.withoutMarkdown.add(idFor(name));
+        },
+      });
+      for (let round = 0; round < 3; round++) await mirror.sync();
+      expect(Object.keys(await textsIn())).toEqual(expect.arrayContaining(['middle', 'bottom'].map(idFor)));
+      takeRequests();
+      await mirror.sync();
+      expect(takeRequests()).toEqual(['POST /v1/search', 'POST /v1/search']);
+    },
+  );
+
   it('never removes a page because the search does not show it', async () => {
     const { clock, workspace, mirror } = await opened({ fill: (all) => oldPages(all, 5) });
     await mirror.sync();
