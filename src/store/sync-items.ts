@@ -359,10 +359,7 @@ export async function releaseItemsOf(tx: Transaction, connectionId: string, now:
     where connection_id = ${connectionId} and state = 'fetching'`);
 }
 
-/**
- * Makes failed and skipped items due now, e.g. for a run that somebody asked for; not those that the scope leaves out,
- * and not those that no listing has shown, of which nothing but the id is known.
- */
+/** Makes failed and skipped items due now; not those that the scope leaves out, or of which only the id is known. */
 export async function redriveItems(
   database: Queryable,
   key: PartitionKey,
