@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import drive from '../../connectors/google-drive/index.ts';
 import gmail from '../../connectors/gmail/index.ts';
 import type { GmailConfig } from '../../connectors/gmail/config.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -14,6 +15,7 @@ const clients = { find: async () => keys } as Partial<OAuthClients> as OAuthClie
 const clock = createTestClock();
 const sources = createTokenSources({ clients, clock, log: silentLogger });
 const auth = gmail.spec.auth.find(isOAuth)!;
+const ofDrive = drive.spec.auth.find(isOAuth)!;
 
 async function linkWith(config: GmailConfig): Promise<URL> {
   const client = await sources.client({ provider: 'gmail', config: { ...config } }, auth);
@@ -21,10 +23,10 @@ async function linkWith(config: GmailConfig): Promise<URL> {
 }
 
 /** A renewal that the token endpoint answers so. */
-async function renewalAnswered(answer: Answer): Promise<unknown> {
+async function renewalAnswered(answer: Answer, spec = auth): Promise<unknown> {
   const server = await serveSource({ clock, answer: () => answer });
   onTestFinished(() => server.close());
-  const there: OAuth2Spec = { ...auth, tokenUrl: `${server.url}/token` };
+  const there: OAuth2Spec = { ...spec, tokenUrl: `${server.url}/token` };
   const owner = { id: 'one', provider: 'gmail', config: {} };
   const token = { accessToken: 'a', refreshToken: 'r', expiresAt: null, clientId: keys.clientId };
   return sources
@@ -48,8 +50,11 @@ it('asks for the scope of IMAP only when the first load comes over IMAP', async 
   expect((await linkWith({ firstLoad: 'imap' })).searchParams.get('scope')).toBe('https://mail.google.com/');
 });
 
-it('says why a grant has ended: an app in testing loses it after seven days', async () => {
-  const error = await renewalAnswered({ status: 400, json: { error: 'invalid_grant' } });
+it.each([
+  ['Gmail', auth],
+  ['Google Drive', ofDrive],
+])('says why a grant to %s has ended: an app in testing loses it after seven days', async (_, spec) => {
+  const error = await renewalAnswered({ status: 400, json: { error: 'invalid_grant' } }, spec);
   expect(String(error)).toMatch(/invalid_grant[^]*seven days[^]*publish the app/);
 });
 

@@ -117,6 +117,14 @@ describe('what others lose, and the Gmail connector does not', () => {
     expect((await mirror.texts()).size).toBe(3);
   });
 
+  it('mail that never was in the inbox is there with the next sync', async () => {
+    const { source, sync, mirror } = await connectGmail();
+    await sync();
+    source.add({ subject: 'filtered', text: 'kept out of the inbox', labelIds: ['UNREAD'] });
+    await sync();
+    expect([...(await mirror.texts()).values()].join()).toContain('kept out of the inbox');
+  });
+
   it('one mail of a thread in the trash takes only that mail out of the document', async () => {
     const { source, add, sync, mirror } = await connectGmail();
     const [id] = add(1);
@@ -326,13 +334,18 @@ describe('bad input', () => {
     expect((await mirror.texts()).size).toBe(2);
   });
 
-  it('a token that is revoked in the middle, or an account that was deleted: asked for once, nothing removed', async () => {
+  it('a token that is revoked in the middle, or an account that was deleted: nothing removed, nothing asked again', async () => {
     const { add, sync, mirror, server } = await connectGmail();
     add(3);
     await sync();
-    server.traffic.intercept(() => refusal(401, 'authError', 'UNAUTHENTICATED'));
+    add(2);
+    let requests = 0;
+    server.traffic.intercept(() => (++requests > 1 ? refusal(401, 'authError', 'UNAUTHENTICATED') : undefined));
     expect(await mirror.sync()).toMatchObject({ errorCode: 'auth_expired' });
     expect((await mirror.texts()).size).toBe(3);
+    const before = server.traffic.count();
+    await mirror.run();
+    expect(server.traffic.count()).toBe(before);
   });
 
   it('names of 300 emoji, in subjects, senders and files', async () => {

@@ -150,7 +150,8 @@ describe('contents of Google Drive', () => {
     shortcut('to the target', target);
     shortcut('to its own folder', folder);
     const first = shortcut('to another', 'none');
-    shortcut('in a circle', first);
+    const second = shortcut('in a circle', first);
+    source.change(first, { shortcut: { targetId: second } });
     const toLinked = shortcut('to the link', linked.id, '0-key');
     await mirror.sync();
     expect(Object.fromEntries(await mirror.texts())).toEqual({

@@ -50,7 +50,7 @@ describe('places in Google Drive', () => {
     await mirror.sync();
     source.removeDrive(team);
     await mirror.sync();
-    clock.advance(2 * dayMs);
+    clock.advance(8 * dayMs);
     await mirror.sync();
     const partition = (await mirror.partitions()).find(({ id }) => id === team);
     expect(partition).toMatchObject({ problem: 'missing', state: 'paused' });
@@ -76,6 +76,36 @@ describe('places in Google Drive', () => {
     const checks = await fixture.withContext((context) => drive.check(context));
     expect(checks).toMatchObject([{ status: 'failed' }]);
     expect(checks[0]!.remedy).toContain('tick every box');
+  });
+
+  it('asks each hour, not more, when the quota of the day is spent', async () => {
+    const { mirror, fail, takeRequests, own, ids, clock } = await open();
+    await mirror.sync();
+    takeRequests();
+    fail(() => refusal(403, 'dailyLimitExceeded'));
+    for (let minute = 0; minute < 60; minute += 10) {
+      await mirror.sync();
+      clock.advance(10 * 60_000);
+    }
+    expect(takeRequests()).toEqual(['GET /changes']);
+    fail(() => undefined);
+    expect(await mirror.sync()).toMatchObject({ status: 'completed' });
+    expect(await ids()).toEqual([own]);
+  });
+
+  it('keeps everything when the token is revoked in the middle or the account is deleted, and does not ask again', async () => {
+    const { source, mirror, fail, takeRequests, own, ids, clock } = await open();
+    await mirror.sync();
+    const added = source.add({ name: 'added', bytes: Buffer.from('added') }).id;
+    let requests = 0;
+    fail(() => (++requests > 1 ? refusal(401, 'authError') : undefined));
+    clock.advance(2 * dayMs);
+    expect(await mirror.sync({ mode: 'full' })).toMatchObject({ status: 'failed', errorCode: 'auth_expired' });
+    expect(await ids()).toEqual([own]);
+    takeRequests();
+    await mirror.run();
+    expect(takeRequests()).toEqual([]);
+    expect(await ids()).not.toContain(added);
   });
 
   it('shows places, and the folders in them', async () => {

@@ -80,6 +80,27 @@ describe('the log of Google Drive', () => {
     },
   );
 
+  it('ends when positions expire again and again, and loses nothing', async () => {
+    const { mirror, text, fail, ids, takeRequests } = await open();
+    const all = ['a', 'b', 'c'].map((name) => text(name, name)).sort();
+    await mirror.sync();
+    takeRequests();
+    fail(({ path }) => (path === '/drive/v3/changes' ? refusal(410, 'pageTokenExpired') : undefined));
+    await mirror.sync();
+    expect(takeRequests().length).toBeLessThan(10);
+    expect(await ids()).toEqual(all);
+    fail(() => undefined);
+    expect(await mirror.sync()).toMatchObject({ status: 'completed' });
+  });
+
+  it('keeps nothing of the files in its position', async () => {
+    const { mirror, text } = await open();
+    for (let index = 0; index < 30; index++) text(`file ${index}`, `text ${index}`);
+    await mirror.sync();
+    const [partition] = await mirror.partitions();
+    expect(partition!['position']).toEqual({ token: expect.any(String) });
+  });
+
   it('finds files whose modification time lies in the past, and files that come back from the trash', async () => {
     const { mirror, source, text, ids } = await open();
     const restored = text('restored', 'came back');

@@ -33,6 +33,7 @@ describe('the check', () => {
     ]);
     expect(results[1]!.remedy).toContain('Connections');
     expect(results[0]!.detail).toBe('The workspace is Acme.');
+    expect(await fixture.mirror.sync()).toMatchObject({ status: 'completed', itemsSeen: 0 });
   });
 
   it('says that the token was revoked', async () => {

@@ -163,6 +163,21 @@ describe('what the search leaves out', () => {
     expect((await mirror.texts()).size).toBe(5);
   });
 
+  it('reads each data source of a database that has several', async () => {
+    await opened({
+      fill(all) {
+        const databaseId = idFor('one database');
+        for (const name of ['Plans', 'Reports']) {
+          const source = all.addSource(name, { databaseId });
+          all.addPage(`row of ${name}`, { text: `About ${name}.`, parent: { type: 'source', id: source.id } });
+          all.omitted.add(idFor(`row of ${name}`));
+        }
+      },
+    });
+    await fixture.mirror.sync();
+    expect(Object.values(await textsIn()).toSorted()).toEqual(['About Plans.', 'About Reports.']);
+  });
+
   it('reads more than 10,000 rows in windows by the time they were made', async () => {
     const { workspace, mirror } = await opened({
       fill(all) {
