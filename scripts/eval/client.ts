@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processEnvironment } from '../../src/base/config.ts';
 import { startDaemon } from '../../test/support/daemon.ts';
 
 export const modes = ['documents', 'memories', 'hybrid'] as const;
 export type Mode = (typeof modes)[number];
+
+/** How is searched. */
+export interface Way {
+  mode: Mode;
+  rerank: boolean;
+}
 
 export interface NewDocument {
   customId: string;
@@ -26,13 +33,13 @@ export interface StoredMemory {
   history: { memory: string }[];
 }
 
-/** A daemon with its default settings and an embedded database, and what is asked of it over HTTP. */
+/** A daemon with an embedded database, and what is asked of it over HTTP. */
 export interface Client {
   /** Adds documents, oldest first, and waits until they are searchable and their memories are written. Answers their ids. */
   add(containerTag: string, documents: readonly NewDocument[]): Promise<string[]>;
   /** Adds something that was read, as a file. */
   upload(containerTag: string, name: string, content: string): Promise<void>;
-  search(containerTag: string, query: string, mode: Mode, limit: number): Promise<{ hits: Hit[]; ms: number }>;
+  search(containerTag: string, query: string, way: Way, limit: number): Promise<{ hits: Hit[]; ms: number }>;
   memories(containerTag: string): Promise<StoredMemory[]>;
   profile(containerTag: string): Promise<string[]>;
   stop(): Promise<void>;
@@ -45,8 +52,10 @@ interface Result {
   documents?: { id: string }[];
 }
 
+/** The daemon has default settings, but for the embedding model where the environment names another one. */
 export async function startClient(): Promise<Client> {
-  const daemon = await startDaemon();
+  const model = Object.entries(processEnvironment()).filter(([name]) => name.startsWith('MEMORYD_EMBEDDER_'));
+  const daemon = await startDaemon({ env: Object.fromEntries(model) as Record<string, string> });
   const customIds = new Map<string, string>();
   const headers = { authorization: `Bearer ${daemon.key}` };
 
@@ -99,9 +108,9 @@ export async function startClient(): Promise<Client> {
       const { id } = await request<{ id: string }>('POST', '/v3/documents/file', form);
       await settled([id]);
     },
-    async search(containerTag, q, searchMode, limit) {
+    async search(containerTag, q, { mode: searchMode, rerank }, limit) {
       const from = performance.now();
-      const body = { q, containerTag, searchMode, limit, threshold: 0 };
+      const body = { q, containerTag, searchMode, limit, threshold: 0, rerank };
       const { results } = await request<{ results: Result[] }>('POST', '/v4/search', body);
       const hits = results.map(({ memory, chunk, sources, documents }) => ({
         documents: (sources?.map(({ documentId }) => documentId) ?? documents?.map(({ id }) => id) ?? []).map(

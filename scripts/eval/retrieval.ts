@@ -1,14 +1,14 @@
-import { modes, type Client, type Hit, type Mode, type NewDocument } from './client.ts';
+import type { Client, Hit, NewDocument, Way } from './client.ts';
 import type { Figure } from './report.ts';
 import type { BeirSet, ConversationSet } from './sets.ts';
 import { estimate, meanOf, ndcgAt, percentile, recallAt } from './statistics.ts';
 
 export type Granularity = 'turn' | 'session';
 
-/** What one question brought in one mode. */
+/** What one question brought in one way. */
 interface Answer {
   category: string;
-  mode: Mode;
+  way: Way;
   scores: Record<string, number>;
   ms: number;
 }
@@ -19,7 +19,7 @@ export async function measureConversations(
   client: Client,
   name: string,
   set: ConversationSet,
-  granularity: Granularity,
+  { granularity, ways }: { granularity: Granularity; ways: readonly Way[] },
 ): Promise<Figure[]> {
   const answers: Answer[] = [];
   for (const conversation of set.conversations) {
@@ -33,20 +33,20 @@ export async function measureConversations(
       if (evidence.length === 0) continue;
       const wanted = new Map(evidence.map((id) => [homes.get(id) ?? id, 1]));
       const turns = evidence.map((id) => ({ text: texts.get(id) ?? '', home: homes.get(id) ?? id }));
-      for (const mode of modes) {
-        const { hits, ms } = await client.search(containerTag, question, mode, limit);
+      for (const way of ways) {
+        const { hits, ms } = await client.search(containerTag, question, way, limit);
         const within = {
           'evidence in 250 tokens': foundWithin(hits, turns, 250),
           'evidence in 500 tokens': foundWithin(hits, turns, 500),
         };
-        answers.push({ category, mode, ms, scores: { ...rankScores(hits, wanted), ...within } });
+        answers.push({ category, way, ms, scores: { ...rankScores(hits, wanted), ...within } });
       }
     }
   }
   return figuresOf(`${name}, ${granularity}s`, answers);
 }
 
-export async function measureBeir(client: Client, name: string, set: BeirSet): Promise<Figure[]> {
+export async function measureBeir(client: Client, name: string, set: BeirSet, ways: readonly Way[]): Promise<Figure[]> {
   const containerTag = tagOf(name, 'corpus');
   const documents = set.corpus.map(({ _id, title = '', text }) => ({
     customId: _id,
@@ -55,12 +55,12 @@ export async function measureBeir(client: Client, name: string, set: BeirSet): P
   }));
   await client.add(containerTag, documents);
   const answers: Answer[] = [];
-  for (const { _id, text } of set.queries) {
+  for (const { _id, text, category = 'all' } of set.queries) {
     const wanted = set.relevant.get(_id);
     if (!wanted) continue;
-    for (const mode of modes) {
-      const { hits, ms } = await client.search(containerTag, text, mode, limit);
-      answers.push({ category: 'all', mode, ms, scores: rankScores(hits, wanted) });
+    for (const way of ways) {
+      const { hits, ms } = await client.search(containerTag, text, way, limit);
+      answers.push({ category, way, ms, scores: rankScores(hits, wanted) });
     }
   }
   return figuresOf(name, answers);
@@ -127,29 +127,31 @@ function contentWords(text: string): Set<string> {
   return new Set((text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).map((word) => word.slice(0, 6)));
 }
 
+/** What is said of each category too. */
+const byCategory = ['R@10', 'nDCG@10', 'evidence in 250 tokens'];
+
 function figuresOf(set: string, answers: readonly Answer[]): Figure[] {
+  const ways = [...new Set(answers.map(({ way }) => way))];
   const categories = [...new Set(answers.map(({ category }) => category))].sort();
-  return modes.flatMap((mode) => {
-    const of = answers.filter((one) => one.mode === mode);
+  return ways.flatMap((way) => {
+    const of = answers.filter((one) => one.way === way);
+    const mode = way.rerank ? `${way.mode}, rerank` : way.mode;
     const metrics = Object.keys(of[0]?.scores ?? {});
     const scores = (metric: string, some: readonly Answer[]) => some.map((one) => one.scores[metric]!);
-    const overall = metrics.map((metric): Figure => ({ set, mode, metric, ...estimate(scores(metric, of)) }));
+    const figure = (metric: string, some: readonly Answer[], name = metric): Figure => ({
+      ...{ set, mode, metric: name, ...estimate(scores(metric, some)) },
+    });
     const each = categories.map((category) => ({ category, some: of.filter((one) => one.category === category) }));
-    const byCategory =
-      each.length < 2
-        ? []
-        : each.map(({ category, some }): Figure => ({
-            set,
-            mode,
-            metric: `nDCG@10 ${category}`,
-            ...estimate(scores('nDCG@10', some)),
-          }));
+    const apart = each.length < 2 ? [] : metrics.filter((metric) => byCategory.includes(metric));
     const macro = meanOf(each.map(({ some }) => meanOf(scores('nDCG@10', some))));
     const times = of.map(({ ms }) => ms);
+    const plainly = answers.filter((one) => !one.way.rerank && one.way.mode === way.mode);
+    const gains = way.rerank ? of.map((one, place) => one.scores['nDCG@10']! - plainly[place]!.scores['nDCG@10']!) : [];
     return [
-      ...overall,
-      ...byCategory,
-      { set, mode, metric: 'nDCG@10 macro', mean: macro, low: macro, high: macro, count: each.length },
+      ...metrics.map((metric) => figure(metric, of)),
+      ...apart.flatMap((metric) => each.map(({ category, some }) => figure(metric, some, `${metric} ${category}`))),
+      { set, mode, metric: 'nDCG@10 macro', ...plain(macro, each.length) },
+      ...(way.rerank ? [{ set, mode, metric: 'nDCG@10 gained', ...estimate(gains) }] : []),
       { set, mode, metric: 'latency p50 ms', ...plain(percentile(times, 0.5), times.length) },
       { set, mode, metric: 'latency p95 ms', ...plain(percentile(times, 0.95), times.length) },
     ];

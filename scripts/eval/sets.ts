@@ -12,7 +12,7 @@ export interface ConversationSet {
 export interface BeirSet {
   layout: 'beir';
   corpus: { _id: string; title?: string; text: string }[];
-  queries: { _id: string; text: string }[];
+  queries: { _id: string; text: string; category?: string }[];
   /** By query: document and grade. */
   relevant: Map<string, Map<string, number>>;
 }
@@ -57,8 +57,7 @@ async function loadFile(path: string): Promise<EvalSet> {
 
 async function loadBeir(path: string): Promise<BeirSet> {
   const relevant = new Map<string, Map<string, number>>();
-  const judged = await readFile(join(path, 'qrels.tsv'), 'utf8');
-  for (const line of judged.split('\n')) {
+  for (const line of (await readJudgments(path)).split(/\r?\n/)) {
     const [query, document, grade] = line.split('\t');
     if (grade === undefined || !(Number(grade) > 0)) continue;
     const grades = relevant.get(query!) ?? new Map<string, number>();
@@ -70,6 +69,15 @@ async function loadBeir(path: string): Promise<BeirSet> {
     queries: await readLines(join(path, 'queries.jsonl')),
     relevant,
   };
+}
+
+/** `qrels.tsv`, or a folder `qrels`: its `test.tsv` when there is one, as other parts are for training, else all of it. */
+async function readJudgments(path: string): Promise<string> {
+  const folder = join(path, 'qrels');
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.tsv'));
+  const files = names.includes('test.tsv') ? ['test.tsv'] : names;
+  const paths = files.length > 0 ? files.map((name) => join(folder, name)) : [join(path, 'qrels.tsv')];
+  return (await Promise.all(paths.map((file) => readFile(file, 'utf8')))).join('\n');
 }
 
 async function readLines<Line>(path: string): Promise<Line[]> {

@@ -20,7 +20,6 @@ import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring 
 import type { ResultDocument, Search, SearchMode, SearchRequest, SearchResult } from './search.ts';
 import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
-import { wordReranker } from './word-reranker.ts';
 
 export interface SearchOptions {
   database: Database;
@@ -57,10 +56,10 @@ async function find(request: SearchRequest, context: Context): Promise<SearchRes
   const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
   const ranked = rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
   const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);
-  const chosen = choose(lines, request).slice(0, isReranked ? Math.max(limit, rerankedCandidates) : limit);
+  const reranker = isReranked ? context.embedder.reranker : undefined;
+  const chosen = choose(lines, request).slice(0, reranker ? Math.max(limit, rerankedCandidates) : limit);
   const results = await resultsOf(chosen, request, context);
-  if (!isReranked) return results.map(({ result }) => result);
-  const reranker = context.embedder.reranker ?? wordReranker;
+  if (!reranker) return results.map(({ result }) => result);
   return (await rerank(request.q, results, { reranker, signal })).slice(0, limit).map(({ result }) => result);
 }
 

@@ -39,8 +39,8 @@ export const memoryMargin = 0.1;
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
 
-/** Candidates that are scored again or merged with those of other wordings. */
-export const rerankedCandidates = 60;
+/** Candidates that are scored again. More of them take longer and find less. */
+export const rerankedCandidates = 25;
 
 /** Of the reranker's score; the rest is that of the first ranking. */
 export const rerankWeight = 0.4;

@@ -41,7 +41,7 @@ export const searchBody = Type.Object({
     Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
   ),
   asOf: Type.Optional(asOf),
-  rerank: flag('Score the best candidates again, word by word. Slower.'),
+  rerank: flag('Score the best results again, word by word, where the embedding model can. Slower.'),
   rewriteQuery: flag('Search a query that asks for several things also by its parts. Others are searched as they are.'),
   aggregate: flag('Add results that sum up several memories. Without a language model it changes nothing.'),
   relatedMemories: flag('The same as include.relatedMemories.'),

@@ -76,7 +76,6 @@ import { createTokenCounter } from '../../../src/models/token-counting.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
 import { keywordsOf } from '../../../src/search/keywords.ts';
 import { periodsOf } from '../../../src/search/times.ts';
-import { wordReranker } from '../../../src/search/word-reranker.ts';
 import { wordingsOf } from '../../../src/search/wordings.ts';
 import { countTokens } from '../count-tokens.ts';
 
@@ -306,7 +305,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       ),
   },
   'src/search/times.ts': { periodsOf: (text) => periodsOf(text, said) },
-  'src/search/word-reranker.ts': { wordReranker: (text) => wordReranker.score('where does Ana live', [text]) },
   'src/search/wordings.ts': { wordingsOf },
   'src/mcp/text.ts': { oneLine, shortLine },
   'src/mcp/fence.ts': { quoted },
