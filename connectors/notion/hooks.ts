@@ -26,6 +26,9 @@ export async function receive(raw: RawHook, secret: string): Promise<HookResult>
   return { hints: [hintOf(delivery)], ...(delivery.id === undefined ? {} : { deliveryId: delivery.id }) };
 }
 
+/** The token of the handshake, which Notion makes by itself and signs with from then on. */
+export const offered = (raw: RawHook): string | undefined => parse(raw.body).verification_token;
+
 /** The handshake is not signed. It is answered for the token that the operator has set, so that no other one is taken. */
 function handshake(token: string, secret: string): HookResult {
   if (token !== secret) throw forbidden('The verification token is another one than the secret of the hooks.');

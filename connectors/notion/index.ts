@@ -5,7 +5,7 @@ import { checkNotion } from './check.ts';
 import { apiOrigin } from './client.ts';
 import { configSchema, type NotionConfig } from './config.ts';
 import { fetchPage } from './contents.ts';
-import { receive } from './hooks.ts';
+import { offered, receive } from './hooks.ts';
 import { budgets, classify } from './limits.ts';
 import { listPages } from './list.ts';
 import { lookUpPages } from './lookup.ts';
@@ -40,5 +40,5 @@ export default defineConnector<NotionConfig, JsonObject>({
   changes: changesOfPages,
   fetch: (ctx, _partition, ref) => fetchPage(ctx, ref),
   lookup: (ctx, _partition, ids) => lookUpPages(ctx, ids),
-  hooks: { gatherMs: 30_000, receive },
+  hooks: { gatherMs: 30_000, offered, receive },
 });

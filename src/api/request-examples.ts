@@ -65,6 +65,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   },
   retryItems: { state: ['failed', 'dead'] },
   configureConnection: { resources: [] },
+  acceptConnectorHook: { secret: 'secret_9bMkOzfxAhXT01gJ8YbGyj8' },
   updateContainerTag: { name: 'Mira', entityContext: 'Notes of and about Mira, who plans the workshop.' },
   erase: { documents: ['nTPk8XTiGcUdNT3AYCUWzQ'] },
   mergeContainerTags: { containerTags: ['user_mira', 'user_mira_old'], targetContainerTag: 'user_mira' },

@@ -34,7 +34,7 @@ export interface ApiServices {
   connections: Connections;
   consents: Consents;
   push: Push;
-  hooks: Pick<HookReceiver, 'open'>;
+  hooks: Pick<HookReceiver, 'open' | 'shared' | 'accept' | 'forget'>;
   keys: Keys;
   audit: Audit;
   idempotency: Idempotency;

@@ -6,6 +6,7 @@ import type {
   SyncRun,
 } from '../connect/connections.ts';
 import type { CheckResult, JsonObject, JsonSchema } from '../connect/contract.ts';
+import type { SharedHook } from '../connect/hooks/shared-hooks.ts';
 import type { SyncItem } from '../connect/items.ts';
 import type { PushAnswer, PushState } from '../connect/push/push-service.ts';
 import type { DocumentStatus } from '../engine/document.ts';
@@ -247,6 +248,8 @@ export interface PushBody {
   completeSnapshot?: boolean;
 }
 
+export type SharedHookAnswer = Wire<SharedHook>;
+
 export type Client = ReturnType<typeof createClient>;
 
 /** The daemon's HTTP API, as far as commands use it. Every method throws `CommandFailure`. */
@@ -292,6 +295,10 @@ export function createClient(endpoint: Endpoint) {
     setPaused: (id: string, paused: boolean) =>
       call<ConnectionAnswer>(endpoint, 'PATCH', `/v3/connections/${segment(id)}`, { body: { paused } }),
     check: (id: string) => call<CheckAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/check`),
+    hook: (name: string) => call<SharedHookAnswer>(endpoint, 'GET', `/v3/connectors/${segment(name)}/hook`),
+    acceptHook: (name: string, secret: string) =>
+      call<SharedHookAnswer>(endpoint, 'POST', `/v3/connectors/${segment(name)}/hook`, { body: { secret } }),
+    forgetHook: (name: string) => call<SharedHookAnswer>(endpoint, 'DELETE', `/v3/connectors/${segment(name)}/hook`),
     sync: (id: string, body: SyncBody) =>
       call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/sync`, { body }),
     cancel: (id: string) => call<SyncRunAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/cancel`),

@@ -3,21 +3,26 @@ import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { addCheckCommand } from './check.ts';
 import { scaffoldConnector } from './connector-scaffold.ts';
+import { addHookCommand } from './connector-hook.ts';
 import { runKit } from './connector-kit.ts';
 import { printLine, type CommandContext } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { addExamples } from './options.ts';
 
 export function addConnectorCommand(program: Command, context: CommandContext): void {
-  const connector = program.command('connector').description('Write, test and check connectors.');
+  const connector = program
+    .command('connector')
+    .description('Write, test and check connectors, and set up their hooks.');
   addExamples(connector, [
     { command: 'memoryd connector new acme-notes', purpose: 'a package with a connector, a fake server and its test' },
     { command: 'memoryd connector test acme-notes', purpose: 'the acceptance kit on it' },
     { command: 'memoryd connector check nTPk', purpose: 'whether a connection works' },
+    { command: 'memoryd connector hook notion', purpose: 'the secret that a source offers for its hooks' },
   ]);
   addNew(connector, context);
   addTest(connector, context);
   addCheckCommand(connector, context);
+  addHookCommand(connector, context);
 }
 
 function addNew(connector: Command, context: CommandContext): void {

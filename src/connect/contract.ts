@@ -482,6 +482,12 @@ export interface Hooks<Config> {
   subscribe?(ctx: Context<Config>, url: string, secret: string): Promise<HookSubscription[]>;
   renew?(ctx: Context<Config>, subscription: HookSubscription, url: string, secret: string): Promise<HookSubscription>;
   cancel?(ctx: Context<Config>, subscription: HookSubscription): Promise<void>;
+  /**
+   * The secret of a source that makes it by itself, and sends it once, unsigned, before it signs anything with it.
+   * Asked of the one hook that serves all connections, as long as that has no secret: the operator is shown it, and
+   * says whether it is taken. Undefined for a request that offers none.
+   */
+  offered?(raw: RawHook): string | undefined;
   /** Checks the signature and says what changed. Throws `Forbidden` for a wrong signature. */
   receive(raw: RawHook, secret: string): Promise<HookResult>;
 }

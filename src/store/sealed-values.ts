@@ -7,10 +7,16 @@ export const sealedPlaces = [
   { name: 'token', table: 'credentials', id: 'connection_id', column: 'token' },
   { name: 'pending authorization', table: 'pending_authorizations', id: 'state_hash', column: 'request' },
   { name: 'hook secret', table: 'hook_registrations', id: 'connection_id', column: 'secret' },
-  { name: 'oauth client', table: 'settings', id: 'key', column: `value ->> 'clientSecret'` },
+  { name: 'oauth client', table: 'settings', id: 'key', ...settingField('oauth_client:', 'clientSecret') },
+  { name: 'offered hook secret', table: 'settings', id: 'key', ...settingField('hook_secrets:', 'sealed') },
 ] as const;
 
 export type SealedPlace = (typeof sealedPlaces)[number];
+
+/** A field of the settings whose keys begin like this. */
+function settingField<Field extends string>(keys: string, field: Field) {
+  return { keys, field, column: `value ->> '${field}'` };
+}
 
 export interface SealedValue {
   /** Of its row. */
@@ -40,7 +46,7 @@ export async function replaceSealedValue(
 ): Promise<void> {
   const assignment =
     place.table === 'settings'
-      ? sql`value = jsonb_set(value, '{clientSecret}', to_jsonb(${change.to}::text))`
+      ? sql`value = jsonb_set(value, array[${place.field}]::text[], to_jsonb(${change.to}::text))`
       : sql`${rawSql(place.column)} = ${change.to}`;
   await database.execute(sql`update ${rawSql(place.table)} set ${assignment} where ${isThere(place, change)}`);
 }
@@ -53,7 +59,7 @@ export async function eraseSealedValue(
 ): Promise<void> {
   const table = rawSql(place.table);
   if (place.table === 'settings' || place.table === 'hook_registrations') {
-    // Both are made anew: by whoever sets the client, and by the next look at the hooks.
+    // They are made anew: by whoever sets the client or the hook, and by the next look at the hooks.
     await database.execute(sql`delete from ${table} where ${isThere(place, text)}`);
   } else {
     await database.execute(sql`update ${table} set ${rawSql(place.column)} = null where ${isThere(place, text)}`);
@@ -72,5 +78,5 @@ export async function hasSealedValues(database: Queryable): Promise<boolean> {
 }
 
 function within(place: SealedPlace): Sql {
-  return place.table === 'settings' ? sql`key like ${'oauth_client:%'}` : sql`true`;
+  return place.table === 'settings' ? sql`starts_with(key, ${place.keys})` : sql`true`;
 }

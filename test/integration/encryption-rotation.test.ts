@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openEncryption } from '../../src/connect/credentials/encryption-keys.ts';
 import { rotateEncryption } from '../../src/connect/credentials/rotation.ts';
 import { storePlan } from '../../src/connect/connection-plan.ts';
+import { createSharedHooks } from '../../src/connect/hooks/shared-hooks.ts';
 import { createOAuthClients } from '../../src/connect/oauth/oauth-clients.ts';
 import { createVault } from '../../src/connect/vault.ts';
 import { findConnection } from '../../src/store/connections.ts';
@@ -46,7 +47,10 @@ describe.each(engines)('keys of stored secrets on %s', (engine) => {
     rotateEncryption({ ...options(key, previousKey), discardUnreadable });
   const mismatch = expect.objectContaining({ code: 'encryption_key_mismatch' });
 
-  /** Connections with sealed secrets, and a client of the settings. */
+  const sharedHooks = (vault: ReturnType<typeof createVault>) =>
+    createSharedHooks({ database, vault, clock, publicUrl: null, configured: {} });
+
+  /** Connections with sealed secrets, a client of the settings, and an offered secret of hooks. */
   async function fill(encryption: ReturnType<typeof createEncryption>, count: number): Promise<string[]> {
     const vault = createVault(encryption);
     const ids: string[] = [];
@@ -63,6 +67,7 @@ describe.each(engines)('keys of stored secrets on %s', (engine) => {
     }
     const clients = createOAuthClients({ database, vault, clock, config: {} });
     await clients.setCustom('notion', { enabled: true, clientId: 'id', clientSecret: 'the client secret' });
+    await sharedHooks(vault).offer('notion', 'the offered secret');
     return ids;
   }
 
@@ -76,6 +81,7 @@ describe.each(engines)('keys of stored secrets on %s', (engine) => {
     }
     const clients = createOAuthClients({ database, vault, clock, config: {} });
     expect(await clients.find('notion')).toEqual({ clientId: 'id', clientSecret: 'the client secret' });
+    expect((await sharedHooks(vault).show('notion')).offered).toMatchObject({ secret: 'the offered secret' });
   }
 
   it('are made in the data directory, and found again', async () => {
@@ -114,7 +120,7 @@ describe.each(engines)('keys of stored secrets on %s', (engine) => {
     const [old, next] = [newEncryptionKey(), newEncryptionKey()];
     const ids = await fill(await openEncryption(options(old)), 250);
     const report = await rotate(next, old);
-    expect(report).toEqual({ keyId: createEncryption([next]).keyId, resealed: 501, discarded: 0 });
+    expect(report).toEqual({ keyId: createEncryption([next]).keyId, resealed: 502, discarded: 0 });
     await readable(await openEncryption(options(next)), ids);
     await expect(openEncryption(options(old))).rejects.toEqual(mismatch);
     expect(await rotate(next)).toMatchObject({ resealed: 0 });
@@ -179,7 +185,7 @@ describe.each(engines)('keys of stored secrets on %s', (engine) => {
     const ids = await fill(await openEncryption(options(newEncryptionKey())), 2);
     const key = newEncryptionKey();
     await expect(rotate(key)).rejects.toEqual(mismatch);
-    expect(await rotate(key, undefined, true)).toMatchObject({ resealed: 0, discarded: 5 });
+    expect(await rotate(key, undefined, true)).toMatchObject({ resealed: 0, discarded: 6 });
     await openEncryption(options(key));
     expect(await findCredentials(database, ids[0]!)).toMatchObject({ fields: null, token: null, denied: true });
     expect(await findConnection(database, ids[0]!)).toMatchObject({

@@ -134,3 +134,30 @@ describe('sync', () => {
     expect(result.stderr).toContain('1 connection cannot sync now.');
   });
 });
+
+describe('the hook of a source that makes its secret by itself', () => {
+  const address = 'https://memory.example.com/v3/hooks/notion';
+  const offered = { secret: 'secret_offered', at: '2026-03-01T09:30:00.000Z' };
+  const path = '/v3/connectors/notion/hook';
+
+  test('shows where it sends to and what it offers, with what to do next', async () => {
+    cli.api.on(`GET ${path}`, () => ({ address, state: 'none', offered: null }));
+    expect((await cli.run(['connector', 'hook', 'notion'])).stdout).toMatch(/hooks\/notion\n.*subscribe it/);
+    cli.api.on(`GET ${path}`, () => ({ address, state: 'offered', offered }));
+    const { stdout } = await cli.run(['connector', 'hook', 'notion']);
+    expect(stdout).toContain('memoryd connector hook notion --accept secret_offered');
+    cli.api.on(`GET ${path}`, () => ({ address: null, state: 'none', offered: null }));
+    expect((await cli.run(['connector', 'hook', 'notion'])).stdout).toContain('publicUrl');
+  });
+
+  test('takes the secret, and forgets it', async () => {
+    cli.api.on(`POST ${path}`, () => ({ address, state: 'set', offered: null }));
+    cli.api.on(`DELETE ${path}`, () => ({ address, state: 'none', offered: null }));
+    const taken = await cli.run(['connector', 'hook', 'notion', '--accept', 'secret_offered']);
+    expect(taken.stdout).toContain('Its hooks are taken.');
+    expect(cli.api.requests[0]!.body).toEqual({ secret: 'secret_offered' });
+    expect(JSON.parse((await cli.run(['connector', 'hook', 'notion', '--forget', '--json'])).stdout)).toMatchObject({
+      state: 'none',
+    });
+  });
+});

@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify';
+import { requireManagement } from '../../account/access.ts';
 import { requireInstalled } from '../connection-lookup.ts';
-import type { Api, RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
 import * as schemas from '../schemas/connectors.ts';
-import { connectorSpecView, connectorView } from '../views/connectors.ts';
+import { connectorSpecView, connectorView, sharedHookView } from '../views/connectors.ts';
 
 const tags = ['Connections'];
 
@@ -33,5 +35,58 @@ export function connectorRoutes(app: Api, { services }: RouteContext): void {
       },
     },
     async (request) => connectorSpecView(await requireInstalled(services.connections, request.params.name)),
+  );
+  sharedHookRoutes(app, services);
+}
+
+const hookPath = '/v3/connectors/:name/hook';
+
+/** For sources that make the secret of their hooks by themselves: the operator sees it, and says whether it is taken. */
+function sharedHookRoutes(app: Api, { hooks, connections }: RouteContext['services']): void {
+  const common = { tags, params: schemas.connectorParams, response: { 200: schemas.sharedHookAnswer } };
+
+  async function managed(request: FastifyRequest, name: string): Promise<string> {
+    requireManagement(callerOf(request));
+    return (await requireInstalled(connections, name)).spec.name;
+  }
+
+  app.get(
+    hookPath,
+    {
+      schema: {
+        ...common,
+        operationId: 'getConnectorHook',
+        summary: 'Get the hook of a source that makes its secret by itself',
+        description:
+          'With the secret that the source offers. Anybody can send one: compare it with what the source shows.',
+      },
+    },
+    async (request) => sharedHookView(await hooks.shared(await managed(request, request.params.name))),
+  );
+
+  app.post(
+    hookPath,
+    {
+      config: { audit: 'hook.accept', sensitive: true },
+      schema: {
+        ...common,
+        operationId: 'acceptConnectorHook',
+        summary: 'Take the hooks that are signed with the secret that the source offers',
+        body: schemas.sharedHookBody,
+      },
+    },
+    async (request) => {
+      const name = await managed(request, request.params.name);
+      return sharedHookView(await hooks.accept(name, request.body.secret));
+    },
+  );
+
+  app.delete(
+    hookPath,
+    {
+      config: { audit: 'hook.forget' },
+      schema: { ...common, operationId: 'forgetConnectorHook', summary: 'Forget the secret of the hooks of a source' },
+    },
+    async (request) => sharedHookView(await hooks.forget(await managed(request, request.params.name))),
   );
 }

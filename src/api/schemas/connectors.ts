@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { jsonObject, nullable, words } from './shared.ts';
+import { jsonObject, nullable, timestamp, words } from './shared.ts';
 
 /** Section 19.20 of the API, and the whole description of a connector. */
 
@@ -43,6 +43,20 @@ const authorization = Type.Object({
   scopes: Type.Optional(Type.Array(Type.String(), { description: 'What the user is asked for.' })),
   fields: Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema.' })),
 });
+
+export const sharedHookBody = Type.Object({
+  secret: Type.String({ minLength: 1, maxLength: 200, description: 'The secret that is offered.' }),
+});
+
+/** The hook that serves all connections of a connector. */
+export const sharedHookAnswer = Type.Object({
+  address: nullable(Type.String(), { description: 'Where the source sends to. Null: publicUrl is not set.' }),
+  state: words(['none', 'offered', 'set'], {
+    description: 'offered: the source has named a secret, which is to be accepted. set: its hooks are taken.',
+  }),
+  offered: nullable(Type.Object({ secret: Type.String(), at: timestamp })),
+});
+export type SharedHookAnswer = Static<typeof sharedHookAnswer>;
 
 export const connectorSpecAnswer = Type.Object({
   name: Type.String(),

@@ -1,7 +1,8 @@
 import type { InstalledConnector } from '../../connect/connections.ts';
 import { limitsOf } from '../../connect/http/budgets.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connect/contract.ts';
-import type { ConnectorAnswer, ConnectorSpecAnswer } from '../schemas/connectors.ts';
+import type { SharedHook } from '../../connect/hooks/shared-hooks.ts';
+import type { ConnectorAnswer, ConnectorSpecAnswer, SharedHookAnswer } from '../schemas/connectors.ts';
 
 /** Section 19.20. */
 export function connectorView({ spec, configured, capabilities }: InstalledConnector): ConnectorAnswer {
@@ -21,6 +22,10 @@ export function connectorView({ spec, configured, capabilities }: InstalledConne
 function authKindOf({ auth: [first] }: ConnectorSpec): ConnectorAnswer['auth'] {
   if (!first) return 'config';
   return first.type === 'oauth2' || first.type === 'xoauth2' ? 'oauth2' : 'token';
+}
+
+export function sharedHookView({ address, state, offered }: SharedHook): SharedHookAnswer {
+  return { address, state, offered: offered && { secret: offered.secret, at: offered.at.toISOString() } };
 }
 
 /** Bytes that an item may have unless its connector says otherwise. */

@@ -7,6 +7,7 @@ import type { Credentials } from '../credentials/credentials.ts';
 import type { Outbound } from '../http/outbound.ts';
 import type { Registry } from '../registry.ts';
 import { createVault } from '../vault.ts';
+import { createSharedHooks } from './shared-hooks.ts';
 import { createHookReceiver, type HookReceiver } from './receiver.ts';
 import { createHookSubscriptions, type HookSubscriptions } from './subscriptions.ts';
 
@@ -29,17 +30,19 @@ export interface HooksOptions {
 
 /** Everything about what sources send by themselves. */
 export function createHooks(options: HooksOptions): { receiver: HookReceiver; subscriptions: HookSubscriptions } {
-  const { sharedSecrets } = options;
+  const { database, clock } = options;
+  const vault = createVault(options.encryption);
+  const publicUrl = options.publicUrl?.replace(/\/+$/, '') ?? null;
   const subscriptions = createHookSubscriptions({
     ...options,
-    vault: createVault(options.encryption),
-    publicUrl: options.publicUrl?.replace(/\/+$/, '') ?? null,
+    vault,
+    publicUrl,
     openContext: (connector, connection, signal) => openConnectionContext(options, { connector, connection, signal }),
   });
   const receiver = createHookReceiver({
     ...options,
     secretOf: (id) => subscriptions.secretOf(id),
-    sharedSecretOf: (provider) => (Object.hasOwn(sharedSecrets, provider) ? sharedSecrets[provider]! : null),
+    shared: createSharedHooks({ database, vault, clock, publicUrl, configured: options.sharedSecrets }),
   });
   return { receiver, subscriptions };
 }

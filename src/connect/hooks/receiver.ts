@@ -8,6 +8,7 @@ import { ConnectorError, type Connector, type HookResult, type RawHook } from '.
 import type { Registry } from '../registry.ts';
 import { deliveryIdOf } from './delivery.ts';
 import { requestFor } from './hints.ts';
+import type { SharedHook, SharedHooks } from './shared-hooks.ts';
 
 export interface HookReceiverOptions {
   database: Database;
@@ -16,8 +17,8 @@ export interface HookReceiverOptions {
   log: Logger;
   /** The secret of a connection's hooks; null when it has none. */
   secretOf(connectionId: string): Promise<string | null>;
-  /** The secret of the one hook of a provider that serves all its connections. */
-  sharedSecretOf(provider: string): string | null;
+  /** The hooks that serve all connections of a provider. */
+  shared: SharedHooks;
   /** Wakes a worker for the connection. */
   wake(connectionId: string): Promise<void>;
 }
@@ -57,6 +58,14 @@ export interface HookReceiver {
    * takes a second at the most.
    */
   open(address: HookAddress): Promise<OpenHook>;
+  /**
+   * The one hook of a provider whose source makes the secret by itself. Throws `unsupported_operation` for others.
+   */
+  shared(provider: string): Promise<SharedHook>;
+  /** Takes the secret that the source offers, and that somebody has seen. Throws as `shared`, and `conflict`. */
+  accept(provider: string, secret: string): Promise<SharedHook>;
+  /** Forgets what was offered and taken. Throws as `shared`. */
+  forget(provider: string): Promise<SharedHook>;
   close(): Promise<void>;
 }
 
@@ -67,6 +76,7 @@ const longestGatherMs = 10 * 60_000;
 const maxAnswerLength = 64 * 1024;
 const defaultBodyBytes = 256 * 1024;
 const mostBodyBytes = 4 * 1024 * 1024;
+const soundSecret = /^[\x21-\x7e]{8,200}$/;
 
 export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   const { database, registry, clock, log } = options;
@@ -82,14 +92,14 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   /** The connector, the secret that the request must be signed with, and whose hook it is. */
   async function addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
     const connector = await connectorOf(provider);
-    const secret = connector?.hooks && (await secretFor(provider, connectionId));
-    // Nobody learns from outside which connections there are: every address without a hook looks alike.
-    if (!connector || !secret) throw new MemorydError('not_found', 'There is no hook at this address');
-    return { connector, secret };
+    const secret = connector?.hooks ? await secretFor(provider, connectionId) : null;
+    if (connector && secret !== null) return { connector, secret };
+    if (connector?.hooks?.offered && connectionId === null) return { connector, secret };
+    throw noHook();
   }
 
   async function secretFor(provider: string, connectionId: string | null): Promise<string | null> {
-    if (connectionId === null) return options.sharedSecretOf(provider);
+    if (connectionId === null) return options.shared.secretOf(provider);
     if (!/^\w{1,64}$/.test(connectionId)) return null;
     const connection = await findConnection(database, connectionId);
     if (connection?.provider !== provider || connection.status === 'deleting') return null;
@@ -97,11 +107,27 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   }
 
   async function check({ connector, secret }: Addressee, raw: RawHook): Promise<HookResult> {
+    if (secret === null) return takeOffer(connector, raw);
     try {
       return await connector.hooks!.receive(raw, secret);
     } catch (error) {
       throw refusal(error);
     }
+  }
+
+  /** Whoever sends it, it is only shown: it counts when somebody has compared it with what the source shows. */
+  async function takeOffer({ spec, hooks }: Connector<any, any>, raw: RawHook): Promise<HookResult> {
+    const secret = hooks!.offered!(raw);
+    if (typeof secret !== 'string' || !soundSecret.test(secret)) throw noHook();
+    await options.shared.offer(spec.name, secret);
+    log.info({ provider: spec.name }, 'a source offers a secret for its hooks');
+    return { respond: { status: 200 } };
+  }
+
+  async function requireOffering(provider: string): Promise<void> {
+    const connector = await connectorOf(provider);
+    if (connector?.hooks?.offered) return;
+    throw new MemorydError('unsupported_operation', 'Its source does not make the secret of its hooks by itself');
   }
 
   /** Stores what the hook says, unless it is a repetition. */
@@ -185,6 +211,20 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
       const maxBodyBytes = Math.min(found.connector.hooks!.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
       return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
     },
+    async shared(provider) {
+      await requireOffering(provider);
+      return options.shared.show(provider);
+    },
+    async accept(provider, secret) {
+      await requireOffering(provider);
+      await options.shared.accept(provider, secret);
+      return options.shared.show(provider);
+    },
+    async forget(provider) {
+      await requireOffering(provider);
+      await options.shared.forget(provider);
+      return options.shared.show(provider);
+    },
     async close() {
       stop.abort();
       await Promise.all(background);
@@ -195,10 +235,14 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
 /** Whom a hook is for, and what it must be signed with. */
 interface Addressee {
   connector: Connector<any, any>;
-  secret: string;
+  /** Null: the source is yet to offer it. */
+  secret: string | null;
 }
 
 type Hints = Extract<HookResult, { hints: unknown }>;
+
+/** Nobody learns from outside which connections there are: every address without a hook looks alike. */
+const noHook = () => new MemorydError('not_found', 'There is no hook at this address');
 
 /** What a connector throws about a request is about the request: nobody has to look into it. */
 function refusal(error: unknown): MemorydError {

@@ -16,6 +16,7 @@ import { storePlan } from '../connection-plan.ts';
 import type { SyncMode } from '../connections.ts';
 import type { Connector, Context, RawHook, Resource } from '../contract.ts';
 import { createHookReceiver } from '../hooks/receiver.ts';
+import { createSharedHooks } from '../hooks/shared-hooks.ts';
 import { createOutbound } from '../http/outbound.ts';
 import { createPush } from '../push/create-push.ts';
 import type { Push } from '../push/push-service.ts';
@@ -24,6 +25,7 @@ import { createRegistry } from '../registry.ts';
 import { defaultRunSettings, type RunSettings } from '../run.ts';
 import { runSync } from '../runner.ts';
 import { createSources } from '../source-service.ts';
+import { createVault } from '../vault.ts';
 import { crashMessage } from './crashing-database.ts';
 import { newCredentials } from './given-credentials.ts';
 import { connectorTo, withTokensFrom } from './hosts.ts';
@@ -179,8 +181,11 @@ export function createFramework(given: FrameworkOptions): Framework {
     async report(id, raw) {
       const secretOf = async () => options.world.hooks?.secret ?? null;
       const wake = async () => {};
-      const sharedSecretOf = () => null;
-      const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, sharedSecretOf, wake });
+      const shared = createSharedHooks({
+        ...{ database: process, vault: createVault(createEncryption([parts.encryptionKey])), clock },
+        ...{ publicUrl: null, configured: {} },
+      });
+      const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, shared, wake });
       const before = await required(parts.database, id);
       const { status } = await (await receiver.open({ provider: connector.spec.name, connectionId: id })).receive(raw);
       await receiver.close();
