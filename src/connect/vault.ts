@@ -8,7 +8,8 @@ export interface Vault {
   open(part: VaultPart, id: string, sealed: string): JsonObject;
 }
 
-export type VaultPart = 'fields' | 'token' | 'pending authorization' | 'oauth client' | 'hook secret' | 'offered hook secret';
+export type VaultPart =
+  'fields' | 'token' | 'pending authorization' | 'oauth client' | 'hook secret' | 'offered hook secret';
 
 export function createVault(encryption: Encryption): Vault {
   return {
