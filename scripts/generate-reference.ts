@@ -59,7 +59,7 @@ const formats: Record<keyof typeof extensionsOf, string> = {
   feed: 'Feeds: an entry each.',
   svg: 'Drawings: the texts in them.',
   email: 'Mail, with the attachments that hold text.',
-  pdf: 'PDF: the text layer. A scan has none.',
+  pdf: 'PDF: the text layer. A scan has none, and needs an OCR server.',
   docx: 'Word.',
   xlsx: 'Excel: every sheet as a table.',
   pptx: 'PowerPoint: slides with their notes.',
@@ -79,7 +79,7 @@ function formatReference(): string {
       .join(' ');
   return [
     '# Files that are read',
-    'A file is told by its content first, then by its MIME type, then by its name. Other binary files fail with `unsupported_type` and a sentence that says why; a file that is damaged, protected, or not what it says fails with `extract_failed`. At most 8 MiB of text are taken from one file.',
+    'A file is told by its content first, then by its MIME type, then by its name. Other binary files fail with `unsupported_type` and a sentence that says why; a file that is damaged, protected, or not what it says fails with `extract_failed`. At most 8 MiB of text are taken from one file. Images and scanned PDF files are read where an [OCR server](../ocr.md) is configured, and fail with `unsupported_type` otherwise.',
     table(
       ['Names', 'What is read'],
       Object.entries(formats).map(([format, text]) => row(code(extensionsOf[format as keyof typeof formats]), text)),

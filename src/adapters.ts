@@ -6,6 +6,7 @@ import type { LocalModels } from './cli/context.ts';
 import { createRateCounter, type RateCounter } from './base/rate-counter.ts';
 import { rotateEncryption, type RotationReport } from './connect/credentials/rotation.ts';
 import type { EncryptionKeyOptions } from './connect/credentials/encryption-keys.ts';
+import type { Ocr } from './engine/ocr.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { LanguageModel } from './models/language-model.ts';
 import { createInProcessQueue } from './queue/in-process.ts';
@@ -87,6 +88,14 @@ export async function tryLanguageModel(options: AppOptions): Promise<string | nu
   if ('failure' in completion) throw completion.failure;
   if (completion.text.includes('"ok"')) return model.id;
   throw new MemorydError('language_model_failed', `${model.id} answers, but not with the JSON that it is asked for.`);
+}
+
+/** Reads text in images; null when the configuration names no server for it. */
+export async function openOcr({ config }: AppOptions): Promise<Ocr | null> {
+  const { url, ...settings } = config.ocr;
+  if (url === undefined) return null;
+  const { createOcr } = await import('./engine/ocr.ts');
+  return createOcr({ url, ...settings });
 }
 
 export async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {

@@ -5,6 +5,7 @@ import {
   createEmbedder,
   encryptionOptions,
   openDatabase,
+  openOcr,
   openQueue,
   openRateCounter,
   type AppOptions,
@@ -112,10 +113,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     if (database.engine === 'pglite') await recoverAlone(database, clock);
     const embedder = opened.add(await embedding);
     const textWork = opened.add(createTextWork({ log, ...textLimits }));
-    const guard = createAddressGuard(options.config);
-    const fetcher = opened.add(createUrlFetcher({ guard }));
-    const languageModel = await openLanguageModel(options, database);
-    if (languageModel) opened.add(languageModel);
+    const fetcher = opened.add(createUrlFetcher({ guard: createAddressGuard(options.config) }));
+    const ocr = opened.add(await openOcr(options));
+    const languageModel = opened.add(await openLanguageModel(options, database));
     const { rules } = textWork;
     const now = () => clock.now();
     const remembering = createRemembering({
@@ -129,7 +129,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const processor = createProcessor({
       summarizes: languageModel !== null && options.config.llm.summaries,
       ...(options.config.memories === 'on' && { remembering }),
-      ...{ database, embedder, textWork, fetcher, clock, log, batchSize },
+      ...{ database, embedder, textWork, fetcher, ocr, clock, log, batchSize },
       chunkTokens: createChunkSize({ database, clock }),
       ...(database.engine === 'pglite' && { leaseMs: aloneLeaseMs }),
       redrivesMs: pausesMsOf(options.config.redriveSchedule),

@@ -2,8 +2,9 @@
 export class Opened {
   readonly #parts: { close(): Promise<void> }[] = [];
 
-  add<Part extends { close(): Promise<void> }>(part: Part): Part {
-    this.#parts.push(part);
+  /** Null is what the configuration does not want. */
+  add<Part extends { close(): Promise<void> } | null>(part: Part): Part {
+    if (part !== null) this.#parts.push(part);
     return part;
   }
 

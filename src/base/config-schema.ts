@@ -1,6 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { embedder } from './config-embedder.ts';
 import { languageModel } from './config-language-model.ts';
 import { oauthClient } from './config-oauth-client.ts';
+import { ocr } from './config-ocr.ts';
 import { processing } from './config-processing.ts';
 import { protection } from './config-protection.ts';
 import { encryptionKeyPattern } from './encryption.ts';
@@ -186,61 +188,9 @@ const configSchema = Type.Object(
       default: [],
       expected: 'names of packages or paths',
     }),
-    embedder: Type.Object({
-      kind: Type.Enum(['chosen', 'minilm', 'onnx', 'http', 'hashing'], {
-        description:
-          'Model that turns text into vectors: chosen (by `memoryd models use`; the built-in one until then), minilm (the built-in one), onnx (a folder), http (an OpenAI-compatible server), hashing (no model, for tests).',
-        default: 'chosen',
-      }),
-      hub: Type.String({
-        description:
-          'Where `memoryd models pull` gets models: an address with the paths of the Hugging Face hub, `/<repository>/resolve/<revision>/<file>`.',
-        default: 'https://huggingface.co',
-        pattern: '^https?://[^\\s/?#]+[^\\s?#]*$',
-        expected: 'an address such as https://huggingface.co or http://hub.lan:8080/models',
-        aliases: ['HF_ENDPOINT'],
-      }),
-      folder: Type.Optional(
-        Type.String({
-          description: 'Folder of the model, for onnx.',
-          absent: 'needed when the kind is onnx',
-          minLength: 1,
-          path: true,
-        }),
-      ),
-      baseUrl: Type.Optional(
-        Type.String({
-          description: 'Address of the server, for http.',
-          absent: 'needed when the kind is http',
-          pattern: '^https?://.+',
-          expected: 'an address such as http://127.0.0.1:11434/v1',
-        }),
-      ),
-      model: Type.Optional(
-        Type.String({
-          description: 'Name of the model at the server, for http.',
-          absent: 'needed when the kind is http',
-          minLength: 1,
-        }),
-      ),
-      apiKey: Type.Optional(
-        Type.String({
-          description: 'Key for the server, for http.',
-          absent: 'none is sent',
-          minLength: 1,
-          secret: true,
-        }),
-      ),
-      dimensions: Type.Optional(
-        Type.Integer({
-          description: 'Length of the vectors, for http and hashing.',
-          absent: 'what the model gives',
-          minimum: 1,
-          maximum: 8192,
-        }),
-      ),
-    }),
+    embedder,
     llm: languageModel,
+    ocr,
     limits: Type.Object({
       maxTextBytes: bytes('Largest text of one document.', 1 * mebibyte, 'MAX_TEXT_BYTES'),
       maxBodyBytes: bytes('Largest request body.', 2 * mebibyte, 'MAX_BODY_BYTES'),

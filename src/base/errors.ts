@@ -83,6 +83,11 @@ export const errorTable = {
     meaning: 'The content is over the size limit.',
     remedy: 'Split it, or raise the limit in the configuration.',
   },
+  ocr_failed: {
+    status: 502,
+    meaning: 'The text in an image or a scan could not be read.',
+    remedy: 'Look at the server of the setting ocr.url; what it did not refuse is tried again by itself.',
+  },
   embed_failed: {
     status: 502,
     meaning: 'The embedding model failed.',

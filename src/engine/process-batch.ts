@@ -10,6 +10,7 @@ import { failDocuments, finishDocuments, releaseLeases, type ClaimedDocument } f
 import type { Extracted, ExtractInput } from './extract/extracted.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import { findInstant } from './instant-memories.ts';
+import type { Ocr } from './ocr.ts';
 import { readDocument } from './read-document.ts';
 import { nextAttempt } from './retry.ts';
 import type { Cutting } from './text/tasks.ts';
@@ -23,6 +24,8 @@ export interface BatchOptions {
   textWork: TextWork;
   /** Absent: documents that are an address fail. */
   fetcher?: UrlFetcher;
+  /** None: images and scans fail. */
+  ocr?: Ocr | null;
   /** Absent: no memories are made. */
   remembering?: Remembering;
   /** Documents wait for titles and summaries once they are done. */

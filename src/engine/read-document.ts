@@ -4,21 +4,33 @@ import type { ExtractInput } from './extract/extracted.ts';
 import { typeOfFile } from './extract/type-of-file.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import { isPost } from './is-post.ts';
+import type { Ocr } from './ocr.ts';
 import type { CutDocument } from './text/tasks.ts';
 
-type Read = (input: ExtractInput) => Promise<CutDocument>;
+interface Reading {
+  read(input: ExtractInput): Promise<CutDocument>;
+  fetcher?: UrlFetcher;
+  ocr?: Ocr | null;
+}
+
+interface ReadFile {
+  bytes: Uint8Array;
+  mimeType?: string;
+  name?: string;
+}
 
 /** Reads what a document holds; an address is fetched first. Throws `MemorydError`. */
 export async function readDocument(
-  { read, fetcher }: { read: Read; fetcher?: UrlFetcher },
+  reading: Reading,
   document: ClaimedDocument,
   signal: AbortSignal,
 ): Promise<CutDocument> {
+  const { read, fetcher } = reading;
   const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
   if (kind === 'url') {
     if (!fetcher) throw new MemorydError('fetch_blocked', 'This process fetches no addresses.');
     const page = await fetcher.fetch(raw ?? '', signal);
-    const cut = await readFile(read, document, page);
+    const cut = await readFile(reading, document, page, signal);
     const isTweet = cut.extracted.type === 'webpage' && isPost(page.url);
     return isTweet ? { ...cut, extracted: { ...cut.extracted, type: 'tweet' } } : cut;
   }
@@ -27,29 +39,42 @@ export async function readDocument(
   // The bytes of a synced file are dropped once its text is taken; then only its fields are processed again.
   if (file === null) return read({ kind: 'markdown', text: document.content ?? '' });
   const named = { ...(mimeType === null ? {} : { mimeType }), ...(name === null ? {} : { name }) };
-  const cut = await readFile(read, document, { bytes: file, ...named });
-  if (unreadTypes.includes(document.type)) {
-    throw new MemorydError('unsupported_type', `Taking text from ${document.type} files is not available.`, {
-      shouldRetry: false,
-    });
-  }
-  return cut;
+  return readFile(reading, document, { bytes: file, ...named }, signal);
 }
 
 /** What cannot be read is still known for what it is. */
 async function readFile(
-  read: Read,
+  reading: Reading,
   document: ClaimedDocument,
-  file: { bytes: Uint8Array; mimeType?: string; name?: string },
+  file: ReadFile,
+  signal: AbortSignal,
 ): Promise<CutDocument> {
   try {
-    return await read({ kind: 'file', ...file });
+    const cut = await reading.read({ kind: 'file', ...file });
+    if (document.kind === 'file' && unreadTypes.includes(document.type)) throw unreadType(document.type);
+    return cut;
   } catch (error) {
+    const type = typeOfFile(file.bytes, file.mimeType, file.name);
     const isGuess = document.kind === 'url' || document.type === 'text';
-    if (isGuess) document.type = typeOfFile(file.bytes, file.mimeType, file.name) ?? document.type;
-    throw error;
+    if (isGuess) document.type = type ?? document.type;
+    const isPictured = type === 'image' || type === 'pdf';
+    if (!reading.ocr || !isPictured || !MemorydError.is(error) || error.code !== 'unsupported_type') throw error;
+    const mimeType = type === 'pdf' ? 'application/pdf' : imageType(file);
+    const cut = await reading.read({ kind: 'text', text: await reading.ocr.read({ ...file, mimeType }, signal) });
+    return { ...cut, extracted: { ...cut.extracted, type } };
   }
+}
+
+/** What the sender says; an OCR server tells images apart by their content. */
+function imageType({ mimeType = '' }: ReadFile): string {
+  return /^image\/[\w.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream';
 }
 
 /** Types that a caller may say of a file, and that nothing here reads. */
 const unreadTypes = ['image', 'audio', 'video'];
+
+function unreadType(type: string): MemorydError {
+  return new MemorydError('unsupported_type', `Taking text from ${type} files is not available.`, {
+    shouldRetry: false,
+  });
+}

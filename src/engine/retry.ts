@@ -8,6 +8,7 @@ const standardRedrivesMs = pausesMsOf(standardRedrives);
 
 const retryableCodes: ReadonlySet<ErrorCode> = new Set([
   'fetch_failed',
+  'ocr_failed',
   'embed_failed',
   'index_failed',
   'memory_failed',

@@ -89,6 +89,10 @@ const samples: Record<string, [text: string, value: unknown]> = {
   'llm.summaries': ['no', false],
   'llm.concurrency': ['3', 3],
   'llm.timeoutMs': ['30000', 30_000],
+  'ocr.url': ['http://127.0.0.1:9998/ocr', 'http://127.0.0.1:9998/ocr'],
+  'ocr.apiKey': ['ocr-key-1234', 'ocr-key-1234'],
+  'ocr.concurrency': ['4', 4],
+  'ocr.timeoutMs': ['60000', 60_000],
   'limits.maxTextBytes': ['2MiB', 2 * 2 ** 20],
   'limits.maxBodyBytes': ['3000000', 3_000_000],
   'limits.maxBatchBodyBytes': ['64 mib', 64 * 2 ** 20],
@@ -146,6 +150,7 @@ describe('defaults', () => {
       connectors: [],
       embedder: { kind: 'chosen', hub: 'https://huggingface.co' },
       llm: { tokensPerDay: 1_000_000, summaries: true, concurrency: 2, timeoutMs: 120_000 },
+      ocr: { concurrency: 2, timeoutMs: 300_000 },
       limits: {
         maxTextBytes: 1_048_576,
         maxBodyBytes: 2_097_152,
@@ -417,6 +422,7 @@ describe('secrets', () => {
       'redisUrl',
       'embedder.apiKey',
       'llm.apiKey',
+      'ocr.apiKey',
     ]);
   });
 

@@ -19,7 +19,7 @@ export interface Extracted {
   /** What the content calls itself; null when it has no name (its file name is not used). */
   title: string | null;
   /** The document's type (API section 10.1). */
-  type: 'text' | 'pdf' | 'webpage' | 'tweet';
+  type: 'text' | 'pdf' | 'webpage' | 'tweet' | 'image';
   /** `author`, `date` (ISO 8601), `pages`, `language`, `description`, `siteName`, `image`, `tags`; of mail `from`, `to`, `cc`. */
   metadata?: Metadata;
   /** What could not be taken over as it was, one sentence each. */
