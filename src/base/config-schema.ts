@@ -119,8 +119,8 @@ const configSchema = Type.Object(
         secret: true,
       }),
     ),
-    google: oauthClient('Google', 'GOOGLE', 'For plugins that mirror Google Drive or Gmail.'),
-    notion: oauthClient('Notion', 'NOTION', 'For a plugin that mirrors Notion.'),
+    google: oauthClient('Google', 'GOOGLE', 'For Google Drive and Gmail.'),
+    notion: oauthClient('Notion', 'NOTION', 'For Notion.'),
     github: oauthClient('GitHub', 'GITHUB'),
     onedrive: oauthClient('Microsoft', 'ONEDRIVE', 'For a plugin that mirrors OneDrive.'),
     databaseUrl: Type.Optional(

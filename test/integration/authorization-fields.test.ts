@@ -180,6 +180,21 @@ describe.each(engines)('authorization by fields on %s', (engine) => {
     expect(tokens.assertions).toHaveLength(2);
   });
 
+  it('a service account that may not act for a user is told so, and not to look at an OAuth client', async () => {
+    use({
+      type: 'serviceAccount',
+      fields: fieldsOf('issuer', 'privateKey', 'subject'),
+      tokenUrl: `${tokens.url}/token`,
+    });
+    const { id } = (await post({ issuer: 'robot', privateKey: pem, subject: 'ada@example.com' })).body;
+    tokens.answers.push([401, { error: 'unauthorized_client' }]);
+    await expect((await authorizationOf(id)).token()).rejects.toMatchObject({
+      kind: 'bad_config',
+      message: expect.stringContaining('unauthorized_client'),
+      remedy: expect.stringContaining('delegate the scopes'),
+    });
+  });
+
   it('an app gets tokens of its installation', async () => {
     const tokenUrl = '{+base}/app/installations/{installationId}/access_tokens';
     use({ type: 'githubApp', fields: fieldsOf('appId', 'privateKey', 'installationId'), tokenUrl });

@@ -37,10 +37,18 @@ export async function mintServiceToken(auth: ServiceAccountSpec, input: MintingI
     { privateKey, ...(keyId === undefined ? {} : { keyId }) },
   );
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
-  const answer = await requestToken(url, { body: new URLSearchParams(grant) });
+  const answer = await requestToken(url, { body: new URLSearchParams(grant) }).catch((error: unknown) => {
+    throw ofMachine(error);
+  });
   const seconds = Number(answer['expires_in'] ?? Number.NaN);
   const expiresAt = Number.isFinite(seconds) ? new Date(now.getTime() + seconds * 1000) : null;
   return tokenOf(answer['access_token'], expiresAt, url);
+}
+
+/** There is no OAuth client that could be wrong. */
+function ofMachine(error: unknown): unknown {
+  if (!(error instanceof TokenRefusal) || error.reason !== 'client') return error;
+  return new TokenRefusal('machine', error.message, error.status === undefined ? {} : { status: error.status });
 }
 
 /** A token of one installation of an app. Throws `TokenRefusal` and `BadConfig`. */

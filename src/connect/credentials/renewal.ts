@@ -189,6 +189,11 @@ function shownFailure(error: unknown, refusal: TokenRefusal | null, interrupted:
         : authExpired(`${refusal.message} ${remedy}`);
     case 'client':
       return badConfig(refusal.message, 'Check client id and secret of the OAuth client.');
+    case 'machine':
+      return badConfig(
+        refusal.message,
+        'Check the key of the service account. Where it acts for a user (`subject`), an administrator of the domain has to delegate the scopes to its client id; that may take some minutes to count.',
+      );
     case 'app':
       return badConfig(
         refusal.message,

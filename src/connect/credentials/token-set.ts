@@ -34,11 +34,11 @@ export class TokenRefusal extends Error {
 }
 
 /**
- * `denied`: the grant is gone. `client`: the OAuth client itself was refused. `app`: the app is not taken, or has no
- * such installation. `unavailable`: the source said that it cannot now. `unclear`: no answer came, so that it may have
+ * `denied`: the grant is gone. `client`: the OAuth client itself was refused. `machine`: the service account may not have
+ * it. `app`: the app is not taken, or has no such installation. `unavailable`: the source said that it cannot now. `unclear`: no answer came, so that it may have
  * been carried out.
  */
-export type RefusalReason = 'denied' | 'client' | 'app' | 'unavailable' | 'unclear';
+export type RefusalReason = 'denied' | 'client' | 'machine' | 'app' | 'unavailable' | 'unclear';
 
 /** Codes of RFC 6749 section 5.2, and those of sources that use their own. */
 const deniedCodes = ['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token', 'token_revoked', 'token_expired'];
