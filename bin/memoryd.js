@@ -75,10 +75,10 @@ function startFrugally() {
   // A process that another Node watches talks to it over a channel, which would be lost.
   const isWatched = process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
   if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched || !process.execve) return;
-  const limitMb = Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20));
+  const limitMb = Math.min(1_024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20));
   const isLimitGiven = `${process.execArgv} ${process.env.NODE_OPTIONS}`.includes('max-old-space-size');
   const flags = [
-    '--max-semi-space-size=16',
+    '--max-semi-space-size=8',
     ...(isLimitGiven ? [] : [`--max-old-space-size=${limitMb}`]),
     ...process.execArgv,
   ];

@@ -198,8 +198,11 @@ async function prepareOne(
   const work: WorkOptions = { container: document.container_tag, signal };
   const read = (input: ExtractInput) => textWork.prepare(input, cutting, work);
   const cut = await readDocument({ read, ...options }, document, signal);
+  const isAsSent = document.raw !== null && document.raw === cut.extracted.text;
+  // Not needed any more, while the document waits for the vectors of a whole batch.
+  Object.assign(document, { raw: null, bytes: null, content: null });
   const usable = stored.filter((one) => one.embedding_model === embedder.id);
-  return { document, ...cut, kept: Map.groupBy(usable, (one) => one.content_hash), stored };
+  return { document, ...cut, isAsSent, kept: Map.groupBy(usable, (one) => one.content_hash), stored };
 }
 
 async function embedAndWrite(options: BatchOptions, batch: Batch, works: Work[], signal: AbortSignal): Promise<void> {
@@ -271,9 +274,8 @@ function findingsOf(findings: Findings, finished: ReadonlyMap<string, string>): 
   return { ...findings, documents: findings.documents.filter(({ id }) => finished.has(id)) };
 }
 
-function finishedDocument({ document, extracted, textHash, isTranscript, chunks }: Work) {
+function finishedDocument({ document, extracted, textHash, isTranscript, chunks, isAsSent }: Work) {
   const { author, writtenAt } = writtenOf(extracted);
-  const sameAsSent = document.raw !== null && document.raw === extracted.text;
   return {
     id: document.id,
     revision: document.revision,
@@ -286,7 +288,7 @@ function finishedDocument({ document, extracted, textHash, isTranscript, chunks 
     is_transcript: isTranscript,
     chunk_starts: chunks.map(({ start }) => start),
     chunk_ends: chunks.map(({ end }) => end),
-    content: sameAsSent ? null : extracted.text,
+    content: isAsSent ? null : extracted.text,
   };
 }
 

@@ -10,6 +10,8 @@ import type { CutChunk, CutDocument } from './text/tasks.ts';
 /** A document on its way: what was extracted, how it is cut, and what of it is already stored. */
 export interface Work extends CutDocument {
   document: ClaimedDocument;
+  /** Its text is what was sent, which is stored already. */
+  isAsSent: boolean;
   kept: Map<string, StoredChunk[]>;
   stored: StoredChunk[];
 }

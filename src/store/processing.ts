@@ -38,7 +38,7 @@ export interface ClaimOptions {
 /** Documents that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
 const suspectAfter = 2;
 /** Content that is larger is claimed one document at a time: all of a claim is in the memory of its worker. */
-const largeFromBytes = 1024 * 1024;
+const largeFromBytes = 256 * 1024;
 
 /**
  * Takes due documents for one worker. `skip locked` lets workers claim side by side; the lease

@@ -34,7 +34,7 @@ export class ThreadEnded extends Error {
  * How far above the limit of a batch V8's own lies. V8 ends the whole process, not the thread, when one
  * allocation passes its limit by more than 16 MiB, so whoever watches `memory` has to come first.
  */
-const heapReserveMb = 2_048;
+const heapReserveMb = 1_536;
 /** V8's own is 48 and more, of which each thread fills all before it looks what is still needed. */
 const maxYoungMb = 16;
 const mebibyte = 1024 * 1024;
