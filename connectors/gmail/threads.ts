@@ -63,14 +63,15 @@ function idOf({ id }: Mail): string {
 export async function lookUpThreads(ctx: GmailContext, ids: readonly string[]): Promise<Page<GmailCursor>> {
   const refs: Ref[] = [];
   const gone: string[] = [];
+  const outside: string[] = [];
   for (const id of ids) {
     ctx.signal.throwIfAborted();
     const kept = await lookUp(ctx, id);
-    if (kept !== undefined && isChosen(ctx, kept) && (await isFound(ctx, kept))) {
-      refs.push({ id, rev: revOf(kept.map(idOf)) });
-    } else gone.push(id);
+    if (kept !== undefined && !isChosen(ctx, kept)) outside.push(id);
+    else if (kept !== undefined && (await isFound(ctx, kept))) refs.push({ id, rev: revOf(kept.map(idOf)) });
+    else gone.push(id);
   }
-  return { refs, gone, done: true };
+  return { refs, gone, outside, done: true };
 }
 
 async function lookUp(ctx: GmailContext, id: string): Promise<Mail[] | undefined> {

@@ -6,7 +6,7 @@ import { isUnderTrash } from './scope.ts';
 
 /** One request for each page, and for what it lies in. A page that Notion refuses to show is neither there nor gone. */
 export async function lookUpPages(ctx: NotionContext, ids: readonly string[]): Promise<Page<JsonObject>> {
-  const page: Page<JsonObject> & { gone: string[] } = { refs: [], gone: [] };
+  const page: Page<JsonObject> & { gone: string[]; outside: string[] } = { refs: [], gone: [], outside: [] };
   for (const id of ids) {
     ctx.signal.throwIfAborted();
     try {
@@ -15,9 +15,10 @@ export async function lookUpPages(ctx: NotionContext, ids: readonly string[]): P
         page.gone.push(id);
         continue;
       }
-      const { refs, left } = await refsOf(ctx, { pages: [found], sources: [] });
+      const { refs, left, outside } = await refsOf(ctx, { pages: [found], sources: [] });
       page.refs.push(...refs);
-      page.gone.push(...left);
+      page.outside.push(...outside);
+      page.gone.push(...left.filter((one) => !outside.includes(one)));
     } catch (error) {
       if (!isKind(error, 'forbidden')) throw error;
     }

@@ -2,24 +2,27 @@ import type { Ref } from 'memoryd/connector';
 import type { NotionContext } from './client.ts';
 import { rememberTitle } from './names.ts';
 import { toRef } from './page-ref.ts';
-import { isChosen, rememberPlace } from './scope.ts';
+import { judge, rememberPlace } from './scope.ts';
 import type { Found } from './search.ts';
 import type { ShownPage } from './shown.ts';
 
-/** Of some shown pages: those that are mirrored, and the ids of the others. */
+/** Of some shown pages: those that are mirrored, and the ids of the others; apart those of which it is certain. */
 export async function refsOf(
   ctx: NotionContext,
   found: Pick<Found, 'pages' | 'sources'>,
-): Promise<{ refs: Ref[]; left: string[] }> {
+): Promise<{ refs: Ref[]; left: string[]; outside: string[] }> {
   for (const shown of [...found.pages, ...found.sources]) await rememberPlace(ctx, shown);
   const refs: Ref[] = [];
   const left: string[] = [];
+  const outside: string[] = [];
   for (const page of found.pages) {
     await rememberTitle(ctx, page);
-    if (!page.in_trash && (await isChosen(ctx, page))) refs.push(toRef(page, ctx.now()));
+    const place = page.in_trash ? 'outside' : await judge(ctx, page);
+    if (place === 'inside') refs.push(toRef(page, ctx.now()));
     else left.push(page.id);
+    if (place === 'outside') outside.push(page.id);
   }
-  return { refs, left };
+  return { refs, left, outside };
 }
 
 /** What this run has listed. It only saves requests and repetitions: a run that goes on after a crash has a new one. */

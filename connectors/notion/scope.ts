@@ -26,13 +26,23 @@ function placeAbove(shown: ShownPage | ShownSource): Place {
   return placeOf(shown.parent);
 }
 
-/** Whether something is one of the selected pages and databases, or lies in one; always when nothing is selected. */
-export async function isChosen(ctx: NotionContext, shown: ShownPage | ShownSource): Promise<boolean> {
-  if (ctx.selection.length === 0) return true;
+/**
+ * Whether something is one of the selected pages and databases, or lies in one (`inside`); always when nothing is
+ * selected. `unknown`: what lies above it is not shown to the end.
+ */
+export async function judge(
+  ctx: NotionContext,
+  shown: ShownPage | ShownSource,
+): Promise<'inside' | 'outside' | 'unknown'> {
+  if (ctx.selection.length === 0) return 'inside';
   const roots = new Set(ctx.selection.map(({ id }) => id));
-  if (roots.has(shown.id)) return true;
-  for await (const { id } of placesAbove(ctx, placeAbove(shown))) if (roots.has(id)) return true;
-  return false;
+  if (roots.has(shown.id)) return 'inside';
+  let isShown = true;
+  for await (const { id, above } of placesAbove(ctx, placeAbove(shown))) {
+    if (roots.has(id)) return 'inside';
+    isShown = above !== null;
+  }
+  return isShown ? 'outside' : 'unknown';
 }
 
 /** A page of which a parent is in the trash is not shown any more, although it says of itself that it is. */

@@ -61,7 +61,7 @@ export async function lookUpHints(
       complete &&= page.incomplete === undefined;
       await keepContents(run, key, page.refs);
       // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
-      const found = { ...page, gone: [], missing: [...page.gone, ...page.missing] };
+      const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };
       await recordChanges(run, key, found, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
     });
   }

@@ -292,6 +292,11 @@ export interface Page<Cursor extends Json = Json> {
    */
   gone?: string[];
   /**
+   * Only in a page of `lookup`: ids that the source shows, and that lie outside of what is mirrored, e.g. of what is
+   * selected. They are removed however many they are. One whose place is not certain belongs in `gone`.
+   */
+  outside?: string[];
+  /**
    * Ids that are not found any more although the source does not say that they were deleted, e.g. because a
    * comparison misses them (only from `changes` and `lookup`). They are removed like what a listing no longer
    * shows: too many of them at once, or within a day, wait for a confirmation or a second look.
@@ -396,7 +401,8 @@ export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
   /** Many items in fewer requests. Items left out are fetched one by one. */
   fetchMany?(ctx: Context<Config>, partition: Partition, refs: Ref[]): AsyncIterable<[id: string, fetched: Fetched]>;
   /**
-   * The present refs of some ids, and as `gone` those that the source says are not there. One that it does not
+   * The present refs of some ids, as `gone` those that the source says are not there, and as `outside` those that are
+   * there and not to be mirrored. One that it does not
    * answer for, e.g. because access to it is denied, is in neither, and stays. Serves hints without a full listing,
    * and confirms what a `partial` listing leaves out.
    */

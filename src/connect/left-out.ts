@@ -10,7 +10,7 @@ import { noCheckpoint, type HeldSweep, type PartitionRow } from '../store/partit
 import { matchRenames } from '../store/sync-items.ts';
 import type { Partition } from './contract.ts';
 import { keepContents } from './kept-contents.ts';
-import { recordChanges, settleMissing } from './ledger.ts';
+import { recordChanges, settleMissing, sweep } from './ledger.ts';
 import { checkPage, type CheckedPage } from './page.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
@@ -58,7 +58,8 @@ async function ask(
   const refs = page.refs.filter(({ id }) => asked.has(id));
   const missing = [...page.gone, ...page.missing].filter((id) => asked.has(id));
   await keepContents(run, key, refs);
-  const answer = { ...page, refs, gone: [], missing };
+  const outside = page.outside.filter((id) => asked.has(id));
+  const answer = { ...page, refs, gone: outside, missing };
   const checkpoint = noCheckpoint(key, run.clock.now());
   await recordChanges(run, key, answer, { epoch, checkpoint, asked: [...asked] });
   return refs.length;
@@ -85,6 +86,7 @@ export async function settleLeftOut(
   const key = keyOf(run, partition);
   const rest = await countLeftOut(run.database, key, which);
   await run.hold.write((tx) => matchRenames(tx, key, 'reported', run.clock.now()));
+  await sweep(run, key, 'stated');
   const heldSweep = await settleMissing(run, key, { isListed: isListed && rest.missing === 0 });
   await settleScope(run, key);
   if (rest.all === 0) await run.hold.write((tx) => forgetGoneContainers(tx, key));

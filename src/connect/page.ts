@@ -10,6 +10,7 @@ export interface CheckedPage extends Page {
   refs: ListedRef[];
   gone: string[];
   missing: string[];
+  outside: string[];
   unread: UnreadPart[];
   done: boolean;
   records: Record<string, Json | null>;
@@ -37,6 +38,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   const { refs, problems } = checkRefs(answer['refs']);
   const gone = checkIds(answer['gone'], 'gone', problems);
   const missing = checkIds(answer['missing'], 'missing', problems);
+  const outside = checkIds(answer['outside'], 'outside', problems);
   const unread = checkUnread(answer['unread'], problems);
   const next = checkCursor(answer['next'], verb);
   const records = checkRecords(answer['records'], verb);
@@ -48,6 +50,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
     refs,
     gone,
     missing,
+    outside,
     unread,
     records,
     remarks,
@@ -69,7 +72,7 @@ function checkRefs(answer: readonly unknown[]): { refs: ListedRef[]; problems: s
   return { refs, problems };
 }
 
-function checkIds(answer: unknown, name: 'gone' | 'missing', problems: string[]): string[] {
+function checkIds(answer: unknown, name: 'gone' | 'missing' | 'outside', problems: string[]): string[] {
   if (answer === undefined || answer === null) return [];
   if (!Array.isArray(answer)) {
     problems.push(`\`${name}\` is no list of ids`);

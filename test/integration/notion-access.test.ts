@@ -75,6 +75,39 @@ describe('the picker', () => {
     expect([...(await fixture.mirror.texts()).values()].toSorted()).toEqual(['Below.', 'Row.']);
   });
 
+  it('takes what is left out of memory at once, however much it is', async () => {
+    fixture = await createNotionFixture({
+      fill(all) {
+        oldPages(all, 40);
+        all.addPage('below', { text: 'Below.', parent: { type: 'page', id: idFor('page 7') } });
+      },
+    });
+    await fixture.mirror.sync();
+    await fixture.choose([{ id: idFor('page 7'), name: 'page 7' }]);
+    const run = await fixture.mirror.sync();
+    expect(run.warnings).toEqual([]);
+    expect([...(await fixture.mirror.texts()).values()].toSorted()).toEqual(['Below.', 'Text 7.']);
+  });
+
+  it('holds back what lies in a chosen page that is suddenly not shown', async () => {
+    const root = { id: idFor('root'), name: 'root' };
+    fixture = await createNotionFixture({
+      selection: [root],
+      fill(all) {
+        all.addPage('root', { text: 'The root.' });
+        all.addPage('branch', { text: 'A branch.', parent: { type: 'page', id: root.id } });
+        oldPages(all, 40, { parent: { type: 'page', id: idFor('branch') } });
+      },
+    });
+    const { mirror, workspace, clock } = fixture;
+    await mirror.sync();
+    for (const id of [root.id, idFor('branch')]) workspace.change(id, { isHidden: true });
+    clock.advance(25 * 60 * minute);
+    const run = await mirror.sync();
+    expect(run.warnings).toMatchObject([{ code: 'sweep_held' }]);
+    expect((await mirror.texts()).size).toBe(42);
+  });
+
   it('may be used again after a sync that failed in between: what it left out stays', async () => {
     fixture = await createNotionFixture({
       fill(all) {
