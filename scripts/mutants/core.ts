@@ -191,7 +191,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/connect/changes.ts',
       loses: true,
-      find: 'const found = { ...page, gone: [], missing: [...page.gone, ...page.missing] };',
+      find: 'const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };',
       replace: 'const found = page;',
     },
     {
@@ -210,13 +210,13 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/connect/brake.ts',
       loses: true,
-      find: 'held?.confirmed && lastMissed!.getTime() <= Date.parse(held.heldAt)',
+      find: 'held?.confirmed && missedBy.getTime() <= Date.parse(held.heldAt)',
       replace: 'held?.confirmed',
     },
     {
       file: 'src/connect/brake.ts',
       loses: true,
-      find: 'lastMissed!.getTime() <= Date.parse(held.heldAt)',
+      find: 'missedBy.getTime() <= Date.parse(held.heldAt)',
       replace: 'missing <= held.count',
     },
     {
@@ -332,8 +332,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/connect/partition-run.ts',
       loses: true,
-      find: 'row.problem === null && !row.heldSweep?.confirmed',
-      replace: '!row.heldSweep?.confirmed',
+      find: 'isListed(row) && row.problem === null && isSame',
+      replace: 'isListed(row) && isSame',
     },
     {
       file: 'src/store/hidden-documents.ts',
