@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Connector } from '../../src/connect/contract.ts';
 import type { RunSettings } from '../../src/connect/run.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../../src/connect/testing/crashing-database.ts';
@@ -15,14 +16,16 @@ describe.each(engines)('listings that leave items out, on %s', (engine) => {
   afterEach(() => opened.close());
 
   /** Sixty items at the source. */
-  async function open(options: { incremental?: boolean; settings?: Partial<RunSettings> } = {}) {
+  async function open(
+    options: { incremental?: boolean; settings?: Partial<RunSettings>; verbs?: Partial<Connector<any, any>> } = {},
+  ) {
     opened = await openTestDatabase(engine);
     const { database } = opened;
     const clock = createTestClock();
     const source = createSyntheticSource({ pageSize: 20 });
     for (const id of ids) source.put(id, `text of ${id}`);
-    const connector = source.connector({ incremental: options.incremental ?? true, partial: true });
-    const { settings = {} } = options;
+    const { settings = {}, incremental = true, verbs } = options;
+    const connector = { ...source.connector({ incremental, partial: true }), ...verbs };
     const mirror = await createMirror({ database, clock, connector, settings });
     const asked = (verb: string) => source.requests.filter((request) => request.startsWith(verb)).length;
     return {
@@ -117,6 +120,33 @@ describe.each(engines)('listings that leave items out, on %s', (engine) => {
     const run = await mirror.sync();
     expect(run.itemsDeleted).toBe(1);
     expect([...(await mirror.texts()).keys()]).toEqual(ids.filter((id) => id !== ids[3]));
+  });
+
+  it('asks about items that content leads to and no listing shows, once, and repeats a listing that shows one late', async () => {
+    const document = (id: string) => ({ text: `text of ${id}`, leadsTo: [ids[58]!, ids[59]!, 'not there', ids[1]!] });
+    const { source, mirror, asked, count } = await open({
+      verbs: { fetch: async (_context, _partition, { id }) => document(id) },
+    });
+    // The listings of the first load show one of them from the second one on.
+    source.leavesOut = (id) => id === ids[59] || (id === ids[58] && asked('list') <= 3);
+    await mirror.sync();
+    expect(asked('list')).toBe(4 * 3);
+    await mirror.sync();
+    expect(await count()).toBe(60);
+    source.requests.length = 0;
+    expect(await mirror.sync()).toMatchObject({ status: 'completed', warnings: [] });
+    expect(source.requests).toEqual(['changes']);
+  });
+
+  it('removes at once what look-ups find outside, however much it is', async () => {
+    const outside = ids.slice(5);
+    const { mirror, leaveOut, count } = await open({
+      verbs: { lookup: async (_context, _partition, asked) => ({ refs: [], outside: asked }) },
+    });
+    await mirror.sync();
+    leaveOut(outside);
+    expect(await mirror.sync({ mode: 'full' })).toMatchObject({ itemsDeleted: 55, warnings: [] });
+    expect(await count()).toBe(5);
   });
 
   it('spreads look-ups over runs, and keeps what was not asked about yet', async () => {
