@@ -16,7 +16,7 @@ export interface MemorySource {
 /** At most 10 sources of a memory `m`, the first ones, as JSON. */
 export const firstSources = rawSql(`(select coalesce(jsonb_agg(jsonb_build_object('documentId', d.id, 'title', d.title,
         'type', d.type, 'url', d.url, 'filepath', d.filepath, 'author', d.author, 'trust', d.trust,
-        'date', coalesce(d.document_date, d.created_at)) order by d.nth), '[]')
+        'date', coalesce(d.written_at, d.document_date, d.created_at)) order by d.nth), '[]')
       from (
         select d.*, row_number() over (order by s.created_at, d.id) as nth
         from memory_sources s join documents d on d.id = s.document_id

@@ -228,7 +228,7 @@ function dated({ kind, periods }: CandidatePlan): Sql {
   const time = rawSql(
     kind === 'memories'
       ? 't.said_at'
-      : '(select coalesce(w.document_date, w.written_at) from documents w where w.id = t.document_id)',
+      : '(select coalesce(w.written_at, w.document_date) from documents w where w.id = t.document_id)',
   );
   const inside = periods.map(({ from, to, isEachYear }) => {
     if (!isEachYear) return sql`(${time} >= ${from}::timestamptz and ${time} < ${to}::timestamptz)`;

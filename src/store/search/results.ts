@@ -60,9 +60,12 @@ export async function readResults(
   return kinds.length === 0 ? [] : database.query<ResultRow>(joinSql(kinds, ' union all '));
 }
 
+/** What a text says of itself goes before what its source says of the file. */
+const dateOf = rawSql('coalesce(d.written_at, d.document_date)');
+
 function chunkRows(ids: readonly string[], document: Sql): Sql {
   return sql`select c.id, 'chunk' as kind, c.content as text, d.container_tag, null::text as memory_kind,
-      null::text as category, d.author, null::text as extractor, d.trust, d.document_date as said_at, d.metadata, d.created_at, d.updated_at,
+      null::text as category, d.author, null::text as extractor, d.trust, ${dateOf} as said_at, d.metadata, d.created_at, d.updated_at,
       null::integer as version, true as is_latest, c.position, null::text as root_memory_id, d.filepath,
       jsonb_build_array(${document}) as documents
     from chunks c join documents d on d.id = c.document_id where c.id = any(${ids}::text[])`;
@@ -86,6 +89,6 @@ function memoryRows(ids: readonly string[], document: Sql): Sql {
 function documentJson(summaries: boolean): Sql {
   const summary = rawSql(summaries ? 'd.summary' : 'null');
   return sql`jsonb_build_object('id', d.id, 'customId', d.custom_id, 'title', d.title, 'type', d.type, 'url', d.url,
-      'filepath', d.filepath, 'author', d.author, 'trust', d.trust, 'documentDate', d.document_date,
+      'filepath', d.filepath, 'author', d.author, 'trust', d.trust, 'documentDate', ${dateOf},
       'metadata', d.metadata, 'summary', ${summary}, 'createdAt', d.created_at, 'updatedAt', d.updated_at)`;
 }
