@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { ConnectorError } from '../../src/connect/contract.ts';
 import { removeDocuments } from '../../src/engine/remove.ts';
 import { suppressItemsOfDocuments } from '../../src/store/sync-items.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -110,6 +111,34 @@ describe.each(engines)('the mirror on %s', (engine) => {
     await mirror.sync();
     expect(await mirror.texts()).toEqual(source.texts());
     expect(new Set((await mirror.documentIds()).values()).size).toBe(2);
+  });
+
+  it('items with the same fingerprint that are renamed in one sync each take one document along', async () => {
+    const { source, mirror } = await open();
+    source.put('a', 'same');
+    source.items.set('b', { ...source.items.get('a')! });
+    await mirror.sync();
+    const before = [...(await mirror.documentIds()).values()];
+    source.rename('a', 'c');
+    source.rename('b', 'd');
+    await mirror.sync();
+    expect(await mirror.texts()).toEqual(source.texts());
+    expect([...(await mirror.documentIds()).values()].toSorted()).toEqual(before.toSorted());
+  });
+
+  it('a listing whose cursor expires again and again fails, and nothing is removed', async () => {
+    const { source, mirror, fill } = await open();
+    fill(8);
+    await mirror.sync();
+    source.remove('item-00');
+    let listed = 0;
+    source.intercept((request) => {
+      if (request === 'list' && ++listed % 2 === 0) throw new ConnectorError('cursor_expired', 'the cursor expired');
+    });
+    expect(await mirror.sync()).toMatchObject({ status: 'failed', itemsDeleted: 0 });
+    expect((await mirror.texts()).size).toBe(8);
+    source.intercept(() => {});
+    expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsDeleted: 1 });
   });
 
   it('an expired position leads to a new listing, nothing is lost and nothing processed again', async () => {
