@@ -31,7 +31,7 @@ export const coreMutants: MutantSet = {
       'test/integration/mirror.test.ts',
       'test/integration/mirror-brake.test.ts',
     ],
-    'src/connect/page.ts': ['test/integration/mirror.test.ts'],
+    'src/connect/page.ts': ['test/integration/mirror-bad-connectors.test.ts', 'test/integration/mirror.test.ts'],
     'src/connect/partition-run.ts': ['test/integration/mirror.test.ts'],
     'src/connect/runner.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/connections.ts': ['test/integration/mirror-runs.test.ts'],
