@@ -650,6 +650,24 @@ describe.each(engines)('runs on %s', (engine) => {
     expect((await mirror.partitions())[0]!.held_sweep).toBeNull();
   });
 
+  it('changes that were read once are not asked for again', async () => {
+    const asked: unknown[] = [];
+    const { mirror } = await open({
+      list: () => pageOf('a'),
+      head: () => ({ at: 0 }),
+      changes: (_, from) => {
+        asked.push(from);
+        const { at } = from as { at: number };
+        return { refs: [{ id: 'a', rev: `r${at + 2}` }], next: { at: at + 1 }, done: true };
+      },
+    });
+    await mirror.sync();
+    asked.length = 0;
+    await mirror.sync({ mode: 'incremental' });
+    await mirror.sync({ mode: 'incremental' });
+    expect(asked).toEqual([{ at: 1 }, { at: 2 }]);
+  });
+
   it('a full sync reads first what the feed says, so that what was deleted is not merely missed', async () => {
     let ids = ['a', 'b', 'c'];
     const deletions: string[] = [];
