@@ -650,6 +650,28 @@ describe.each(engines)('runs on %s', (engine) => {
     expect((await mirror.partitions())[0]!.held_sweep).toBeNull();
   });
 
+  it('a hint at a partition that could not be read brings all that it missed', async () => {
+    const ids: Record<string, string[]> = { good: ['a'], bad: ['b'] };
+    let isBroken = false;
+    const { mirror, clock } = await open({
+      partitions: () => [{ id: 'good' }, { id: 'bad' }],
+      list: ({ id }) => {
+        if (isBroken && id === 'bad') throw forbidden('no access');
+        return pageOf(...ids[id]!);
+      },
+      lookup: (_, asked: string[]) => pageOf(...asked),
+    });
+    await mirror.sync();
+    isBroken = true;
+    ids['bad']!.push('hinted', 'unhinted');
+    await mirror.sync();
+    expect((await mirror.partitions()).find(({ id }) => id === 'bad')).toMatchObject({ problem: 'forbidden' });
+    isBroken = false;
+    clock.advance(86_400_000);
+    await mirror.sync({ trigger: 'event', hints: { bad: ['hinted'] } });
+    expect([...(await mirror.texts()).keys()].toSorted()).toEqual(['a', 'b', 'hinted', 'unhinted']);
+  });
+
   it('changes that were read once are not asked for again', async () => {
     const asked: unknown[] = [];
     const { mirror } = await open({
