@@ -655,20 +655,22 @@ describe.each(engines)('runs on %s', (engine) => {
     let isBroken = false;
     const { mirror, clock } = await open({
       partitions: () => [{ id: 'good' }, { id: 'bad' }],
-      list: ({ id }) => {
+      list: ({ id }) => pageOf(...ids[id]!),
+      head: ({ id }) => ids[id]!.length,
+      changes: ({ id }, from) => {
         if (isBroken && id === 'bad') throw forbidden('no access');
-        return pageOf(...ids[id]!);
+        return { ...pageOf(...ids[id]!.slice(Number(from))), next: ids[id]!.length };
       },
       lookup: (_, asked: string[]) => pageOf(...asked),
     });
     await mirror.sync();
     isBroken = true;
     ids['bad']!.push('hinted', 'unhinted');
-    await mirror.sync();
+    await mirror.sync({ mode: 'incremental' });
     expect((await mirror.partitions()).find(({ id }) => id === 'bad')).toMatchObject({ problem: 'forbidden' });
     isBroken = false;
-    clock.advance(86_400_000);
-    await mirror.sync({ trigger: 'event', hints: { bad: ['hinted'] } });
+    clock.advance(3_600_000);
+    await mirror.sync({ mode: 'incremental', trigger: 'event', hints: { bad: ['hinted'] } });
     expect([...(await mirror.texts()).keys()].toSorted()).toEqual(['a', 'b', 'hinted', 'unhinted']);
   });
 
