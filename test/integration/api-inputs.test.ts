@@ -136,7 +136,9 @@ describe.each(engines)('inputs on %s', (engine) => {
   it('of deletions and queries of changes are known, so that nothing is done that was to be tried', async () => {
     const { body } = await add({ containerTag: 'kept' });
     const trial = await test.call('DELETE', '/v3/documents/bulk', { ids: [body.id], dryRun: true });
-    expect(trial.body).toMatchObject({ error: [{ message: expect.stringMatching(/^dryRun is not known/), path: ['dryRun'] }] });
+    expect(trial.body).toMatchObject({
+      error: [{ message: expect.stringMatching(/^dryRun is not known/), path: ['dryRun'] }],
+    });
     for (const [method, path, given] of [
       ['DELETE', '/v3/documents/bulk?dryRun=true', { ids: [body.id] }],
       ['DELETE', `/v3/documents/${body.id}?dryRun=true`, undefined],
