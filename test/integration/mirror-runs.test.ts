@@ -286,6 +286,24 @@ describe.each(engines)('runs on %s', (engine) => {
       expect(connector.calls.filter((call) => call === 'fetch all')).toHaveLength(4);
     });
 
+    it('many at once believes no "not there" that it cannot ask about again', async () => {
+      let limited = false;
+      const { mirror, clock } = await open({
+        list: () => ({ refs: many(6).map((id) => ({ id, rev: limited ? 'r2' : 'r1' })), done: true }),
+        async *fetchMany(_, refs) {
+          for (const [index, { id }] of refs.entries()) {
+            if (limited && index === 2) throw rateLimited('slow down', new Date(clock.now().getTime() + 60_000));
+            yield [id, limited ? { gone: true } : { text: id }];
+          }
+        },
+      });
+      await mirror.sync();
+      limited = true;
+      expect(await mirror.sync()).toMatchObject({ status: 'failed', itemsDeleted: 0 });
+      expect((await mirror.items()).filter(({ state }) => state === 'gone')).toEqual([]);
+      expect((await mirror.texts()).size).toBe(6);
+    });
+
     it('many at once keeps what came before a rate limit', async () => {
       let limited = true;
       const { mirror, clock, connector } = await open(
