@@ -16,7 +16,8 @@ export async function compareItems(
   const rows = await database.query<{ ext_id: string; prospect: Prospect }>(sql`
     select p.ext_id, case
       when i.ext_id is null or (i.document_id is null and i.state in ('pending', 'held', 'fetching', 'failed')) then 'added'
-      when i.want_rev = p.rev and (i.state in ('done', 'skipped', 'suppressed') or i.rev = p.rev) then 'same'
+      when i.want_rev = p.rev and (i.state in ('skipped', 'suppressed') or i.state = 'done' and i.rev is null or i.rev = p.rev)
+        then 'same'
       when i.document_id is null then 'added' else 'updated' end as prospect
     from ${set.from} left join sync_items i on i.connection_id = ${key.connectionId}
       and i.partition_id = ${key.partitionId} and i.ext_id = p.ext_id`);

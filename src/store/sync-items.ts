@@ -82,6 +82,12 @@ export async function recordPage(
 /** On a missing item `i`: its document has what the source shows, so that it only has to show again. */
 const isMirroredYet = rawSql(`(i.missing_since is not null and i.document_id is not null and i.rev = i.want_rev)`);
 
+/**
+ * On an item `i` that a listing shows as it was shown before: when it was read, the source had another revision of it,
+ * so that it has been taken back since, or the listing is late.
+ */
+const isReadOtherwise = rawSql(`(i.state = 'done' and i.rev is distinct from i.want_rev and i.rev is not null)`);
+
 /** Moves unchanged items to this epoch; answers the ids of the others. Stores the checkpoint when there are none. */
 async function markSeen(
   database: Queryable,
@@ -98,7 +104,7 @@ async function markSeen(
         state = case when i.state = 'gone' then 'done' else i.state end
       from page p
       where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
-        and i.want_rev = p.want_rev and (i.state <> 'gone' or ${isMirroredYet})
+        and i.want_rev = p.want_rev and (i.state <> 'gone' or ${isMirroredYet}) and not ${isReadOtherwise}
       returning i.ext_id
     ),
     rest as materialized (select p.ext_id from page p where not exists (select 1 from seen where seen.ext_id = p.ext_id)),

@@ -692,6 +692,31 @@ describe.each(engines)('runs on %s', (engine) => {
     expect([...(await mirror.texts()).keys()].toSorted()).toEqual(['a', 'b', 'hinted', 'unhinted']);
   });
 
+  it('an item that was edited behind its listing, and taken back, is read again', async () => {
+    let [text, isEditing] = ['old', true];
+    const { mirror } = await open({
+      list: () => ({ refs: [{ id: 'a', rev: 'old' }], done: true }),
+      fetch: () => {
+        if (isEditing) text = 'new';
+        return { text, rev: text };
+      },
+    });
+    await mirror.sync();
+    expect((await mirror.texts()).get('a')).toBe('new');
+    [text, isEditing] = ['old', false];
+    await mirror.sync();
+    expect((await mirror.texts()).get('a')).toBe('old');
+  });
+
+  it('an item that is gone before it was ever read is forgotten', async () => {
+    const { mirror } = await open({
+      list: () => pageOf('a', 'b'),
+      fetch: (_, { id }) => (id === 'b' ? { gone: true } : { text: id }),
+    });
+    expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsAdded: 1, itemsFailed: 0 });
+    expect((await mirror.items()).map(({ ext_id }) => ext_id)).toEqual(['a']);
+  });
+
   it('changes that were read once are not asked for again', async () => {
     const asked: unknown[] = [];
     const { mirror } = await open({
