@@ -82,11 +82,8 @@ export async function recordPage(
 /** On a missing item `i`: its document has what the source shows, so that it only has to show again. */
 const isMirroredYet = rawSql(`(i.missing_since is not null and i.document_id is not null and i.rev = i.want_rev)`);
 
-/**
- * On an item `i` that a listing shows as it was shown before: when it was read, the source had another revision of it,
- * so that it has been taken back since, or the listing is late.
- */
-const isReadOtherwise = rawSql(`(i.state = 'done' and i.rev is distinct from i.want_rev and i.rev is not null)`);
+/** On an item `i` that shows as before: it was read in another revision, and taken back since, or the listing is late. */
+const isReadOtherwise = rawSql(`(i.state = 'done' and coalesce(i.rev, i.want_rev) <> i.want_rev)`);
 
 /** Moves unchanged items to this epoch; answers the ids of the others. Stores the checkpoint when there are none. */
 async function markSeen(
@@ -115,9 +112,8 @@ async function markSeen(
 
 /**
  * Writes changed items as pending and adds new ones, with the checkpoint; answers how many no listing has shown before.
- * A new item whose fingerprint another id already has is held until the listing shows whether that
- * id is gone (a rename) or still there (a copy). What the filters leave out is skipped at once; what
- * waits for its place or a free slot stays as it is when it has a document already.
+ * A new item with the fingerprint of another id is held until the listing shows whether that is gone (a rename) or not
+ * (a copy). What the filters leave out is skipped; what waits for its place or a free slot keeps a document that it has.
  */
 async function writeItems(
   database: Queryable,
@@ -240,9 +236,8 @@ export async function markUnseen(tx: Transaction, key: PartitionKey, which: Unse
 }
 
 /**
- * Renames: a held item takes over the document of a disappeared one with the same fingerprint, and
- * that document its customId. The content is compared when the item is fetched, as for any change.
- * Then everything still held is free to be fetched as new. Returns the number of renames.
+ * Renames: a held item takes over the document of a disappeared one with the same fingerprint, and that document its
+ * customId. What is still held is fetched as new then; content is compared as ever. Returns the number of renames.
  */
 export async function matchRenames(tx: Transaction, key: PartitionKey, which: Disappeared, now: Date): Promise<number> {
   const [row] = await tx.query<{ renamed: number }>(sql`
