@@ -92,14 +92,17 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   /** The connector, the secret that the request must be signed with, and whose hook it is. */
   async function addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
     const connector = await connectorOf(provider);
-    const secret = connector?.hooks ? await secretFor(provider, connectionId) : null;
+    const secret = connector?.hooks ? await secretFor(connector, { provider, connectionId }) : null;
     if (connector && secret !== null) return { connector, secret };
     if (connector?.hooks?.offered && connectionId === null) return { connector, secret };
     throw noHook();
   }
 
-  async function secretFor(provider: string, connectionId: string | null): Promise<string | null> {
-    if (connectionId === null) return options.shared.secretOf(provider);
+  async function secretFor(
+    { hooks }: Connector<any, any>,
+    { provider, connectionId }: HookAddress,
+  ): Promise<string | null> {
+    if (connectionId === null) return options.shared.secretOf(provider, { isOffered: hooks!.offered !== undefined });
     if (!/^\w{1,64}$/.test(connectionId)) return null;
     const connection = await findConnection(database, connectionId);
     if (connection?.provider !== provider || connection.status === 'deleting') return null;

@@ -15,7 +15,8 @@ export interface SharedHook {
 
 /** Secrets of hooks that serve a provider: those of the configuration, and those that sources offered. */
 export interface SharedHooks {
-  secretOf(provider: string): Promise<string | null>;
+  /** Nothing is looked up for a source that offers none (`isOffered`): whoever sends what costs no statement then. */
+  secretOf(provider: string, source: { isOffered: boolean }): Promise<string | null>;
   show(provider: string): Promise<SharedHook>;
   /** Keeps what a source offers in place of an earlier offer. */
   offer(provider: string, secret: string): Promise<void>;
@@ -65,15 +66,16 @@ export function createSharedHooks(options: SharedHooksOptions): SharedHooks {
     await writeSetting(database, key, stored, clock.now());
   }
 
-  async function secretOf(provider: string): Promise<string | null> {
-    return Object.hasOwn(configured, provider) ? configured[provider]! : (await read(provider)).secret;
+  async function secretOf(provider: string, { isOffered }: { isOffered: boolean }): Promise<string | null> {
+    if (Object.hasOwn(configured, provider)) return configured[provider]!;
+    return isOffered ? (await read(provider)).secret : null;
   }
 
   return {
     secretOf,
     async show(provider) {
       const { offered } = await read(provider);
-      const isSet = (await secretOf(provider)) !== null;
+      const isSet = (await secretOf(provider, { isOffered: true })) !== null;
       return {
         address: publicUrl && `${publicUrl}/v3/hooks/${provider}`,
         state: isSet ? 'set' : offered ? 'offered' : 'none',
