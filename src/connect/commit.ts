@@ -27,8 +27,6 @@ export interface CommitOptions {
   tally: Tally;
 }
 
-const conflictAttempts = 3;
-
 /**
  * Stores what came of a batch: documents, finished ledger rows and the run's counters, in one
  * transaction. An outcome that the database refuses fails alone.
@@ -41,7 +39,7 @@ export async function commit(
 ): Promise<void> {
   if (outcomes.length === 0) return;
   try {
-    await storeWithRetry(run, key, outcomes, options);
+    await store(run, key, outcomes, options);
   } catch (error) {
     if (!isStatementError(error) || isTransactionConflict(error)) throw error;
     if (outcomes.length === 1) return storeRefused(run, key, outcomes[0]!, { ...options, error });
@@ -64,22 +62,7 @@ async function storeRefused(
   );
   if (kind === 'failed') throw new MemorydError('internal', 'The failure of an item could not be stored; see the log.');
   const error = new MemorydError('index_failed', 'The item could not be stored; the log has the reason.');
-  await storeWithRetry(run, key, [{ item, kind: 'failed', error }], options);
-}
-
-async function storeWithRetry(
-  run: Run,
-  key: PartitionKey,
-  outcomes: readonly Outcome[],
-  options: CommitOptions,
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await store(run, key, outcomes, options);
-    } catch (error) {
-      if (!isTransactionConflict(error) || attempt === conflictAttempts) throw error;
-    }
-  }
+  await store(run, key, [{ item, kind: 'failed', error }], options);
 }
 
 async function store(
@@ -150,9 +133,10 @@ async function noteMet(
   outcomes: readonly { document: FetchedDocument }[],
 ): Promise<void> {
   if (run.connector.spec.listing !== 'partial') return;
-  const ids = new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []));
-  if (ids.size === 0) return;
-  const items = Array.from(ids, (id) => ({ ext_id: id, custom_id: customIdOf(run.connection.provider, id) }));
+  // In one order, so that batches that show the same items wait for each other instead of deadlocking.
+  const ids = [...new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []))].toSorted();
+  if (ids.length === 0) return;
+  const items = ids.map((id) => ({ ext_id: id, custom_id: customIdOf(run.connection.provider, id) }));
   if ((await addUnlisted(tx, key, items, run.clock.now())) > 0) run.met.add(key.partitionId);
 }
 

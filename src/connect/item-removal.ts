@@ -1,4 +1,3 @@
-import { isTransactionConflict } from '../store/database-errors.ts';
 import type { Transaction } from '../store/database.ts';
 import { withdrawDocuments } from '../store/hidden-documents.ts';
 import { deleteItems, type LeftDocument, type PartitionKey } from '../store/sync-items.ts';
@@ -12,7 +11,8 @@ export const batchSize = 500;
 export async function dropSkipped(run: Run, key: PartitionKey): Promise<void> {
   await inBatches(run, async (tx) => {
     const left = await takeSkippedDocuments(tx, key, batchSize);
-    run.counters.itemsDeleted += await dropDocuments(tx, run, left);
+    const removed = await dropDocuments(tx, run, left);
+    run.counters.itemsDeleted += removed;
     return left.length;
   });
 }
@@ -21,17 +21,7 @@ export async function dropSkipped(run: Run, key: PartitionKey): Promise<void> {
 export async function inBatches(run: Run, batch: (tx: Transaction) => Promise<number>): Promise<void> {
   for (let count = batchSize; count === batchSize;) {
     run.signal.throwIfAborted();
-    count = await unlessInConflict(() => run.hold.write(batch));
-  }
-}
-
-/** Mirrors of one container can want the same documents in another order; the database then stops one of them. */
-async function unlessInConflict<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isTransactionConflict(error)) throw error;
-    return work();
+    count = await run.hold.write(batch);
   }
 }
 

@@ -70,7 +70,8 @@ async function removePartition(run: Run, key: PartitionKey): Promise<void> {
   await run.hold.write((tx) => startRemoval(tx, key, run.clock.now()));
   await inBatches(run, async (tx) => {
     const ids = await lockSomeItems(tx, key, batchSize);
-    run.counters.itemsDeleted += await removeItems(tx, run, key, ids);
+    const removed = await removeItems(tx, run, key, ids);
+    run.counters.itemsDeleted += removed;
     return ids.length;
   });
   await run.hold.write((tx) => deletePartition(tx, key));

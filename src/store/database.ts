@@ -22,6 +22,8 @@ export interface Database extends Queryable {
   readonly engine: 'postgres' | 'pglite';
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it throws.
+   * The database stops one of two transactions that wait for each other; `work` is then called
+   * again, so beside what it asks of `tx` it changes nothing that it may not change twice.
    * Inside, only `tx` may be used: a query on the database itself in the same asynchronous
    * context throws at once on every adapter (on PGlite it would wait for itself for ever).
    */

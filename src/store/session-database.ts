@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { QueryConfig, QueryResult } from 'pg';
 import { MemorydError } from '../base/errors.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
-import { endsSession, isUnreachable, translateError } from './database-errors.ts';
+import { endsSession, isTransactionConflict, isUnreachable, translateError } from './database-errors.ts';
 import type { SessionSource, SessionUse } from './session.ts';
 import type { Sql } from './sql.ts';
 import { createStatementNames, type StatementNames } from './statement-names.ts';
@@ -17,6 +17,9 @@ interface Loan {
   query(statement: string | QueryConfig): Promise<QueryResult>;
 }
 
+/** Attempts at a transaction that lost against another one. */
+const conflictAttempts = 5;
+
 /** The `Database` over sessions of node-postgres, the same for both engines. */
 export function createDatabase(engine: Database['engine'], sessions: SessionSource): Database {
   const scopes = new AsyncLocalStorage<TransactionScope>();
@@ -30,30 +33,41 @@ export function createDatabase(engine: Database['engine'], sessions: SessionSour
     return inFlight.track(lend(sessions, use, work));
   }
 
-  async function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return withSession('transaction', async (loan) => {
-      const scope: TransactionScope = { open: true };
-      await loan.query('begin');
-      try {
-        const result = await scopes.run(scope, () => work(transactionOn(loan, names, scope)));
-        scope.open = false;
-        await commit(loan);
-        return result;
-      } catch (error) {
-        scope.open = false;
-        await rollback(loan);
-        throw error;
-      }
-    });
+  async function transact<T>(loan: Loan, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const scope: TransactionScope = { open: true };
+    await loan.query('begin');
+    try {
+      const result = await scopes.run(scope, () => work(transactionOn(loan, names, scope)));
+      scope.open = false;
+      await commit(loan);
+      return result;
+    } catch (error) {
+      scope.open = false;
+      await rollback(loan);
+      throw error;
+    }
   }
 
   return {
     engine,
-    ...queryable((statement) => withSession('statement', (loan) => loan.query(named(names, statement)))),
-    transaction,
+    ...queryable((statement) =>
+      withSession('statement', (loan) => unlessInConflict(() => loan.query(named(names, statement)))),
+    ),
+    transaction: (work) => withSession('transaction', (loan) => unlessInConflict(() => transact(loan, work))),
     script: (text) => withSession('transaction', async (loan) => void (await loan.query(text))),
     close: () => (closing ??= inFlight.ended().then(() => sessions.close())),
   };
+}
+
+/** Of transactions that wait for each other the database stops one, which may succeed when it is done again. */
+async function unlessInConflict<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let made = 1; ; made++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isTransactionConflict(error) || made === conflictAttempts) throw error;
+    }
+  }
 }
 
 async function lend<T>(sessions: SessionSource, use: SessionUse, work: (loan: Loan) => Promise<T>): Promise<T> {

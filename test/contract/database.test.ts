@@ -7,6 +7,7 @@ import {
   isForeignKeyViolation,
   isNotNullViolation,
   isStatementError,
+  isTransactionConflict,
   isUniqueViolation,
 } from '../../src/store/database-errors.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
@@ -269,6 +270,55 @@ describe.each(engines)('database on %s', (engine) => {
       });
       expect(await countItems()).toBe(2);
     });
+
+    /** A statement that fails as the victim of a deadlock does, the first `times`; sequences are not rolled back. */
+    async function losing(times: number) {
+      await database.script(`
+        drop sequence if exists attempts; create sequence attempts;
+        create or replace function lose(times integer) returns bigint language plpgsql as $$
+          declare made bigint := nextval('attempts');
+          begin
+            if made <= times then raise exception 'deadlock detected' using errcode = '40P01'; end if;
+            return made;
+          end $$`);
+      return sql`select lose(${times}) as value`;
+    }
+
+    test('are done again when they lost against another one, and statements alone are too', async () => {
+      const lost = await losing(2);
+      const made = await database.transaction(async (tx) => {
+        await tx.execute(sql`insert into items (id) values (1)`);
+        return tx.query(lost);
+      });
+      expect(made).toEqual([{ value: 3 }]);
+      expect(await countItems()).toBe(1);
+      expect(await one(await losing(2))).toBe(3);
+    });
+
+    test('that lose again and again fail with the reason', async () => {
+      const lost = await losing(100);
+      const error = await failureOf(database.transaction((tx) => tx.query(lost)));
+      expect(isTransactionConflict(error)).toBe(true);
+      expect(await database.query(sql`select 1 as one`)).toEqual([{ one: 1 }]);
+    });
+
+    // The embedded engine has one session, on which transactions cannot wait for each other.
+    if (engine === 'postgres') {
+      test('that wait for each other both come to their end', async () => {
+        await database.execute(sql`insert into items (id) values (1), (2)`);
+        const begun = [gate(), gate()];
+        const note = (first: number, own: number) =>
+          database.transaction(async (tx) => {
+            await tx.execute(sql`update items set note = concat(note, ${String(own)}::text) where id = ${first}`);
+            begun[own]!.resolve();
+            await begun[1 - own]!.promise;
+            await tx.execute(sql`update items set note = concat(note, ${String(own)}::text) where id = ${3 - first}`);
+          });
+        await Promise.all([note(1, 0), note(2, 1)]);
+        const notes = await database.query<{ note: string }>(sql`select distinct note from items`);
+        expect([['01'], ['10']]).toContainEqual(notes.map(({ note }) => note));
+      });
+    }
 
     test('show nothing to others before they commit, and nothing after a rollback', async () => {
       const written = gate();
