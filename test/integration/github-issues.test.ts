@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import github from '../../connectors/github/index.ts';
 import type { GithubConfig } from '../../connectors/github/config.ts';
 import { limitsOf } from '../../src/connect/http/budgets.ts';
+import type { Fault } from '../../src/connect/testing/serve-source.ts';
 import { createGithubFixture } from './github-fixture.ts';
 
 let fixture: Awaited<ReturnType<typeof createGithubFixture>> | undefined;
@@ -62,6 +63,24 @@ describe('issues and pull requests', () => {
     for (const number of [1, 100, 101, 200, 230]) expect(await world.text(number)).toContain(`again ${number}`);
   });
 
+  it('sees all that changed one after another, and what changed again between two pages of it', async () => {
+    const world = await start({ content: ['issues'] });
+    const edit = (number: number, body: string) => {
+      world.clock.advance(1_000);
+      world.source.editIssue(world.repository, number, { body });
+    };
+    for (let number = 1; number <= 130; number++) world.issue(`Issue ${number}`, `body ${number}`);
+    await world.sync();
+    for (let number = 1; number <= 130; number++) edit(number, `again ${number}`);
+    let pages = 0;
+    world.server.traffic.intercept(({ path }) => {
+      if (path.endsWith('/issues') && ++pages === 2) edit(7, 'and again');
+    });
+    await world.sync();
+    expect(await world.text(7)).toContain('and again');
+    for (const number of [1, 6, 31, 100, 101, 130]) expect(await world.text(number)).toContain(`again ${number}`);
+  });
+
   it('sees an edit in the same second as the last sync', async () => {
     const world = await start({ content: ['issues'] });
     world.issue('One', 'first words');
@@ -99,6 +118,21 @@ describe('issues and pull requests', () => {
     );
     expect(page.gone).toEqual([`${world.repository.id}:issue:3`]);
     expect(page.refs).toHaveLength(1);
+  });
+
+  it.each<[string, RegExp, Fault, string]>([
+    ['of a repository that is no longer shown', /^\/repositories\/\d+(\/|$)/, { status: 404, json: {} }, 'source_missing'],
+    ['that GitHub answers with something else', /\/issues\/1$/, { status: 200, json: {} }, 'transient'],
+  ])('takes no issue for deleted %s', async (_of, paths, fault, kind) => {
+    const world = await start({ content: ['issues'] });
+    world.issue('One', 'body');
+    await world.sync();
+    world.server.traffic.intercept(({ path }) => (paths.test(path) ? fault : undefined));
+    const partition = { id: `${world.repository.id}:issues` };
+    const looked = world.withContext((ctx) =>
+      github.lookup!(ctx as never, partition, [`${world.repository.id}:issue:1`]),
+    );
+    await expect(looked).rejects.toMatchObject({ kind });
   });
 
   it('mirrors releases, what was edited in them, and not what was deleted', async () => {
