@@ -257,6 +257,15 @@ describe('what GitHub refuses or answers in part', () => {
     }
   });
 
+  it('leaves a discussion out that it was asked about: it is not taken for deleted', async () => {
+    const world = await start();
+    world.discussions.add('One', 'body');
+    await world.sync();
+    world.state.answer = ({ path }) =>
+      path === '/graphql' ? { json: { data: { node: { hasDiscussionsEnabled: true, d0: null } } } } : undefined;
+    await expect(world.lookUp([1])).rejects.toMatchObject({ kind: 'transient' });
+  });
+
   it('keeps nothing else waiting: a discussion that it cannot show fails by itself, and is read when it can', async () => {
     const world = await start();
     for (let number = 1; number <= 30; number++) world.discussions.add(`Title ${number}`, 'body');

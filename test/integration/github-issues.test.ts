@@ -41,6 +41,26 @@ describe('issues and pull requests', () => {
     expect(await world.text(2)).toMatch(/A change[^]*It mends it\.[^]*A review\.[^]*On a line\./);
   });
 
+  it('reads all of a long conversation', async () => {
+    const world = await start({ content: ['issues'] });
+    world.issue('One', 'body');
+    for (let number = 1; number <= 201; number++) world.comment(1, `remark ${number}.`);
+    await world.sync();
+    for (const number of [1, 100, 101, 200, 201]) expect(await world.text(1)).toContain(`remark ${number}.`);
+  });
+
+  it('removes what was transferred, also where it has the same number in its new repository', async () => {
+    const world = await start({ content: ['issues'] });
+    world.issue('One', 'body');
+    await world.sync();
+    const { source, repository } = world;
+    expect(source.transferIssue(repository, 1, source.addRepository('acme/others'))).toBe(1);
+    const id = `${repository.id}:issue:1`;
+    const partition = { id: `${repository.id}:issues` };
+    const page = await world.withContext((ctx) => github.lookup!(ctx as never, partition, [id]));
+    expect(page).toEqual({ refs: [], gone: [id] });
+  });
+
   it('costs one conditional request while nothing happens', async () => {
     const world = await start({ content: ['issues'] });
     world.issue('One', 'text');
@@ -121,7 +141,12 @@ describe('issues and pull requests', () => {
   });
 
   it.each<[string, RegExp, Fault, string]>([
-    ['of a repository that is no longer shown', /^\/repositories\/\d+(\/|$)/, { status: 404, json: {} }, 'source_missing'],
+    [
+      'of a repository that is no longer shown',
+      /^\/repositories\/\d+(\/|$)/,
+      { status: 404, json: {} },
+      'source_missing',
+    ],
     ['that GitHub answers with something else', /\/issues\/1$/, { status: 200, json: {} }, 'transient'],
   ])('takes no issue for deleted %s', async (_of, paths, fault, kind) => {
     const world = await start({ content: ['issues'] });

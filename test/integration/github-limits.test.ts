@@ -121,3 +121,21 @@ describe('limits of GitHub', () => {
     expect(await made.documents()).toBe(2);
   });
 });
+
+describe('a repository that GitHub has closed', () => {
+  it('for legal reasons keeps its documents, and the reason is told', async () => {
+    const made = await start();
+    made.state.answer = ({ path }) =>
+      path.endsWith('/commits') ? { status: 451, json: { message: 'No' } } : undefined;
+    const run = await made.sync();
+    expect(run).toMatchObject({ run: 'failed', status: 'active', error: expect.stringContaining('legal reasons') });
+    expect(await made.documents()).toBe(1);
+  });
+
+  it('shows no commit: it is missing, and not empty', async () => {
+    const made = await start();
+    made.state.answer = ({ path }) => (path.endsWith('/commits') ? { json: [] } : undefined);
+    expect((await made.sync()).error).toContain('GitHub shows no commit of the branch.');
+    expect(await made.documents()).toBe(1);
+  });
+});

@@ -259,6 +259,14 @@ function onPack(fault: Fault) {
 }
 
 describe('what is answered in place of a wiki', () => {
+  it('leaves a listing that nobody looked before incomplete', async () => {
+    const world = await start();
+    world.replace(() => status(404));
+    const partition = { id: `${world.repository.id}:wiki` };
+    const page = await world.withContext((ctx) => listWiki(ctx, partition));
+    expect(page).toMatchObject({ refs: [], done: true, incomplete: 'GitHub shows no wiki.' });
+  });
+
   it('removes nothing, is told without what it says, and is gone through when it has passed', async () => {
     const world = await start();
     world.wiki.write({ 'Home.md': 'home', 'a.md': 'a', 'b.md': 'b' });
