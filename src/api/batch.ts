@@ -1,6 +1,7 @@
 import { addedBy, type Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { DocumentInput, IngestResult } from '../engine/document.ts';
+import type { Documents } from '../engine/documents.ts';
 import { oldScopeIn } from './body.ts';
 import { documentInputOf } from './document-input.ts';
 import { addBody, type AddBody, type BatchBody, type BatchResult } from './schemas/documents.ts';
@@ -72,6 +73,18 @@ export function ingestOrder(inputs: readonly DocumentInput[]): number[] {
   const order = inputs.map((_, index) => index);
   // Infinity minus Infinity is not a number, which would not sort.
   return order.sort((left, right) => (times[left] === times[right] ? left - right : times[left]! - times[right]!));
+}
+
+/** Stores the documents of a batch in their order of ingestion; the results are in that of the request. */
+export async function addInOrder(
+  documents: Pick<Documents, 'add'>,
+  inputs: readonly DocumentInput[],
+): Promise<IngestResult[]> {
+  if (inputs.length === 0) return [];
+  const order = ingestOrder(inputs);
+  const ingested = await documents.add(order.map((place) => inputs[place]!));
+  const byPlace = new Map(order.map((place, turn) => [place, ingested[turn]!]));
+  return inputs.map((_, place) => byPlace.get(place)!);
 }
 
 /** Puts the outcomes of the accepted items back to where they stood in the request. */

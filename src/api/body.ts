@@ -82,7 +82,7 @@ export function oldScopeIn(value: unknown): string | null {
 }
 
 function wantsHash(request: FastifyRequest): boolean {
-  return request.routeOptions.config.replay === true || request.headers['idempotency-key'] !== undefined;
+  return Boolean(request.routeOptions.config.replay) || request.headers['idempotency-key'] !== undefined;
 }
 
 /** Section 9 rule 1: these fields may come as text of digits. */

@@ -37,8 +37,11 @@ declare module 'fastify' {
     sensitive?: boolean;
     /** The answer holds a secret, which is stored nowhere as it is. */
     secretAnswer?: boolean;
-    /** A repeated request with the same body gets the first answer (6.3). */
-    replay?: boolean;
+    /**
+     * A repeated request with the same body gets the first answer (6.3). `without id`: also one that does not say that
+     * it is repeated, within seconds and unless its documents have ids, which make it harmless.
+     */
+    replay?: boolean | 'without id';
     /** Noted in the security log under this name, such as `key.create`. */
     audit?: string;
   }

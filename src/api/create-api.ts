@@ -41,7 +41,6 @@ import { itemRoutes } from './routes/items.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { countRequests, metricsRoutes } from './routes/metrics.ts';
-import { namespaceDocumentRoutes } from './routes/namespace-documents.ts';
 import { oldSearchRoutes } from './routes/old-search.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { pushRoutes } from './routes/push.ts';
@@ -57,6 +56,9 @@ import { itemAnswer } from './schemas/items.ts';
 import { errorResponse, validationErrorResponse } from './schemas/shared.ts';
 import { syncRunAnswer } from './schemas/sync-runs.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
+import { createUploads } from './uploads.ts';
+import { namespaceFileRoutes } from './v5/routes/files.ts';
+import { namespaceRoutes } from './v5/routes.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
 
 export interface ApiOptions {
@@ -120,7 +122,7 @@ export function createApi(options: ApiOptions): Api {
   for (const schema of sharedSchemas) app.addSchema(schema);
   addHooks(app, options);
   app.register(swagger, openapiOptions(version, config.publicUrl));
-  for (const add of [addRoutes, fileRoutes])
+  for (const add of [addRoutes, addFormRoutes])
     app.register(async (routes) => {
       refuseUnknownQueries(routes);
       add(routes, options);
@@ -204,7 +206,6 @@ function addRoutes(app: Api, options: RouteContext): void {
   documentFileRoutes(app, options);
   graphRoutes(app, options);
   conversationRoutes(app, options);
-  namespaceDocumentRoutes(app, options);
   searchRoutes(app, options);
   oldSearchRoutes(app, options);
   memoryRoutes(app, options);
@@ -229,6 +230,14 @@ function addRoutes(app: Api, options: RouteContext): void {
   serviceRoutes(app, options);
   docsRoutes(app);
   metricsRoutes(app, options);
+  namespaceRoutes(app, options);
+}
+
+/** In a scope of their own, because only here bodies are forms. */
+function addFormRoutes(app: Api, options: RouteContext): void {
+  const uploads = createUploads(app, options.config);
+  fileRoutes(app, options, uploads);
+  namespaceFileRoutes(app, options, uploads);
 }
 
 /** The caller's own id when it is one short printable word, so that it is safe in logs and headers. */

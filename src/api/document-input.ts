@@ -1,9 +1,9 @@
 import { MemorydError } from '../base/errors.ts';
-import type { PartialDocumentChange } from '../engine/change-document.ts';
+import type { FileBody, PartialDocumentChange } from '../engine/change-document.ts';
 import type { DocumentInput, WrittenBody } from '../engine/document.ts';
 import { typeOfFile } from '../engine/extract/type-of-file.ts';
 import { momentOf } from './dates.ts';
-import type { FileUpload } from './file-form.ts';
+import type { FileUpload, UploadedFile } from './file-form.ts';
 import type { ChangeBody } from './schemas/document-changes.ts';
 import type { AddBody } from './schemas/documents.ts';
 import { invalidField } from './validation.ts';
@@ -42,15 +42,21 @@ export function documentChangeOf(body: ChangeBody, maxTextBytes: number): Partia
 }
 
 /** The same for an uploaded file, whose form has the same fields and some of its own. */
-export function fileInputOf({ bytes, name, mimeType, fields }: FileUpload): UntaggedInput {
+export function fileInputOf({ fields, ...file }: FileUpload): UntaggedInput {
+  return { ...fileContentOf(file, fields), source: 'file', ...optionalFields(fields) };
+}
+
+/** What is in a file, and what it is, as its sender says or as it looks. */
+export function fileContentOf(
+  { bytes, name, mimeType }: UploadedFile,
+  said: { mimeType?: string | undefined; fileType?: string | undefined },
+): { body: FileBody; type?: string } {
   const sniffed = mimeType === '' || mimeType === 'application/octet-stream' ? undefined : mimeType;
-  const declared = fields.mimeType ?? sniffed;
-  const type = fields.fileType ?? typeOfFile(bytes, declared, name);
+  const declared = said.mimeType ?? sniffed;
+  const type = said.fileType ?? typeOfFile(bytes, declared, name);
   return {
     body: { kind: 'file', bytes, name, keep: true, ...(declared !== undefined && { mimeType: declared }) },
-    source: 'file',
     ...(type !== undefined && { type }),
-    ...optionalFields(fields),
   };
 }
 
@@ -74,7 +80,7 @@ function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Parti
 }
 
 /** One http(s) URL and nothing else is an address to fetch, everything else is text. */
-function contentOf(content: string, maxTextBytes: number): WrittenBody {
+export function contentOf(content: string, maxTextBytes: number): WrittenBody {
   if (Buffer.byteLength(content) > maxTextBytes) {
     throw new MemorydError('payload_too_large', `content is larger than ${maxTextBytes} bytes`);
   }
@@ -83,9 +89,9 @@ function contentOf(content: string, maxTextBytes: number): WrittenBody {
   return isUrl ? { kind: 'url', url } : { kind: 'text', text: content };
 }
 
-export function dateOf(text: string): Date {
+export function dateOf(text: string, field = 'documentDate'): Date {
   const date = momentOf(text);
-  if (date === null) throw invalidField(['documentDate'], 'documentDate must be a date that exists');
+  if (date === null) throw invalidField([field], `${field} must be a date that exists`);
   return date;
 }
 

@@ -14,7 +14,7 @@ export interface ReplayOptions {
 }
 
 interface Entry {
-  expiresAtMs: number;
+  openedAtMs: number;
   /** Resolves to null when the answer is not one to repeat. */
   answer: Promise<Answer | null>;
   settle(answer: Answer | null): void;
@@ -22,6 +22,8 @@ interface Entry {
 }
 
 const retryTtlMs = 10 * 60_000;
+/** The 5.x client asks again after one second and three, and does not say that it does. */
+const unsaidTtlMs = 10_000;
 const maxEntries = 10_000;
 const maxBytes = 16 * 1024 * 1024;
 
@@ -44,7 +46,7 @@ export function replayAnswers(app: Api, { clock, log, idempotency }: ReplayOptio
       recording.set(request, (answer) => idempotency.end(begun.first, answer));
       return;
     }
-    const answer = wanted.repeats ? await store.find(wanted.name)?.answer : null;
+    const answer = await store.find(wanted.name, wanted.withinMs)?.answer;
     if (answer) return replay(reply, answer);
     const entry = store.open(wanted.name);
     recording.set(request, (own) => entry.settle(own));
@@ -65,8 +67,8 @@ export function replayAnswers(app: Api, { clock, log, idempotency }: ReplayOptio
 interface WantedReplay {
   name: string;
   byKey: boolean;
-  /** Whether this request may be a repetition; a first one is only remembered. */
-  repeats: boolean;
+  /** How long ago the request may have been that this one repeats; 0: it repeats none, and is only remembered. */
+  withinMs: number;
 }
 
 /** What to look under. An `Idempotency-Key` counts on every POST; retries of the client on marked routes. */
@@ -80,11 +82,20 @@ function wantedReplay(request: FastifyRequest): WantedReplay | null {
     }
     // An answer that holds a secret is not written down; a repetition gets it from this process' memory.
     const isSecret = request.routeOptions.config.secretAnswer === true;
-    return { name: `key ${place} ${key} ${isSecret ? request.bodyHash : ''}`, byKey: !isSecret, repeats: true };
+    return { name: `key ${place} ${key} ${isSecret ? request.bodyHash : ''}`, byKey: !isSecret, withinMs: retryTtlMs };
   }
-  if (!request.routeOptions.config.replay) return null;
-  const repeats = Number(request.headers['x-stainless-retry-count']) > 0;
-  return { name: `body ${place} ${request.bodyHash}`, byKey: false, repeats };
+  const { replay } = request.routeOptions.config;
+  if (!replay) return null;
+  const saysSo = Number(request.headers['x-stainless-retry-count']) > 0;
+  const mayBe = replay === 'without id' && !hasIds(request.body);
+  const withinMs = saysSo ? retryTtlMs : mayBe ? unsaidTtlMs : 0;
+  return { name: `body ${place} ${request.bodyHash}`, byKey: false, withinMs };
+}
+
+/** Whether the body, or one of its documents, has an id of the caller's. */
+function hasIds(body: unknown): boolean {
+  const { id, documents = [] } = body as { id?: string; documents?: { id?: string }[] };
+  return id !== undefined || documents.some((document) => document.id !== undefined);
 }
 
 /** A retry repeats accepted requests only; under an Idempotency-Key refusals are kept, too. */
@@ -113,20 +124,20 @@ function createAnswerStore(clock: Clock) {
     const nowMs = clock.now().getTime();
     for (const [name, entry] of entries) {
       const isFull = entries.size > maxEntries || totalBytes > maxBytes;
-      if (!isFull && entry.expiresAtMs > nowMs) return;
+      if (!isFull && entry.openedAtMs + retryTtlMs > nowMs) return;
       drop(name, entry);
     }
   }
 
   return {
-    find(name: string): Entry | null {
+    find(name: string, withinMs: number): Entry | null {
       const entry = entries.get(name);
-      return entry && entry.expiresAtMs > clock.now().getTime() ? entry : null;
+      return entry && entry.openedAtMs + withinMs > clock.now().getTime() ? entry : null;
     },
     open(name: string): Entry {
       const { promise, resolve } = Promise.withResolvers<Answer | null>();
-      const expiresAtMs = clock.now().getTime() + retryTtlMs;
-      const entry: Entry = { expiresAtMs, answer: promise, bytes: name.length, settle: resolve };
+      const openedAtMs = clock.now().getTime();
+      const entry: Entry = { openedAtMs, answer: promise, bytes: name.length, settle: resolve };
       entry.settle = (answer) => {
         if (answer === null) drop(name, entry);
         else if (entries.get(name) === entry) {

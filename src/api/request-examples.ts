@@ -1,8 +1,11 @@
+import { namespaceExamples } from './v5/request-examples.ts';
+
 /**
  * A body for each operation that takes JSON, by operation id: what the page of the API shows and sends
  * when somebody tries an operation. None brings anything about that its reader would not want.
  */
 export const requestExamples: Readonly<Record<string, unknown>> = {
+  ...namespaceExamples,
   addDocument: {
     content: 'Mira asked to move the weekly review to Thursdays.',
     containerTag: 'user_mira',

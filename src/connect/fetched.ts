@@ -1,7 +1,7 @@
 import type { DocumentBody } from '../engine/document.ts';
 import type { Extractor } from '../engine/text/text-work.ts';
 import { refusalOf } from '../engine/refusal.ts';
-import type { WrittenTurn } from '../store/documents.ts';
+import type { WrittenTurn } from '../store/document-contents.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Fetched, FetchedDocument, SkipReason } from './contract.ts';
 import { connectorFault } from './failure.ts';

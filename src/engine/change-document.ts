@@ -11,12 +11,14 @@ import {
   writeChangedDocument,
   type ChangingDocument,
 } from '../store/document-changes.ts';
-import { ensureContainers, writeContents } from '../store/documents.ts';
+import { writeContents } from '../store/document-contents.ts';
+import { ensureContainers } from '../store/documents.ts';
 import { requireQuota } from '../store/quotas.ts';
-import { clearMessages } from '../store/conversations.ts';
-import type { DocumentInput, Metadata, WrittenBody } from './document.ts';
+import type { DocumentBody, DocumentInput, Metadata, WrittenBody } from './document.ts';
 import { contentHash, contentWrite, trustOf } from './ingest.ts';
 import { requireWritable } from './require-writable.ts';
+
+export type FileBody = Extract<DocumentBody, { kind: 'file' }>;
 
 /** What is to be changed of a document; what is absent stays. */
 export interface DocumentChange extends Pick<
@@ -30,10 +32,15 @@ export interface DocumentChange extends Pick<
   | 'documentDate'
   | 'filterByMetadata'
   | 'entityContext'
+  | 'supportingContext'
   | 'addedBy'
 > {
   /** The new content. */
-  body?: WrittenBody;
+  body?: WrittenBody | FileBody;
+  /** Of the new content, when the caller knows it. */
+  type?: string;
+  /** Metadata, date, `filterByMetadata` and `supportingContext` that are not given are taken away. */
+  clearsFields?: boolean;
   /** Merged key by key; null takes a key away. */
   metadata?: Record<string, Metadata[string] | null>;
 }
@@ -75,10 +82,7 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
     await writeChangedDocument(tx, after, { requeue, now });
     if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag, now);
   }
-  if (change.body && requeue) {
-    await writeContents(tx, [contentWrite(id, { body: change.body })]);
-    await clearMessages(tx, id);
-  }
+  if (change.body && requeue) await writeContents(tx, [contentWrite(id, { body: change.body })]);
   await requireQuota(tx, { tags: [after.container_tag], keys: change.addedBy === undefined ? [] : [change.addedBy] });
   if (before.task_type === 'memory' && after.task_type === 'superrag') {
     await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
@@ -89,14 +93,15 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
   return requeue;
 }
 
-function changed(before: ChangingDocument, change: PartialDocumentChange): ChangingDocument {
+function changed(stored: ChangingDocument, change: PartialDocumentChange): ChangingDocument {
   const { body, containerTag, containerTags, metadata: given } = change;
+  const before = change.clearsFields === true ? { ...stored, ...cleared } : stored;
   const metadata = given === undefined ? before.metadata : mergedMetadata(before.metadata, given);
   const title = typeof given?.['title'] === 'string' ? given['title'] : undefined;
   const moved = containerTag !== undefined && containerTag !== before.container_tag;
   return {
     ...before,
-    ...(body === undefined ? {} : contentFields(before, body, change.addedBy)),
+    ...(body === undefined ? {} : contentFields(before, body, change)),
     container_tag: containerTag ?? before.container_tag,
     container_tags: containerTags === undefined ? (moved ? null : before.container_tags) : [...containerTags],
     custom_id: change.customId ?? before.custom_id,
@@ -108,18 +113,27 @@ function changed(before: ChangingDocument, change: PartialDocumentChange): Chang
     dreaming: change.dreaming ?? before.dreaming,
     document_date: change.documentDate ?? before.document_date,
     filter_by_metadata: change.filterByMetadata ?? before.filter_by_metadata,
+    supporting_context: change.supportingContext ?? before.supporting_context,
   };
 }
 
+const cleared = { metadata: {}, document_date: null, filter_by_metadata: null, supporting_context: null };
+
 /** An address becomes a page and back; what a connector or an upload was stays its source. */
-function contentFields(before: ChangingDocument, body: WrittenBody, addedBy: string | undefined) {
+function contentFields(
+  before: ChangingDocument,
+  body: WrittenBody | FileBody,
+  { addedBy, type: given }: PartialDocumentChange,
+) {
   const content_hash = contentHash(body);
   if (content_hash === before.content_hash) return {};
-  const source = ['api', 'url'].includes(before.source ?? '') ? (body.kind === 'url' ? 'url' : 'api') : before.source;
+  const written = body.kind === 'text' ? 'api' : body.kind;
+  const isCallers = body.kind === 'file' || ['api', 'url'].includes(before.source ?? '');
+  const source = isCallers ? written : before.source;
   const wasPage = before.source === 'url';
   const url = body.kind === 'url' ? body.url : wasPage ? null : before.url;
   const trust = trustOf(body);
-  const type = body.kind === 'url' ? 'webpage' : 'text';
+  const type = given ?? (body.kind === 'url' ? 'webpage' : 'text');
   return { content_hash, source, url, author: null, trust, type, added_by: addedBy ?? null };
 }
 

@@ -15,7 +15,7 @@ import {
   type DocumentWithContent,
 } from '../store/documents.ts';
 import { atFilepath } from '../store/document-selection.ts';
-import { compileFilter } from '../store/filters.ts';
+import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
@@ -164,7 +164,7 @@ function listCondition(query: DocumentListQuery): Sql {
   }
   if (query.ids) conditions.push(sql`d.id = any(${query.ids}::text[])`);
   if (query.customIds) conditions.push(sql`d.custom_id = any(${query.customIds}::text[])`);
-  if (query.filters) conditions.push(compileFilter(query.filters, rawSql('d.metadata')));
+  if (query.filters) conditions.push(compileFilter(query.filters, filterable));
   if (query.filepath !== undefined) conditions.push(atFilepath(query.filepath));
   if (query.statuses) conditions.push(sql`d.status = any(${query.statuses}::text[])`);
   if (query.sources) conditions.push(sql`d.source = any(${query.sources}::text[])`);

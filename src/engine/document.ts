@@ -1,5 +1,5 @@
 import type { Trust } from '../memory/extractor.ts';
-import type { WrittenTurn } from '../store/documents.ts';
+import type { WrittenTurn } from '../store/document-contents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { Json } from '../connect/contract.ts';
 
@@ -42,14 +42,20 @@ export interface DocumentInput {
   title?: string;
   url?: string;
   filepath?: string;
-  /** Replaces the stored metadata; absent keeps it. */
+  /** Absent keeps what is stored. */
   metadata?: Metadata;
+  /** Merges the metadata into what is stored, key by key, instead of replacing it. */
+  mergesMetadata?: boolean;
   taskType?: 'memory' | 'superrag';
   dreaming?: 'instant' | 'dynamic';
   documentDate?: Date;
+  /** What it has in common with other documents. It is compared with memories of such alone, and found by filters as by metadata. */
   filterByMetadata?: Metadata;
+  /** Of the container; guides what is taken from its documents. */
   entityContext?: string;
-  /** What happens when the customId exists. Default `replace`. */
+  /** The same of this document alone, in place of what is said of its container. */
+  supportingContext?: string;
+  /** What becomes of the text that is stored under the customId; see `joinedText`. Default `replace`. */
   updateMode?: 'replace' | 'append';
   /** When the item was made at its source; default now. */
   createdAt?: Date;

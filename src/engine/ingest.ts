@@ -2,14 +2,12 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Transaction } from '../store/database.ts';
+import { rawTexts, writeContents, type ContentWrite } from '../store/document-contents.ts';
 import {
   ensureContainers,
   insertDocuments,
   lockByCustomId,
-  rawTexts,
   updateDocuments,
-  writeContents,
-  type ContentWrite,
   type DocumentWrite,
   type NewLease,
   type StoredDocument,
@@ -18,6 +16,7 @@ import { lockHiddenByCustomId, showDocuments } from '../store/hidden-documents.t
 import { requireQuota } from '../store/quotas.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { DocumentBody, DocumentInput, DocumentStatus, IngestResult } from './document.ts';
+import { joinedText } from './joined-text.ts';
 
 interface Pending {
   input: DocumentInput;
@@ -36,6 +35,7 @@ const keyOf = (containerTag: string, customId: string) => `${containerTag}\n${cu
  * - a customId that does not exist in the container: a new document;
  * - the same content and fields: nothing is written;
  * - the same content, other fields: the fields change in place;
+ * - with `append`, text that is there already: as the same content;
  * - other content: a new revision. One that arrives while the last is processed takes the
  *   document from the worker, whose result is then thrown away.
  *
@@ -98,14 +98,16 @@ async function ingestRound(
   const contents: ContentWrite[] = [];
   for (const one of round) {
     const before = stored.get(storedKey(one.input));
-    const body = appended.get(one.index) ?? one.input.body;
-    const row = documentWrite(one.input, body, before, now);
+    const text = appended.get(one.index);
+    const body = text ?? one.input.body;
+    const row = documentWrite(one.input, text === null ? null : body, before, now);
     if (!before) {
       inserts.push({ ...one, row, content: contentWrite(row.id, { ...one.input, body }) });
       continue;
     }
     const requeue = row.content_hash !== before.content_hash || before.status === 'failed' || body.kind === 'url';
-    if (requeue) contents.push(contentWrite(row.id, { ...one.input, body }));
+    // What failed is read again as it is stored.
+    if (requeue && text !== null) contents.push(contentWrite(row.id, { ...one.input, body }));
     const changed = requeue || fieldsDiffer(row, before);
     if (changed) updates.push({ ...row, requeue });
     results[one.index] = {
@@ -164,12 +166,12 @@ async function storedDocuments(tx: Transaction, round: readonly Pending[]): Prom
   return { stored, hidden: new Set(hidden.map((row) => row.id)) };
 }
 
-/** The whole text of inputs that append, by the input's index. */
+/** The whole text of inputs that append, by the input's index; null when they add nothing. */
 async function appendedTexts(
   tx: Transaction,
   round: readonly Pending[],
   stored: ReadonlyMap<string, StoredDocument>,
-): Promise<Map<number, DocumentBody>> {
+): Promise<Map<number, DocumentBody | null>> {
   const appending = round.filter(
     ({ input }) => input.updateMode === 'append' && 'text' in input.body && stored.has(storedKey(input)),
   );
@@ -182,46 +184,67 @@ async function appendedTexts(
     appending.map(({ input, index }) => {
       const body = input.body as Extract<DocumentBody, { text: string }>;
       const before = texts.get(stored.get(storedKey(input))!.id) ?? '';
-      const text = before.endsWith(body.text) ? before : before === '' ? body.text : `${before}\n\n${body.text}`;
-      return [index, { ...body, text }];
+      const text = joinedText(before, body.text);
+      return [index, text === null ? null : { ...body, text }];
     }),
   );
 }
 
+/** Without a body the content stays as it is. */
 function documentWrite(
   input: DocumentInput,
-  body: DocumentBody,
+  body: DocumentBody | null,
   before: StoredDocument | undefined,
   now: Date,
 ): DocumentWrite {
-  const metadata = input.metadata ?? before?.metadata ?? {};
+  const metadata = metadataOf(input, before);
   const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
   const givenTitle = input.title ?? metadataTitle ?? before?.given_title ?? null;
-  const hashOfContent = contentHash(body);
+  const supportingContext = input.supportingContext ?? before?.supporting_context ?? null;
   return {
+    ...(body === null ? contentFields(before!) : newContentFields(input, body, before)),
     id: before?.id ?? newId(now),
     container_tag: input.containerTag,
     custom_id: input.customId ?? null,
     connection_id: input.connectionId ?? before?.connection_id ?? null,
-    type: input.type ?? (before?.content_hash === hashOfContent ? before.type : typeBeforeProcessing(body)),
-    source: input.source,
     given_title: givenTitle,
     title: givenTitle ?? before?.title ?? null,
-    url: input.url ?? urlOf(body, before),
     filepath: input.filepath ?? before?.filepath ?? null,
     metadata,
     task_type: input.taskType ?? before?.task_type ?? 'memory',
     dreaming: input.dreaming ?? before?.dreaming ?? 'dynamic',
     document_date: input.documentDate ?? before?.document_date ?? null,
     filter_by_metadata: input.filterByMetadata ?? before?.filter_by_metadata ?? null,
-    // What the text itself says of its author is known after processing, and holds as long as the text does.
-    author: input.author ?? (before?.content_hash === hashOfContent ? before.author : null),
-    trust: input.trust ?? trustOf(body),
-    added_by: before?.content_hash === hashOfContent ? before.added_by : (input.addedBy ?? null),
-    content_hash: hashOfContent,
+    supporting_context: supportingContext,
     created_at: input.createdAt ?? now,
     updated_at: now,
   };
+}
+
+type ContentFields = Pick<DocumentWrite, 'content_hash' | 'type' | 'source' | 'url' | 'author' | 'trust' | 'added_by'>;
+
+function contentFields({ content_hash, type, source, url, author, trust, added_by }: StoredDocument): ContentFields {
+  return { content_hash, type, source, url, author, trust, added_by };
+}
+
+function newContentFields(input: DocumentInput, body: DocumentBody, before: StoredDocument | undefined): ContentFields {
+  const content_hash = contentHash(body);
+  const same = before?.content_hash === content_hash ? before : undefined;
+  return {
+    content_hash,
+    type: input.type ?? same?.type ?? typeBeforeProcessing(body),
+    source: input.source,
+    url: input.url ?? urlOf(body, before),
+    // What the text itself says of its author is known after processing, and holds as long as the text does.
+    author: input.author ?? same?.author ?? null,
+    trust: input.trust ?? trustOf(body),
+    added_by: same ? same.added_by : (input.addedBy ?? null),
+  };
+}
+
+function metadataOf(input: DocumentInput, before: StoredDocument | undefined): DocumentWrite['metadata'] {
+  if (input.mergesMetadata === true) return { ...before?.metadata, ...input.metadata };
+  return input.metadata ?? before?.metadata ?? {};
 }
 
 /** An address that was the content before is not that of the text that replaces it. */
@@ -299,6 +322,7 @@ const comparedFields = [
   'dreaming',
   'document_date',
   'filter_by_metadata',
+  'supporting_context',
   'author',
   'trust',
 ] as const;

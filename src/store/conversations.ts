@@ -13,8 +13,3 @@ export async function writeMessages(tx: Transaction, documentId: string, message
   await tx.execute(sql`
     update document_contents set messages = ${JSON.stringify(messages)}::jsonb where document_id = ${documentId}`);
 }
-
-export async function clearMessages(tx: Transaction, documentId: string): Promise<void> {
-  await tx.execute(sql`
-    update document_contents set messages = null where document_id = ${documentId} and messages is not null`);
-}

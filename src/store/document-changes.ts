@@ -10,7 +10,8 @@ export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'co
 }
 
 const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,
-  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, author, trust, added_by, content_hash`);
+  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, supporting_context, author, trust, added_by,
+  content_hash`);
 
 export async function lockDocument(tx: Transaction, id: string): Promise<ChangingDocument | null> {
   const rows = await tx.query<ChangingDocument>(sql`
@@ -32,6 +33,7 @@ export async function writeChangedDocument(
       metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.task_type}, dreaming = ${row.dreaming},
       document_date = ${row.document_date}::timestamptz,
       filter_by_metadata = ${row.filter_by_metadata === null ? null : JSON.stringify(row.filter_by_metadata)}::jsonb,
+      supporting_context = ${row.supporting_context},
       author = ${row.author}, trust = ${row.trust}, added_by = ${row.added_by},
       content_hash = ${row.content_hash}, updated_at = ${now}
     where d.id = ${row.id}`);

@@ -60,10 +60,16 @@ export interface StoredDocument {
   dreaming: string;
   document_date: Date | null;
   filter_by_metadata: Record<string, unknown> | null;
+  supporting_context: string | null;
   author: string | null;
   trust: 'told' | 'own' | 'read';
   added_by: string | null;
 }
+
+export const storedColumns =
+  rawSql(`d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type,
+  d.source, d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
+  d.filter_by_metadata, d.supporting_context, d.author, d.trust, d.added_by`);
 
 /** The columns that ingesting writes. */
 export interface DocumentWrite extends Omit<StoredDocument, 'custom_id' | 'status'> {
@@ -88,6 +94,7 @@ const writeColumns: Columns<DocumentWrite> = {
   dreaming: 'text',
   document_date: 'timestamptz',
   filter_by_metadata: 'jsonb',
+  supporting_context: 'text',
   author: 'text',
   trust: 'text',
   added_by: 'text',
@@ -123,9 +130,7 @@ export async function lockByCustomId(
     keys.map(({ tag, customId }) => ({ tag, custom_id: customId })),
   );
   return tx.query<StoredDocument>(sql`
-    select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
-      d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata, d.author, d.trust, d.added_by
+    select ${storedColumns}
     from documents d join ${set.from} on d.container_tag = k.tag and d.custom_id = k.custom_id
     where d.custom_id is not null and d.deleted_at is null
     order by d.id
@@ -176,7 +181,8 @@ export async function updateDocuments(
       connection_id = r.connection_id, type = r.type, source = r.source, given_title = r.given_title, title = r.title,
       url = r.url, filepath = r.filepath, metadata = r.metadata::jsonb, task_type = r.task_type, dreaming = r.dreaming,
       document_date = r.document_date, filter_by_metadata = r.filter_by_metadata::jsonb,
-      author = r.author, trust = r.trust, added_by = r.added_by, content_hash = r.content_hash, updated_at = r.updated_at,
+      supporting_context = r.supporting_context, author = r.author, trust = r.trust, added_by = r.added_by,
+      content_hash = r.content_hash, updated_at = r.updated_at,
       dreaming_status = case when ${says} then 'dreaming' else d.dreaming_status end,
       dream_at = case when ${says} then ${now}::timestamptz else d.dream_at end,
       revision = case when r.requeue then d.revision + 1 else d.revision end,
@@ -190,57 +196,6 @@ export async function updateDocuments(
       error_message = case when r.requeue then null else d.error_message end
     from ${set.from}
     where d.id = r.id`);
-}
-
-/** A piece of a text that one person wrote, by its place in what was sent. */
-export interface WrittenTurn {
-  start: number;
-  end: number;
-  author: string | null;
-  /** The source itself vouches that its owner wrote it. */
-  own: boolean;
-  /** ISO 8601. */
-  date: string | null;
-}
-
-export interface ContentWrite {
-  document_id: string;
-  kind: string;
-  raw: string | null;
-  bytes: Uint8Array | null;
-  mime_type: string | null;
-  file_name: string | null;
-  keep_bytes: boolean;
-  turns: readonly WrittenTurn[] | null;
-}
-
-const contentColumns: Columns<ContentWrite> = {
-  document_id: 'text',
-  kind: 'text',
-  raw: 'text',
-  bytes: 'bytea',
-  mime_type: 'text',
-  file_name: 'text',
-  keep_bytes: 'boolean',
-  turns: 'jsonb',
-};
-
-/** Stores what was sent. The text of an earlier version stays readable until the new one is extracted. */
-export async function writeContents(tx: Transaction, rows: readonly ContentWrite[]): Promise<void> {
-  const set = rowSet('r', contentColumns, rows);
-  await tx.execute(sql`
-    insert into document_contents (${set.names})
-    select ${set.select} from ${set.from}
-    on conflict (document_id) do update set kind = excluded.kind, raw = excluded.raw, bytes = excluded.bytes,
-      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes, turns = excluded.turns,
-      content = case when excluded.raw is null then document_contents.content end`);
-}
-
-/** What was sent before, for inputs that append to it. */
-export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
-    select document_id as id, case when kind <> 'url' then raw end as raw, content from document_contents where document_id = any(${ids}::text[])`);
-  return new Map(rows.map((row) => [row.id, row.raw ?? row.content ?? '']));
 }
 
 export async function deleteDocuments(tx: Transaction, ids: readonly string[]): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
-import type { WrittenTurn } from './documents.ts';
+import type { WrittenTurn } from './document-contents.ts';
+import { filterable } from './filters.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
 
@@ -36,7 +37,7 @@ const columns = sql`d.id, d.revision, d.container_tag as "containerTag", d.task_
   d.author, d.trust, jsonb_build_object('author', o.author, 'trust', o.trust) as owner,
   coalesce(o.memories, t.memories) as memories, d.is_transcript as "isTranscript",
   coalesce(d.written_at, d.document_date, d.created_at) as date,
-  t.entity_context as "entityContext", d.metadata, d.filter_by_metadata as "filterByMetadata", d.dream_attempts as attempts`;
+  coalesce(d.supporting_context, t.entity_context) as "entityContext", ${filterable} as metadata, d.filter_by_metadata as "filterByMetadata", d.dream_attempts as attempts`;
 
 const sources = sql`documents d join document_contents c on c.document_id = d.id
     left join container_tags t on t.tag = d.container_tag left join connections o on o.id = d.connection_id`;

@@ -11,7 +11,12 @@ export interface FilterCondition {
   numericOperator: '>' | '<' | '>=' | '<=' | '=';
   negate: boolean;
   ignoreCase: boolean;
+  /** Values of another type are another value, a list is none of its entries, and dots belong to the key. */
+  exact?: true;
 }
+
+/** What filters are tested with on a document `d`: what it has in common with others, overlaid by its metadata. */
+export const filterable = rawSql("(coalesce(d.filter_by_metadata, '{}') || d.metadata)");
 
 /**
  * The filter as a condition on a `jsonb` column of metadata (null counts as empty). It is
@@ -43,14 +48,14 @@ function compileCondition(condition: FilterCondition, column: Sql): Sql {
   // Internal keys are never filterable and jsonb holds no U+0000: both are as a missing key.
   const hidden = internalKey.test(condition.key) || `${condition.key}${condition.value}`.includes('\0');
   if (condition.filterType === 'numeric') return hidden ? sql`false` : numeric(condition, column);
-  const positive = hidden ? sql`false` : compilePositive(condition, storedValue(column, condition.key));
+  const positive = hidden ? sql`false` : compilePositive(condition, storedValue(column, condition));
   return condition.negate ? sql`not ${positive}` : positive;
 }
 
 /** A key with dots names a field as it is, or else what lies at that path. */
-function storedValue(column: Sql, key: string): Sql {
+function storedValue(column: Sql, { key, exact }: FilterCondition): Sql {
   const whole = sql`(${column} -> ${key}::text)`;
-  return key.includes('.') ? sql`coalesce(${whole}, ${column} #> ${key.split('.')}::text[])` : whole;
+  return key.includes('.') && !exact ? sql`coalesce(${whole}, ${column} #> ${key.split('.')}::text[])` : whole;
 }
 
 function compilePositive(condition: FilterCondition, stored: Sql): Sql {
@@ -60,7 +65,7 @@ function compilePositive(condition: FilterCondition, stored: Sql): Sql {
     case 'array_contains':
       return sql`case when jsonb_typeof(${stored}) = 'array' then ${elementEquals(condition, stored)} else false end`;
     default:
-      return equals(condition, stored);
+      return condition.exact ? equalsExactly(condition, stored) : equals(condition, stored);
   }
 }
 
@@ -78,12 +83,19 @@ function equals(condition: FilterCondition, stored: Sql): Sql {
     else false end`;
 }
 
+function equalsExactly({ value, ignoreCase }: FilterCondition, stored: Sql): Sql {
+  if (!ignoreCase) return sql`coalesce(${stored} = ${JSON.stringify(value)}::jsonb, false)`;
+  return sql`case when jsonb_typeof(${stored}) = 'string'
+    then lower(${stored} #>> '{}') = lower(${String(value)}::text) else false end`;
+}
+
 /** Whether an array has the value as an element. `?` finds strings, `@>` numbers and booleans. */
 function elementEquals(condition: FilterCondition, stored: Sql): Sql {
   const text = String(condition.value);
   // Folding the array as text is safe: JSON's own words and escapes are lower case already.
   const array = condition.ignoreCase ? sql`lower(${stored}::text)::jsonb` : stored;
   const byString = sql`${array} ? ${folded(sql`${text}::text`, condition)}`;
+  if (condition.exact) return byString;
   const literal = condition.ignoreCase ? text.toLowerCase() : text;
   if (numberOf(condition.value) === null && literal !== 'true' && literal !== 'false') return byString;
   return sql`(${byString} or ${array} @> ${`[${literal}]`}::jsonb)`;
@@ -107,9 +119,12 @@ function numeric(condition: FilterCondition, column: Sql): Sql {
     throw new MemorydError('invalid_request', `The filter on "${condition.key}" needs a number as its value.`);
   }
   const operator = condition.negate ? negated[condition.numericOperator] : condition.numericOperator;
-  const stored = storedValue(column, condition.key);
+  const stored = storedValue(column, condition);
   const text = sql`(${stored} #>> '{}')`;
   const compared = sql`${rawSql(operator)} ${String(number)}::numeric`;
+  if (condition.exact) {
+    return sql`case when jsonb_typeof(${stored}) = 'number' then ${stored}::numeric ${compared} else false end`;
+  }
   return sql`case jsonb_typeof(${stored})
     when 'number' then ${stored}::numeric ${compared}
     when 'string' then case when length(${text}) <= ${rawSql(String(maxNumericLength))} and ${text} ~ ${rawSql(numericText)}

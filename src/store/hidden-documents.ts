@@ -2,7 +2,7 @@ import type { Transaction } from './database.ts';
 import { hideMemoriesOf, showMemoriesOf } from './memory-chains.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
-import type { StoredDocument } from './documents.ts';
+import { storedColumns, type StoredDocument } from './documents.ts';
 import type { LeftDocument, PartitionKey } from './sync-items.ts';
 
 /**
@@ -114,9 +114,7 @@ export async function lockHiddenByCustomId(
       where d.custom_id is not null and d.deleted_at is not null
       order by d.container_tag, d.custom_id, d.deleted_at desc, d.id
     )
-    select d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type, d.source,
-      d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-      d.filter_by_metadata, d.author, d.trust, d.added_by
+    select ${storedColumns}
     from documents d join latest on latest.id = d.id
     where d.deleted_at is not null
     order by d.id

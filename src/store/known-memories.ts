@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import { filterable } from './filters.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 
@@ -42,7 +43,7 @@ export interface ComparedWith {
   withMetadata: boolean;
 }
 
-const metadataOfSources = `coalesce((select jsonb_agg(d.metadata || coalesce(m.metadata, '{}'))
+const metadataOfSources = `coalesce((select jsonb_agg(${filterable.text} || coalesce(m.metadata, '{}'))
     from memory_sources s join documents d on d.id = s.document_id where s.memory_id = m.id), '[]')`;
 
 /** So many of a subject's newest statements are looked at for one that a new one adds to. */

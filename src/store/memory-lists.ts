@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { compileFilter, type Filter } from './filters.ts';
+import { compileFilter, filterable, type Filter } from './filters.ts';
 import { isOnlyFromHidden } from './hidden-documents.ts';
 import { chainOf } from './memories.ts';
 import { firstSources, type MemorySource } from './memory-sources.ts';
@@ -61,7 +61,7 @@ function visible({ containerTags, filters, includeForgotten, asOf, now }: Memory
 
 /** Section 8 rule 10: a source's metadata, overlaid by the memory's own. */
 function matches(filters: Filter): Sql {
-  const overlaid = rawSql(`(d.metadata || coalesce(m.metadata, '{}'))`);
+  const overlaid = sql`(${filterable} || coalesce(m.metadata, '{}'))`;
   return sql`(exists (select 1 from memory_sources s join documents d on d.id = s.document_id
       where s.memory_id = m.id and d.deleted_at is null and ${compileFilter(filters, overlaid)})
     or ${compileFilter(filters, rawSql('m.metadata'))}

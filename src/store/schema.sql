@@ -242,6 +242,7 @@ create table documents (
   chunk_ends integer[],
   lost_workers integer not null default 0,
   added_by text collate "C",
+  supporting_context text,
   constraint documents_pkey PRIMARY KEY (id),
   constraint documents_dreaming_check CHECK ((dreaming = ANY (ARRAY['instant'::text, 'dynamic'::text]))),
   constraint documents_dreaming_status_check CHECK ((dreaming_status = ANY (ARRAY['dreaming'::text, 'done'::text]))),

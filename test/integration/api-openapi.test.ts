@@ -64,6 +64,16 @@ describe('the description of the API', () => {
     expect([valid, version, errors]).toEqual([true, '3.1', []]);
   });
 
+  it('has one of its own for namespaces, which is valid, too, and holds nothing else', async () => {
+    const own = (await test.call('GET', '/v5/openapi.json', undefined, null)).body;
+    expect((await test.call('GET', '/v5/openapi', undefined, null)).body).toEqual(own);
+    expect((await validate(structuredClone(own))).errors ?? []).toEqual([]);
+    expect(own.info.version).toBe('5.0.0');
+    const isOwn = (path: string) => /^\/(?:ns|namespaces|connectors|organization)(?:\/|$)/.test(path);
+    const whole = Object.entries(document.paths).filter(([path]) => isOwn(path));
+    expect(own.paths).toEqual(Object.fromEntries(whole));
+  });
+
   it('lets a client be generated: each operation with its name, its key, and the shape of every answer', () => {
     const withoutBody = ['204', '302'];
     for (const { name, operation } of operations()) {
@@ -119,7 +129,14 @@ describe('the description of the API', () => {
         'POST /v3/documents/{id}/retry',
         'POST /v3/documents/list',
         'GET /v3/documents/processing',
+        'DELETE /ns/{namespace}/document',
         'GET /ns/{namespace}/document/{id}',
+        'PATCH /ns/{namespace}/document/file/{id}',
+        'PATCH /ns/{namespace}/document/{id}',
+        'POST /ns/{namespace}/document',
+        'POST /ns/{namespace}/document/batch',
+        'POST /ns/{namespace}/document/file',
+        'POST /ns/{namespace}/document/file/{id}',
         'POST /v4/search',
         'POST /mcp',
         'GET /v3/container-tags/list',

@@ -87,6 +87,23 @@ describe('a key for one container', () => {
     },
   );
 
+  it.each<['POST' | 'GET' | 'PATCH' | 'DELETE', string, object | undefined]>([
+    ['POST', '/document', { content: 'x' }],
+    ['POST', '/document/batch', { documents: [{ content: 'x' }] }],
+    ['POST', '/document/file', undefined],
+    ['GET', '/document/in_foreign', undefined],
+    ['PATCH', '/document/in_foreign', { content: 'x' }],
+    ['POST', '/document/file/in_foreign', undefined],
+    ['PATCH', '/document/file/in_foreign', undefined],
+    ['DELETE', '/document', { ids: ['in_foreign'] }],
+  ])('is denied %s of a foreign namespace%s', async (method, path, body) => {
+    for (const namespace of ['foreign', 'nowhere']) {
+      expect(await test.call(method, `/ns/${namespace}${path}`, body, keys.mine)).toMatchObject(denied);
+    }
+    expect((await test.call(method, `/ns/foreign${path}`, body, null)).status).toBe(401);
+    expect((await test.call('GET', '/ns/foreign/document/in_foreign')).status).toBe(200);
+  });
+
   it('lists only what is there', async () => {
     expect(containers((await test.call('POST', '/v3/documents/list', {}, keys.mine)).body)).toEqual(['mine']);
     const connections = await test.call('POST', '/v3/connections/list', undefined, keys.mine);
@@ -167,8 +184,15 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     expect((await test.call('GET', '/ns/mine/document/in_mine', undefined, keys[name])).status).toBe(200);
   });
 
-  it.each<['POST' | 'DELETE', string, object | undefined]>([
+  it.each<['POST' | 'PATCH' | 'DELETE', string, object | undefined]>([
     ['POST', '/v3/documents', { content: 'x', containerTag: 'mine' }],
+    ['POST', '/ns/mine/document', { content: 'x' }],
+    ['POST', '/ns/mine/document/batch', { documents: [{ content: 'x' }] }],
+    ['POST', '/ns/mine/document/file', undefined],
+    ['POST', '/ns/mine/document/file/in_mine', undefined],
+    ['PATCH', '/ns/mine/document/file/in_mine', undefined],
+    ['PATCH', '/ns/mine/document/in_mine', { content: 'x' }],
+    ['DELETE', '/ns/mine/document', { ids: ['in_mine'] }],
     ['DELETE', '/v3/documents/in_mine', undefined],
     ['POST', '/v3/documents/in_mine/retry', undefined],
     ['POST', '/v3/connections/{own}/sync', {}],

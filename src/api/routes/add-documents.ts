@@ -1,6 +1,5 @@
 import { addedBy } from '../../account/caller.ts';
-import type { DocumentInput, IngestResult } from '../../engine/document.ts';
-import { batchResults, ingestOrder, readBatch } from '../batch.ts';
+import { addInOrder, batchResults, readBatch } from '../batch.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { documentInputOf } from '../document-input.ts';
 import * as schemas from '../schemas/documents.ts';
@@ -51,17 +50,9 @@ export function addDocumentRoutes(app: Api, { services, config }: RouteContext):
     async (request) => {
       const items = readBatch(request.body, callerOf(request), config);
       const inputs = items.flatMap((item) => ('input' in item ? [item.input] : []));
-      const results = batchResults(items, await addInOrder(inputs));
+      const results = batchResults(items, await addInOrder(services.documents, inputs));
       const failed = results.filter((result) => result.status === 'error').length;
       return { results, success: results.length - failed, failed };
     },
   );
-
-  async function addInOrder(inputs: DocumentInput[]): Promise<IngestResult[]> {
-    if (inputs.length === 0) return [];
-    const order = ingestOrder(inputs);
-    const ingested = await services.documents.add(order.map((place) => inputs[place]!));
-    const byPlace = new Map(order.map((place, turn) => [place, ingested[turn]!]));
-    return inputs.map((_, place) => byPlace.get(place)!);
-  }
 }

@@ -4,7 +4,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { documentChangeOf } from '../document-input.ts';
-import { findDocument } from '../find-document.ts';
+import { findDocument, removeEach } from '../find-document.ts';
 import * as schemas from '../schemas/document-changes.ts';
 import { addAnswer, documentParams } from '../schemas/documents.ts';
 import { containersOfWrite, requestedTags } from '../tags.ts';
@@ -75,7 +75,7 @@ function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
         throw new MemorydError('invalid_request', 'Provide ids, containerTag or filepath');
       }
       const scope = writableScope(caller, named);
-      const { deleted, errors } = await deleteByIds(ids, caller);
+      const { deleted, errors } = await removeEach(services, ids, caller, readScope(caller, []));
       let deletedCount = deleted;
       if (named.length > 0) deletedCount += await services.documents.removeSelected({ containerTags: named });
       if (filepath !== undefined) {
@@ -89,23 +89,6 @@ function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
       };
     },
   );
-
-  /** Each id is on its own. */
-  async function deleteByIds(ids: readonly string[], caller: Caller) {
-    const found: string[] = [];
-    const errors: { id: string; error: string }[] = [];
-    for (const id of new Set(ids)) {
-      try {
-        const document = await findDocument(services, id, readScope(caller, []));
-        requireWrite(caller, document.containerTag);
-        found.push(document.id);
-      } catch (error) {
-        if (!MemorydError.is(error) || error.status >= 500) throw error;
-        errors.push({ id, error: error.message });
-      }
-    }
-    return { deleted: found.length === 0 ? 0 : await services.documents.remove([...new Set(found)]), errors };
-  }
 }
 
 function retryFailedRoute(app: Api, { services }: RouteContext): void {

@@ -4,6 +4,7 @@ import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connect/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies } from '../openapi.ts';
+import { ofNamespaces } from '../v5/openapi.ts';
 import * as schemas from '../schemas/service.ts';
 
 const tags = ['Service'];
@@ -117,17 +118,26 @@ function connectionLine(connection: Connection) {
   };
 }
 
+/** The whole description, and that of the operations of namespaces alone. */
+const descriptions = {
+  '/openapi.json': (whole: object) => whole,
+  '/v3/openapi': (whole: object) => whole,
+  '/v4/openapi': (whole: object) => whole,
+  '/v5/openapi.json': ofNamespaces,
+  '/v5/openapi': ofNamespaces,
+};
+
 function openapiRoutes(app: Api): void {
   // Bytes that all answers share: nobody needs a key for it, and who never reads what he asks for must not fill the memory.
-  let document: Buffer | null = null;
-  for (const path of ['/openapi.json', '/v3/openapi', '/v4/openapi']) {
-    app.get(
-      path,
-      { ...open, schema: { hide: path !== '/openapi.json', ...openapiSchema } },
-      async (_request, reply) => {
-        document ??= Buffer.from(JSON.stringify(withOptionalBodies(app.swagger())));
-        return reply.type('application/json; charset=utf-8').send(document);
-      },
+  const documents = new Map<(whole: object) => object, Buffer>();
+  const documentOf = (part: (whole: object) => object) => {
+    const known = documents.get(part) ?? Buffer.from(JSON.stringify(part(withOptionalBodies(app.swagger()))));
+    documents.set(part, known);
+    return known;
+  };
+  for (const [path, part] of Object.entries(descriptions)) {
+    app.get(path, { ...open, schema: { hide: path !== '/openapi.json', ...openapiSchema } }, async (_request, reply) =>
+      reply.type('application/json; charset=utf-8').send(documentOf(part)),
     );
   }
 }

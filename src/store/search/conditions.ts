@@ -1,4 +1,4 @@
-import { compileFilter } from '../filters.ts';
+import { compileFilter, filterable } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import type { Filter } from '../filters.ts';
 import type { CandidatePlan } from './search-plan.ts';
@@ -54,7 +54,7 @@ function visibleChunks(narrowing: Narrowing): Sql {
 }
 
 /** On a document `d`; `metadata` is what the filters are tested with. Needs `wantedDocuments` when there is a docId. */
-function documentConditions(narrowing: Narrowing, metadata: Sql = rawSql('d.metadata')): Sql {
+function documentConditions(narrowing: Narrowing, metadata: Sql = filterable): Sql {
   const conditions = [rawSql('d.deleted_at is null')];
   if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
   if (narrowing.namedTags !== undefined) conditions.push(isNamed(narrowing.namedTags));
@@ -127,7 +127,7 @@ function visibleMemories(narrowing: Narrowing): Sql {
   const { containerTags, docId, filepath, namedTags, filters } = narrowing;
   const scope = inScope('t', containerTags);
   if (!asksForDocuments(narrowing)) return sql`${scope} and ${hasVisibleSource}`;
-  const overlaid = rawSql(`(d.metadata || coalesce(t.metadata, '{}'))`);
+  const overlaid = sql`(${filterable} || coalesce(t.metadata, '{}'))`;
   const fromSource = sql`exists (
       select 1 from memory_sources s join documents d on d.id = s.document_id
       where s.memory_id = t.id and ${documentConditions(narrowing, overlaid)})`;

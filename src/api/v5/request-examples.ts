@@ -1,0 +1,17 @@
+/** The same for the operations of the second dialect. */
+export const namespaceExamples: Readonly<Record<string, unknown>> = {
+  addNamespaceDocument: {
+    content: 'Mira asked to move the weekly review to Thursdays.',
+    id: 'slack-4711',
+    metadata: { channel: 'slack', labels: ['planning'] },
+  },
+  addNamespaceDocuments: {
+    documents: [
+      { content: 'The workshop is on the second floor.', id: 'note-1' },
+      { content: 'Tools are lent for a week.', id: 'note-2', metadata: { channel: 'notes' } },
+    ],
+    dreaming: 'instant',
+  },
+  updateNamespaceDocument: { metadata: { channel: 'slack', archived: true } },
+  deleteNamespaceDocuments: { ids: ['slack-4711'] },
+};

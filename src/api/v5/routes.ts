@@ -1,0 +1,9 @@
+import type { Api, RouteContext } from '../context.ts';
+import { namespaceAddRoutes } from './routes/add-documents.ts';
+import { namespaceDocumentRoutes } from './routes/documents.ts';
+
+/** The second dialect: what is in the path is the scope, and bodies are closed. Those that take forms are apart. */
+export function namespaceRoutes(app: Api, context: RouteContext): void {
+  namespaceAddRoutes(app, context);
+  namespaceDocumentRoutes(app, context);
+}

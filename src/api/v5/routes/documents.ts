@@ -1,0 +1,103 @@
+import { readScope, requireWrite } from '../../../account/access.ts';
+import { addedBy } from '../../../account/caller.ts';
+import { MemorydError } from '../../../base/errors.ts';
+import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { findDocument, removeEach } from '../../find-document.ts';
+import { addAnswer } from '../../schemas/documents.ts';
+import { documentChangeOf } from '../document-input.ts';
+import * as schemas from '../schemas/documents.ts';
+import { namespaceDocumentParams, namespaceParams } from '../schemas/shared.ts';
+import { namespaceDocumentView } from '../views/documents.ts';
+
+const tags = ['Namespaces'];
+
+export function namespaceDocumentRoutes(app: Api, context: RouteContext): void {
+  getRoute(app, context);
+  patchRoute(app, context);
+  deleteRoute(app, context);
+}
+
+/** What the interface specification says to the letter. */
+function getRoute(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/ns/:namespace/document/:id',
+    {
+      schema: {
+        operationId: 'getNamespaceDocument',
+        summary: 'Get a document of a namespace',
+        description:
+          'Canonical content, metadata and processing state, by document id or customId. `include` adds its chunks, its memories, or both.',
+        tags,
+        params: namespaceDocumentParams,
+        querystring: schemas.namespaceDocumentQuery,
+        response: { 200: schemas.namespaceDocumentAnswer },
+      },
+    },
+    async (request) => {
+      const { namespace, id } = request.params;
+      const document = await findDocument(services, id, readScope(callerOf(request), [namespace]));
+      const include = request.query.include ?? [];
+      const [chunks, memories] = await Promise.all([
+        include.includes('chunks') ? services.documents.chunks(document.id) : null,
+        include.includes('memories') ? services.documents.memories(document.id) : null,
+      ]);
+      return namespaceDocumentView(document, { chunks, memories });
+    },
+  );
+}
+
+function patchRoute(app: Api, { services, config }: RouteContext): void {
+  app.patch(
+    '/ns/:namespace/document/:id',
+    {
+      schema: {
+        operationId: 'updateNamespaceDocument',
+        summary: 'Change a document of a namespace',
+        description:
+          'New content replaces the old, with all that was taken from it. Metadata is merged key by key; what is left out stays.',
+        tags,
+        params: namespaceDocumentParams,
+        body: schemas.patchDocumentBody,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request) => {
+      const { namespace, id } = request.params;
+      const { taskType: _task, dreaming: _dreaming, ...changes } = request.body;
+      const caller = callerOf(request);
+      requireWrite(caller, namespace);
+      if (Object.keys(changes).length === 0) {
+        throw new MemorydError('invalid_request', 'Give content, supportingContext, metadata, group or date');
+      }
+      const change = documentChangeOf(request.body, config.limits.maxTextBytes);
+      const document = await findDocument(services, id, { containerTags: [namespace] });
+      const after = await services.documents.change(document.id, { ...change, ...(change.body && addedBy(caller)) });
+      return { id: after.id, status: after.status };
+    },
+  );
+}
+
+function deleteRoute(app: Api, { services }: RouteContext): void {
+  app.delete(
+    '/ns/:namespace/document',
+    {
+      config: { audit: 'document.delete' },
+      schema: {
+        operationId: 'deleteNamespaceDocuments',
+        summary: 'Delete documents of a namespace',
+        description: 'For good, each on its own, with their chunks and the memories that come from nothing else.',
+        tags,
+        params: namespaceParams,
+        body: schemas.deleteDocumentsBody,
+        response: { 200: schemas.deleteDocumentsAnswer },
+      },
+    },
+    async (request) => {
+      const { namespace } = request.params;
+      const caller = callerOf(request);
+      requireWrite(caller, namespace);
+      const { deleted, errors } = await removeEach(services, request.body.ids, caller, { containerTags: [namespace] });
+      return { count: deleted, errors };
+    },
+  );
+}

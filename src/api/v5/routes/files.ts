@@ -1,0 +1,129 @@
+import type { FastifyRequest } from 'fastify';
+import { requireWrite } from '../../../account/access.ts';
+import { addedBy } from '../../../account/caller.ts';
+import { MemorydError } from '../../../base/errors.ts';
+import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { fileContentOf } from '../../document-input.ts';
+import { readForm, requireFile, type FormParts, type UploadedFile } from '../../file-form.ts';
+import { findDocument } from '../../find-document.ts';
+import { addAnswer } from '../../schemas/documents.ts';
+import { formRoute, type Uploads } from '../../uploads.ts';
+import { createCheck } from '../../validation.ts';
+import { fieldsOf } from '../document-input.ts';
+import { fileChangeForm, fileForm, fileParts, fileQuery, type FileParts } from '../schemas/files.ts';
+import { namespaceDocumentParams, namespaceParams } from '../schemas/shared.ts';
+
+const form = { tags: ['Namespaces'], consumes: ['multipart/form-data'] };
+const parts: FormParts = { check: createCheck(fileParts), json: ['metadata', 'group'] };
+
+type FormRequest = FastifyRequest<any, any, any, any, any, any, any>;
+
+export function namespaceFileRoutes(app: Api, context: RouteContext, uploads: Uploads): void {
+  uploadRoute(app, context, uploads);
+  changeRoutes(app, context, uploads);
+}
+
+function uploadRoute(app: Api, { services, config }: RouteContext, uploads: Uploads): void {
+  app.post(
+    '/ns/:namespace/document/file',
+    {
+      ...formRoute(config),
+      schema: {
+        operationId: 'uploadNamespaceFile',
+        summary: 'Upload a file to a namespace',
+        description: 'Stored before the answer, processed afterwards. metadata and group are JSON texts.',
+        ...form,
+        params: namespaceParams,
+        querystring: fileQuery,
+        body: fileForm,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request) => {
+      const { namespace } = request.params;
+      const caller = callerOf(request);
+      requireWrite(caller, namespace);
+      return uploads.take(request, async (body, contentType) => {
+        const { file, fields } = await readForm(body, contentType, { maxFileBytes: config.limits.maxFileBytes, parts });
+        const said = { ...request.query, ...fields } as FileParts;
+        const content = fileContentOf(requireFile(file), said);
+        const input = { ...content, ...fieldsOf(said), source: 'file', containerTag: namespace, ...addedBy(caller) };
+        const [result] = await services.documents.add([input]);
+        return { id: result!.id, status: result!.status };
+      });
+    },
+  );
+}
+
+function changeRoutes(app: Api, { services, config }: RouteContext, uploads: Uploads): void {
+  app.post(
+    '/ns/:namespace/document/file/:id',
+    {
+      ...formRoute(config),
+      config: { sensitive: true },
+      schema: {
+        operationId: 'replaceNamespaceDocumentByFile',
+        summary: 'Replace a document of a namespace by a file',
+        description: 'With its metadata, group, context and date: what is left out is taken away.',
+        ...form,
+        params: namespaceDocumentParams,
+        querystring: fileQuery,
+        body: fileForm,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request) =>
+      change(request, request.params, ({ file, said }) => ({
+        ...fileContentOf(requireFile(file), said),
+        ...fieldsOf(said),
+        clearsFields: true,
+      })),
+  );
+
+  app.patch(
+    '/ns/:namespace/document/file/:id',
+    {
+      ...formRoute(config),
+      config: { sensitive: true },
+      schema: {
+        operationId: 'updateNamespaceFile',
+        summary: 'Change the file of a document of a namespace, or what is said of it',
+        description: 'Every part is optional, and what is left out stays. Metadata is merged key by key.',
+        ...form,
+        params: namespaceDocumentParams,
+        querystring: fileQuery,
+        body: fileChangeForm,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request) =>
+      change(request, request.params, ({ file, said, isEmpty }) => {
+        if (isEmpty) throw new MemorydError('invalid_request', 'Send a file, or something that is said of it');
+        return { ...(file && fileContentOf(file, said)), ...fieldsOf(said) };
+      }),
+  );
+
+  interface SentForm {
+    file: UploadedFile | null;
+    said: FileParts;
+    /** Nothing is in it. */
+    isEmpty: boolean;
+  }
+
+  async function change(
+    request: FormRequest,
+    { namespace, id }: { namespace: string; id: string },
+    changeOf: (sent: SentForm) => Parameters<typeof services.documents.change>[1],
+  ) {
+    const caller = callerOf(request);
+    requireWrite(caller, namespace);
+    return uploads.take(request, async (body, contentType) => {
+      const { file, fields } = await readForm(body, contentType, { maxFileBytes: config.limits.maxFileBytes, parts });
+      const said = { ...(request.query as object), ...fields } as FileParts;
+      const wanted = changeOf({ file, said, isEmpty: file === null && Object.keys(fields).length === 0 });
+      const document = await findDocument(services, id, { containerTags: [namespace] });
+      const after = await services.documents.change(document.id, { ...wanted, ...(wanted.body && addedBy(caller)) });
+      return { id: after.id, status: after.status };
+    });
+  }
+}

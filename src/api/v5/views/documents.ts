@@ -1,0 +1,46 @@
+import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../../engine/document.ts';
+import { publicMetadata } from '../../views/metadata.ts';
+import type { NamespaceDocumentAnswer } from '../schemas/documents.ts';
+
+/** Exactly the fields of the interface specification. */
+export function namespaceDocumentView(
+  document: Document & DocumentContent,
+  parts: { chunks: Chunk[] | null; memories: DocumentMemory[] | null },
+): NamespaceDocumentAnswer {
+  const { id, title, type, summary, content, status } = document;
+  return {
+    id,
+    title,
+    type,
+    summary,
+    content,
+    metadata: publicMetadata(document.metadata),
+    system: {
+      status,
+      createdAt: document.createdAt.toISOString(),
+      updatedAt: document.updatedAt.toISOString(),
+    },
+    ...(parts.chunks && { chunks: parts.chunks.map(chunkView) }),
+    ...(parts.memories && { memories: parts.memories.map(namespaceMemoryView) }),
+  };
+}
+
+function chunkView({ id, position, content, type, metadata, createdAt }: Chunk) {
+  const system = { createdAt: createdAt.toISOString() };
+  return { id, position, content, type, metadata: publicMetadata(metadata), system };
+}
+
+function namespaceMemoryView(source: DocumentMemory) {
+  const { id, memory, isStatic, isInference, isLatest, isForgotten, version } = source;
+  return {
+    id,
+    memory,
+    isStatic,
+    isInference,
+    isLatest,
+    isForgotten,
+    version,
+    metadata: publicMetadata(source.metadata),
+    system: { createdAt: source.createdAt.toISOString(), updatedAt: source.updatedAt.toISOString() },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Queryable, Transaction } from './database.ts';
+import { rowSet, type Columns } from './row-set.ts';
+import { sql } from './sql.ts';
+
+/** A piece of a text that one person wrote, by its place in what was sent. */
+export interface WrittenTurn {
+  start: number;
+  end: number;
+  author: string | null;
+  /** The source itself vouches that its owner wrote it. */
+  own: boolean;
+  /** ISO 8601. */
+  date: string | null;
+}
+
+export interface ContentWrite {
+  document_id: string;
+  kind: string;
+  raw: string | null;
+  bytes: Uint8Array | null;
+  mime_type: string | null;
+  file_name: string | null;
+  keep_bytes: boolean;
+  turns: readonly WrittenTurn[] | null;
+}
+
+const contentColumns: Columns<ContentWrite> = {
+  document_id: 'text',
+  kind: 'text',
+  raw: 'text',
+  bytes: 'bytea',
+  mime_type: 'text',
+  file_name: 'text',
+  keep_bytes: 'boolean',
+  turns: 'jsonb',
+};
+
+/** Stores what was sent, without the turns of a conversation that it may have been. The text of an earlier version stays readable until the new one is extracted. */
+export async function writeContents(tx: Transaction, rows: readonly ContentWrite[]): Promise<void> {
+  const set = rowSet('r', contentColumns, rows);
+  await tx.execute(sql`
+    insert into document_contents (${set.names})
+    select ${set.select} from ${set.from}
+    on conflict (document_id) do update set kind = excluded.kind, raw = excluded.raw, bytes = excluded.bytes,
+      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes, turns = excluded.turns, messages = null,
+      content = case when excluded.raw is null then document_contents.content end`);
+}
+
+/** What was sent before, for inputs that append to it. */
+export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
+    select document_id as id, case when kind <> 'url' then raw end as raw, content from document_contents where document_id = any(${ids}::text[])`);
+  return new Map(rows.map((row) => [row.id, row.raw ?? row.content ?? '']));
+}
