@@ -26,20 +26,30 @@ const leastBatch = 4;
 
 /**
  * Fetches what the ledger says is due, batch by batch, while the listing goes on filling it. Each
- * batch becomes documents and finished ledger rows in one transaction. Ends early, with the reason,
- * when too much fails.
+ * batch becomes documents and finished ledger rows in one transaction, while the next one is
+ * fetched. Ends early, with the reason, when too much fails.
  */
 export async function fetchItems(run: Run, partition: Partition, options: FetchOptions): Promise<Trip | null> {
+  const work: Work = {
+    ...{ partition, key: keyOf(run, partition), breaker: createBreaker(), tally: { read: 0, same: 0 } },
+    ...{ storing: null, isFull: false },
+  };
+  try {
+    return await fetchDue(run, work, options);
+  } finally {
+    await settle(work).catch(() => {});
+  }
+}
+
+async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Trip | null> {
   const { settings } = run;
-  const work: Work = { partition, key: keyOf(run, partition), breaker: createBreaker(), tally: { read: 0, same: 0 } };
   let size = settings.claimSize;
   let claimed = 0;
   let backlog = 0;
-  let isFull = false;
   for (;;) {
     run.signal.throwIfAborted();
     const ended = options.supply.ended();
-    const room = isFull ? 0 : ((await roomIn(run.database, run.connection.containerTag)) ?? size);
+    const room = await roomFor(run, work, size);
     if (room === 0) {
       // What the source no longer has is found and removed all the same.
       if (ended) return fullContainer(run);
@@ -48,14 +58,18 @@ export async function fetchItems(run: Run, partition: Partition, options: FetchO
     }
     const newest = options.backfill && claimed < settings.firstSlice;
     const limit = Math.min(room, newest ? Math.min(size, settings.firstSlice - claimed) : size);
-    const fetch = () => fetchBatch(run, work, { limit, newest });
-    const batch = await inTurn(run, fetch, newest ? 'first' : run.lane).catch(quotaExceeded);
-    if (batch === null) {
-      isFull = true;
-      continue;
+    const batch = await inTurn(run, () => fetchBatch(run, work, { limit, newest }), newest ? 'first' : run.lane);
+    const isSettled = work.storing === null;
+    try {
+      await settle(work);
+    } finally {
+      store(work, batch);
     }
     const trip = work.breaker.trip();
-    if (trip) return trip;
+    if (trip) {
+      await settle(work);
+      return trip;
+    }
     claimed += batch.items;
     size = nextSize(size, batch.elapsedMs, settings);
     backlog = batch.items === limit ? backlog + limit : 0;
@@ -63,7 +77,8 @@ export async function fetchItems(run: Run, partition: Partition, options: FetchO
       backlog = 0;
       await run.company.invite();
     }
-    if (batch.items > 0) continue;
+    // What has just been stored may have left something to do.
+    if (batch.items > 0 || !isSettled) continue;
     if (!ended) await options.supply.changed();
     else if (await othersAtWork(run, work.key)) await run.clock.sleep(lookMs, run.signal);
     // Items that turned out not to be mirrored have left places under the document limit.
@@ -71,10 +86,25 @@ export async function fetchItems(run: Run, partition: Partition, options: FetchO
   }
 }
 
-/** Null: the batch would be more than the container may hold, and was given back. */
-function quotaExceeded(error: unknown): null {
-  if (MemorydError.is(error) && error.code === 'quota_exceeded') return null;
-  throw error;
+/** How many items the container has room for. */
+async function roomFor(run: Run, work: Work, wanted: number): Promise<number> {
+  const room = work.isFull ? 0 : await roomIn(run.database, run.connection.containerTag);
+  if (room === null || work.storing === null) return room ?? wanted;
+  await settle(work);
+  return roomFor(run, work, wanted);
+}
+
+function store(work: Work, batch: Batch): void {
+  work.storing = batch.store?.() ?? null;
+  // A failure is thrown where the next batch waits for this one.
+  work.storing?.catch(() => {});
+}
+
+/** Waits until what was fetched before is stored. */
+async function settle(work: Work): Promise<void> {
+  const { storing } = work;
+  work.storing = null;
+  await storing;
 }
 
 /** Items wait as they are until there is room. */
@@ -102,13 +132,20 @@ interface Work {
   key: PartitionKey;
   breaker: Breaker;
   tally: Tally;
+  /** Until the batch before is stored. */
+  storing: Promise<void> | null;
+  /** A batch was more than the container may hold, and was given back. */
+  isFull: boolean;
 }
 
-async function fetchBatch(
-  run: Run,
-  work: Work,
-  claim: { limit: number; newest: boolean },
-): Promise<{ items: number; elapsedMs: number }> {
+interface Batch {
+  items: number;
+  elapsedMs: number;
+  /** Stores what was received last, and lets the items go. */
+  store?(): Promise<void>;
+}
+
+async function fetchBatch(run: Run, work: Work, claim: { limit: number; newest: boolean }): Promise<Batch> {
   const { key } = work;
   const token = randomUUID();
   const now = run.clock.now();
@@ -118,32 +155,56 @@ async function fetchBatch(
   if (items.length === 0) return { items: 0, elapsedMs: 0 };
   const done = new AbortController();
   const renewal = keepLease(run, key, token, done.signal);
-  try {
-    await fetchClaimed(run, work, items, token);
-  } catch (error) {
-    // Whoever takes a connection over takes its items as well, so there would be nothing to give back.
-    if (!run.hold.lost.aborted) await run.hold.write((tx) => releaseItems(tx, key, token, run.clock.now()));
-    throw error;
-  } finally {
+  const letGo = async () => {
     done.abort();
     await renewal;
+  };
+  const giveBack = async (error: unknown) => {
+    try {
+      // Whoever takes a connection over takes its items as well, so there would be nothing to give back.
+      if (!run.hold.lost.aborted) await run.hold.write((tx) => releaseItems(tx, key, token, run.clock.now()));
+    } finally {
+      await letGo();
+    }
+    if (!isQuotaExceeded(error)) throw error;
+    work.isFull = true;
+  };
+  try {
+    const store = await fetchClaimed(run, work, items, token);
+    const elapsedMs = run.clock.now().getTime() - now.getTime();
+    return { items: items.length, elapsedMs, store: () => store().then(letGo, giveBack) };
+  } catch (error) {
+    await giveBack(error);
+    return { items: items.length, elapsedMs: 0 };
   }
-  return { items: items.length, elapsedMs: run.clock.now().getTime() - now.getTime() };
 }
 
-async function fetchClaimed(run: Run, work: Work, items: readonly ClaimedItem[], token: string): Promise<void> {
+const isQuotaExceeded = (error: unknown) => MemorydError.is(error) && error.code === 'quota_exceeded';
+
+/** Stores all groups but the last, of which it answers how to store it. */
+async function fetchClaimed(
+  run: Run,
+  work: Work,
+  items: readonly ClaimedItem[],
+  token: string,
+): Promise<() => Promise<void>> {
   const { key, partition, breaker } = work;
   const fresh = items.filter((item) => item.document_id === null).map((item) => item.ext_id);
   const restored = await restoreClaimed(run, key, fresh, token);
   const wanted = items.filter((item) => !restored.has(item.ext_id));
   const contents = await keptContents(run, key, wanted);
+  let store = async () => {};
   for (const group of groupBySize(wanted, run.settings.groupBytes)) {
+    await store();
     const { outcomes, stopped } = await fetchGroup(run, partition, group, contents);
-    // What was received before something stopped the group is not thrown away.
-    await commit(run, key, outcomes, { leaseToken: token, tally: work.tally });
     for (const one of outcomes) breaker.add(one.kind === 'failed' ? one.error : undefined);
-    if (stopped) throw stopped.error;
+    store = () => commit(run, key, outcomes, { leaseToken: token, tally: work.tally });
+    if (!stopped) continue;
+    // What was received before something stopped the group is not thrown away.
+    await store();
+    throw stopped.error;
   }
+  return store;
 }
 
 function leaseEnd(run: Run): Date {
