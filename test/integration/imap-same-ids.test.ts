@@ -208,6 +208,19 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'mails with one Message-ID', 
     expect(bodiesRead()).toBe(before);
   });
 
+  it('takes no other mail for one that moved, also when what had its Message-ID comes back later', async () => {
+    for (const words of ['first words', 'first words']) await append('INBOX', words);
+    await ways['a listing']();
+    expect(await memory()).toEqual(['first words']);
+    await within('INBOX', () => writer.messageDelete('1:*', { uid: true }));
+    await append('Sent', 'quite other words');
+    await ways['a listing']();
+    expect(await memory()).toEqual(['quite other words']);
+    await append('INBOX', 'first words');
+    await ways['a listing']();
+    expect(await memory()).toEqual(['first words', 'quite other words']);
+  });
+
   it('does not call a mail gone that is in another mailbox whenever one is read', async () => {
     await append('INBOX', 'first words');
     const [ref] = (await run((ctx) => imap.list(ctx, mailPartition))).refs;
