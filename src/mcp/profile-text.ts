@@ -18,7 +18,8 @@ export interface ShownProfile {
 export async function readProfile({ services }: McpCall, containerTag: string): Promise<ShownProfile> {
   const profile = await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] });
   const { static: lasting = [], dynamic = [], facts } = profile;
-  return { containerTag, static: lasting, dynamic, facts };
+  const textsOf = (lines: typeof lasting) => lines.map(({ memory }) => memory);
+  return { containerTag, static: textsOf(lasting), dynamic: textsOf(dynamic), facts };
 }
 
 /** What was told, then what was mirrored; nothing for an empty profile. */

@@ -11,7 +11,7 @@ import {
 import { containerBuckets } from './container-buckets.ts';
 
 export type Section = 'static' | 'dynamic' | 'buckets';
-export type { CitedMemoryRow as CitedMemory };
+export type { CitedMemoryRow as CitedMemory, ProfileLine };
 
 export interface ProfileRequest {
   containerTag: string;
@@ -24,9 +24,9 @@ export interface ProfileRequest {
 }
 
 export interface Profile {
-  static?: string[];
-  dynamic?: string[];
-  buckets?: Record<string, string[]>;
+  static?: ProfileLine[];
+  dynamic?: ProfileLine[];
+  buckets?: Record<string, ProfileLine[]>;
   /** The memories behind the lines of all sections, with where they come from; newest first. */
   facts: CitedMemoryRow[];
 }
@@ -58,16 +58,12 @@ export function createProfiles({ database, clock }: { database: Database; clock:
       const lists = (['static', 'dynamic'] as const).filter((name) => sections.includes(name));
       const lines = [...lists.flatMap((name) => found[name]), ...[...found.buckets.values()].flat()];
       return {
-        ...Object.fromEntries(lists.map((name) => [name, textsOf(found[name])])),
+        ...Object.fromEntries(lists.map((name) => [name, found[name]])),
         ...(wanted && {
-          buckets: Object.fromEntries([...found.buckets].map(([key, of]) => [key, textsOf(of)])),
+          buckets: Object.fromEntries(found.buckets),
         }),
         facts: await citedMemories(database, [...new Set(lines.map(({ id }) => id))]),
       };
     },
   };
-}
-
-function textsOf(lines: readonly ProfileLine[]): string[] {
-  return lines.map(({ memory }) => memory);
 }

@@ -94,7 +94,15 @@ function sumOf(
   const latest = new Date(Math.max(...known.map((one) => one.updatedAt.getTime())));
   return {
     ...made,
-    ...{ kind: 'memory', text, isAggregated: true, isWeak: false, isLatest: true },
+    ...{
+      kind: 'memory',
+      text,
+      isAggregated: true,
+      isWeak: false,
+      isLatest: true,
+      isInference: true,
+      isForgotten: false,
+    },
     ...{ createdAt: latest, updatedAt: latest, saidAt: null, author: null, memoryKind: 'fact', category: null },
     similarity: Math.max(...known.map(({ similarity }) => similarity)),
     containerTag: known[0]!.containerTag,

@@ -42,12 +42,24 @@ export function createSearch(options: SearchOptions): Search {
     async search(wanted) {
       const request = await resolveNamedTags(wanted, context.database);
       if (request.scope.containerTags?.length === 0) return [];
-      const results = await find(request, context);
+      const results = arranged(await find(request, context), request);
       const detailed = request.includeChunks ? withChunks(results, await chunksFor(request, context)) : results;
       if (!request.includeRelated) return detailed;
-      return withRelated(detailed, { database: context.database, scope: request.scope, now: context.clock.now() });
+      const { scope, filters } = request;
+      const narrowed = { scope, ...(filters && { filters }) };
+      return withRelated(detailed, { database: context.database, ...narrowed, now: context.clock.now() });
     },
   };
+}
+
+/**
+ * In the order that is asked for. Where candidates were scored again their new order counts, and the similarities
+ * that were found are given out in it, the highest first.
+ */
+function arranged(results: SearchResult[], { order, rerank: isReranked }: SearchRequest): SearchResult[] {
+  if (order !== 'similarity') return results;
+  const sorted = results.toSorted((left, right) => right.similarity - left.similarity);
+  return isReranked ? results.map((one, place) => ({ ...one, similarity: sorted[place]!.similarity })) : sorted;
 }
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
@@ -170,8 +182,9 @@ function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped 
 
 // ---- Results
 
-async function resultsOf(lines: readonly Line[], request: SearchRequest, { database }: Context) {
-  const rows = await readResults(database, lines, { summaries: request.includeSummaries === true });
+async function resultsOf(lines: readonly Line[], request: SearchRequest, { database, clock }: Context) {
+  const details = { summaries: request.includeSummaries === true, now: clock.now() };
+  const rows = await readResults(database, lines, details);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return lines.flatMap((line) => {
     const row = byId.get(line.id);
@@ -198,6 +211,8 @@ function resultOf(row: ResultRow, { similarity }: Line, threshold: number): Sear
     updatedAt: row.updated_at,
     version: row.version,
     isLatest: row.is_latest,
+    isInference: row.is_inference,
+    isForgotten: row.is_forgotten,
     position: row.position,
     rootMemoryId: row.root_memory_id,
     filepath: row.filepath,

@@ -1,5 +1,6 @@
 import type { Scope } from '../base/scope.ts';
 import type { Database } from '../store/database.ts';
+import type { Filter } from '../store/filters.ts';
 import { relatedMemories, type RelatedMemoryRow } from '../store/search/related-memories.ts';
 import type { MemoryContext, SearchResult } from './search.ts';
 
@@ -9,10 +10,15 @@ const maxRelated = 10;
 /** Gives each memory among the results what stands beside it. */
 export async function withRelated(
   results: readonly SearchResult[],
-  { database, scope, now }: { database: Database; scope: Scope; now: Date },
+  { database, scope, ...narrowed }: { database: Database; scope: Scope; filters?: Filter; now: Date },
 ): Promise<SearchResult[]> {
   const ids = results.filter(({ kind }) => kind === 'memory').map(({ id }) => id);
-  const rows = await relatedMemories(database, { ids, containerTags: scope.containerTags, now, limit: maxRelated });
+  const rows = await relatedMemories(database, {
+    ids,
+    containerTags: scope.containerTags,
+    ...narrowed,
+    limit: maxRelated,
+  });
   const byFound = Map.groupBy(rows, ({ foundId }) => foundId);
   return results.map((result) =>
     result.kind === 'memory' ? { ...result, context: contextOf(byFound.get(result.id) ?? []) } : result,

@@ -32,6 +32,8 @@ export interface SearchRequest {
   includeChunks?: boolean;
   /** Adds the context to each memory. */
   includeRelated?: boolean;
+  /** Default `rank`: by all that speaks for a result. `similarity`: so that no similarity is above one before it. */
+  order?: 'rank' | 'similarity';
   /** Scores the best candidates again. */
   rerank?: boolean;
   /** Searches several wordings of the query. */
@@ -74,6 +76,10 @@ export interface SearchResult {
   version: number | null;
   /** Whether a later version has taken the memory's place by now. */
   isLatest: boolean;
+  /** Of a memory: concluded from others. */
+  isInference: boolean;
+  /** Of a memory: forgotten or expired, which only `includeForgotten` finds. */
+  isForgotten: boolean;
   /** Of a chunk in its document; null for memories. */
   position: number | null;
   rootMemoryId: string | null;

@@ -55,12 +55,12 @@ function visible({ containerTags, filters, includeForgotten, asOf, now }: Memory
   if (!includeForgotten && !asOf) {
     conditions.push(sql`not m.is_forgotten and (m.forget_after is null or m.forget_after > ${now}::timestamptz)`);
   }
-  if (filters) conditions.push(matches(filters));
+  if (filters) conditions.push(matchesMemory(filters));
   return joinSql(conditions, ' and ');
 }
 
-/** Section 8 rule 10: a source's metadata, overlaid by the memory's own. */
-function matches(filters: Filter): Sql {
+/** On a memory `m`, section 8 rule 10: a source's metadata, overlaid by the memory's own. */
+export function matchesMemory(filters: Filter): Sql {
   const overlaid = sql`(${filterable} || coalesce(m.metadata, '{}'))`;
   return sql`(exists (select 1 from memory_sources s join documents d on d.id = s.document_id
       where s.memory_id = m.id and d.deleted_at is null and ${compileFilter(filters, overlaid)})

@@ -221,6 +221,36 @@ describe.each(engines)('filters on %s', (engine) => {
     expect(await evaluate(condition('metadata', 'x', { key: `k' or true --` }), { k: 'x' })).toBe(false);
   });
 
+  test('an exact condition knows types, takes a list for no entry of it, and a key for one name', async () => {
+    const exact = (type: Type, value: Value, more: Partial<FilterCondition> = {}) =>
+      condition(type, value, { exact: true, ...more });
+    const stored = ['5', 5, true, 'true', ['5'], [5], { a: '5' }, null, undefined, 'A'];
+    for (const [filter, matches] of [
+      [exact('metadata', '5'), ['5']],
+      [exact('metadata', 5), [5]],
+      [exact('metadata', true), [true]],
+      [exact('metadata', 'a', { ignoreCase: true }), ['A']],
+      [exact('numeric', 4, { numericOperator: '>' }), [5]],
+      [exact('array_contains', '5'), [['5']]],
+      [exact('string_contains', '5'), ['5']],
+    ] as const) {
+      for (const value of stored) {
+        const metadata = value === undefined ? {} : { k: value };
+        const expected = matches.some((one) => JSON.stringify(one) === JSON.stringify(value));
+        expect([filter, value, await evaluate(filter, metadata)]).toEqual([filter, value, expected]);
+        if (filter.filterType === 'numeric') continue;
+        expect([filter, value, await evaluate({ ...filter, negate: true }, metadata)]).toEqual([
+          filter,
+          value,
+          !expected,
+        ]);
+      }
+    }
+    const dotted = exact('metadata', 'x', { key: 'a.b' });
+    expect(await evaluate(dotted, { a: { b: 'x' } })).toBe(false);
+    expect(await evaluate(dotted, { 'a.b': 'x' })).toBe(true);
+  });
+
   test('internal keys are as missing', async () => {
     const metadata = { sm_internal_group: '1', sm_source: '1' };
     for (const type of ['metadata', 'numeric', 'string_contains'] as const) {

@@ -137,6 +137,8 @@ describe('the description of the API', () => {
         'POST /ns/{namespace}/document/batch',
         'POST /ns/{namespace}/document/file',
         'POST /ns/{namespace}/document/file/{id}',
+        'POST /ns/{namespace}/profile',
+        'POST /ns/{namespace}/search',
         'POST /v4/search',
         'POST /mcp',
         'GET /v3/container-tags/list',

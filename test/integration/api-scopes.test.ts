@@ -96,6 +96,8 @@ describe('a key for one container', () => {
     ['POST', '/document/file/in_foreign', undefined],
     ['PATCH', '/document/file/in_foreign', undefined],
     ['DELETE', '/document', { ids: ['in_foreign'] }],
+    ['POST', '/search', { query: 'x' }],
+    ['POST', '/profile', undefined],
   ])('is denied %s of a foreign namespace%s', async (method, path, body) => {
     for (const namespace of ['foreign', 'nowhere']) {
       expect(await test.call(method, `/ns/${namespace}${path}`, body, keys.mine)).toMatchObject(denied);
@@ -182,6 +184,8 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     expect((await test.call('GET', `/v3/documents/${own.document}`, undefined, keys[name])).status).toBe(200);
     expect((await test.call('POST', '/v4/search', { q: 'x', containerTag: 'mine' }, keys[name])).status).toBe(200);
     expect((await test.call('GET', '/ns/mine/document/in_mine', undefined, keys[name])).status).toBe(200);
+    expect((await test.call('POST', '/ns/mine/search', { query: 'x' }, keys[name])).status).toBe(200);
+    expect((await test.call('POST', '/ns/mine/profile', {}, keys[name])).status).toBe(200);
   });
 
   it.each<['POST' | 'PATCH' | 'DELETE', string, object | undefined]>([

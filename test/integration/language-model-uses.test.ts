@@ -103,6 +103,8 @@ describe('aggregate', () => {
       metadata: null,
       version: 1,
       isLatest: true,
+      isInference: false,
+      isForgotten: false,
     },
     ...{ createdAt: new Date(0), updatedAt: new Date(0), position: null, rootMemoryId: null, filepath: null },
     documents: [],

@@ -14,4 +14,10 @@ export const namespaceExamples: Readonly<Record<string, unknown>> = {
   },
   updateNamespaceDocument: { metadata: { channel: 'slack', archived: true } },
   deleteNamespaceDocuments: { ids: ['slack-4711'] },
+  searchNamespace: {
+    query: 'When is the weekly review?',
+    filter: { field: 'channel', operator: 'eq', value: 'slack' },
+    include: { documents: true },
+  },
+  getNamespaceProfile: { buckets: ['preferences'] },
 };

@@ -1,9 +1,13 @@
 import type { Api, RouteContext } from '../context.ts';
 import { namespaceAddRoutes } from './routes/add-documents.ts';
 import { namespaceDocumentRoutes } from './routes/documents.ts';
+import { namespaceProfileRoutes } from './routes/profile.ts';
+import { namespaceSearchRoutes } from './routes/search.ts';
 
 /** The second dialect: what is in the path is the scope, and bodies are closed. Those that take forms are apart. */
 export function namespaceRoutes(app: Api, context: RouteContext): void {
   namespaceAddRoutes(app, context);
   namespaceDocumentRoutes(app, context);
+  namespaceSearchRoutes(app, context);
+  namespaceProfileRoutes(app, context);
 }

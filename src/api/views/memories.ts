@@ -1,5 +1,5 @@
 import type { ListedMemory, Memory } from '../../memory/memories.ts';
-import type { CitedMemory, Profile } from '../../memory/profiles.ts';
+import type { CitedMemory, Profile, ProfileLine } from '../../memory/profiles.ts';
 import type { CitedMemoryAnswer, MemoryEntryAnswer } from '../schemas/memories.ts';
 import { publicMetadata } from './metadata.ts';
 
@@ -22,8 +22,18 @@ function metadataView({ metadata, temporalContext }: Pick<Memory, 'metadata' | '
 }
 
 /** Section 15. */
-export function profileView({ facts, ...profile }: Profile) {
+export function profileView({ facts, buckets, ...lists }: Profile) {
+  const profile = {
+    ...textsOf(lists),
+    ...(buckets && { buckets: textsOf(buckets) }),
+  };
   return { profile, facts: facts.map(citedMemoryView) };
+}
+
+/** The lines of sections as texts alone. */
+function textsOf<Name extends string>(sections: Partial<Record<Name, ProfileLine[]>>): Record<Name, string[]> {
+  const entries = Object.entries<ProfileLine[] | undefined>(sections);
+  return Object.fromEntries(entries.map(([name, lines = []]) => [name, lines.map(({ memory }) => memory)])) as never;
 }
 
 function citedMemoryView(cited: CitedMemory): CitedMemoryAnswer {

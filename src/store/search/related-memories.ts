@@ -1,6 +1,8 @@
 import type { Queryable } from '../database.ts';
 import { isOnlyFromHidden } from '../hidden-documents.ts';
 import { shownMetadata } from '../memory-metadata.ts';
+import type { Filter } from '../filters.ts';
+import { matchesMemory } from '../memory-lists.ts';
 import { sql, type Sql } from '../sql.ts';
 import { inScope } from './conditions.ts';
 
@@ -22,6 +24,7 @@ export interface RelatedMemoriesQuery {
   ids: readonly string[];
   /** Null: every container. */
   containerTags: readonly string[] | null;
+  filters?: Filter;
   now: Date;
   /** Of each list. */
   limit: number;
@@ -68,7 +71,8 @@ export function relatedMemories(database: Queryable, query: RelatedMemoriesQuery
 }
 
 /** On a memory `m`. */
-function visible({ containerTags, now }: RelatedMemoriesQuery): Sql {
-  return sql`${inScope('m', containerTags)} and not m.is_forgotten
+function visible({ containerTags, filters, now }: RelatedMemoriesQuery): Sql {
+  const fits = filters ? sql`${matchesMemory(filters)} and` : sql``;
+  return sql`${fits} ${inScope('m', containerTags)} and not m.is_forgotten
     and (m.forget_after is null or m.forget_after > ${now}::timestamptz) and not ${isOnlyFromHidden}`;
 }

@@ -15,6 +15,9 @@ export interface ResultRow {
   said_at: Date | null;
   created_at: Date;
   is_latest: boolean;
+  is_inference: boolean;
+  /** Or expired. */
+  is_forgotten: boolean;
   metadata: Record<string, unknown> | null;
   updated_at: Date;
   version: number | null;
@@ -48,14 +51,14 @@ const maxSources = 10;
 export async function readResults(
   database: Queryable,
   found: readonly { id: string; kind: 'chunk' | 'memory' }[],
-  details: { summaries: boolean },
+  details: { summaries: boolean; now: Date },
 ): Promise<ResultRow[]> {
   const idsOf = (wanted: 'chunk' | 'memory') => found.filter(({ kind }) => kind === wanted).map(({ id }) => id);
   const [chunks, memories] = [idsOf('chunk'), idsOf('memory')];
   const document = documentJson(details.summaries);
   const kinds = [
     ...(chunks.length > 0 ? [chunkRows(chunks, document)] : []),
-    ...(memories.length > 0 ? [memoryRows(memories, document)] : []),
+    ...(memories.length > 0 ? [memoryRows(memories, document, details.now)] : []),
   ];
   return kinds.length === 0 ? [] : database.query<ResultRow>(joinSql(kinds, ' union all '));
 }
@@ -66,15 +69,16 @@ const dateOf = rawSql('coalesce(d.written_at, d.document_date)');
 function chunkRows(ids: readonly string[], document: Sql): Sql {
   return sql`select c.id, 'chunk' as kind, c.content as text, d.container_tag, null::text as memory_kind,
       null::text as category, d.author, null::text as extractor, d.trust, ${dateOf} as said_at, d.metadata, d.created_at, d.updated_at,
-      null::integer as version, true as is_latest, c.position, null::text as root_memory_id, d.filepath,
+      null::integer as version, true as is_latest, false as is_inference, false as is_forgotten, c.position, null::text as root_memory_id, d.filepath,
       jsonb_build_array(${document}) as documents
     from chunks c join documents d on d.id = c.document_id where c.id = any(${ids}::text[])`;
 }
 
-function memoryRows(ids: readonly string[], document: Sql): Sql {
+function memoryRows(ids: readonly string[], document: Sql, now: Date): Sql {
   return sql`select m.id, 'memory' as kind, m.memory as text, m.container_tag, m.kind as memory_kind,
       m.category, m.author, m.extractor, m.trust, m.said_at, ${shownMetadata} as metadata, m.created_at, m.updated_at,
-      m.version, m.is_latest, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
+      m.version, m.is_latest, m.is_inference,
+      coalesce(m.is_forgotten or m.forget_after <= ${now}::timestamptz, false) as is_forgotten, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
     from memories m cross join lateral (
       select (array_agg(d.filepath order by d.nth))[1] as filepath,
         coalesce(jsonb_agg(${document} order by d.nth), '[]') as documents

@@ -74,7 +74,7 @@ export const namespaceDocumentQuery = Type.Object(
   listStyle,
 );
 
-const chunkFields = {
+export const chunkFields = {
   id: Type.String(),
   position: Type.Integer(),
   content: Type.String(),
@@ -83,7 +83,7 @@ const chunkFields = {
   system: Type.Object({ createdAt: timestamp }),
 };
 
-const memoryFields = {
+export const memoryFields = {
   id: Type.String(),
   memory: Type.String(),
   metadata: jsonObject,

@@ -1,0 +1,55 @@
+import { readScope } from '../../../account/access.ts';
+import type { Profile } from '../../../memory/profiles.ts';
+import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { parseFilterTree } from '../filter-tree.ts';
+import { profileAnswer, profileBody, profileMarkdown } from '../schemas/profile.ts';
+import { namespaceParams } from '../schemas/shared.ts';
+import { profileAsMarkdown } from '../views/profile.ts';
+
+const sections = ['static', 'dynamic', 'buckets'] as const;
+
+export function namespaceProfileRoutes(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/ns/:namespace/profile',
+    {
+      schema: {
+        operationId: 'getNamespaceProfile',
+        summary: 'Read the profile of a namespace',
+        description:
+          'Stable facts, recent ones, and those of buckets, each with the id of its memory. As text where text/markdown is asked for.',
+        tags: ['Namespaces'],
+        params: namespaceParams,
+        body: profileBody,
+        response: {
+          200: {
+            content: { 'application/json': { schema: profileAnswer }, 'text/markdown': { schema: profileMarkdown } },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { namespace } = request.params;
+      readScope(callerOf(request), [namespace]);
+      const { buckets, filter } = request.body;
+      const filters = parseFilterTree(filter);
+      const known = new Set((await services.profiles.buckets(namespace)).map(({ key }) => key));
+      const wanted = buckets === undefined ? {} : { buckets: buckets.filter((key) => known.has(key)) };
+      const read = await services.profiles.read({ containerTag: namespace, sections, ...wanted, ...filters });
+      const profile = sectionsOf(read);
+      if (!wantsMarkdown(request.headers.accept)) return { profile };
+      return reply
+        .type('text/markdown; charset=utf-8')
+        .serializer(String)
+        .send(profileAsMarkdown(profile) as never);
+    },
+  );
+}
+
+function sectionsOf({ static: lasting = [], dynamic = [], buckets = {} }: Profile) {
+  return { static: lasting, dynamic, buckets };
+}
+
+function wantsMarkdown(accept = ''): boolean {
+  const [first] = accept.split(',').filter((type) => /text\/markdown|application\/json|\*\/\*/i.test(type));
+  return /text\/markdown/i.test(first ?? '');
+}

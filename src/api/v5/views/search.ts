@@ -1,0 +1,54 @@
+import type { ContextEntry, MemoryContext, ResultDocument, SearchResult } from '../../../search/search.ts';
+import { publicMetadata } from '../../views/metadata.ts';
+import type { SearchResultAnswer } from '../schemas/search.ts';
+
+export interface Included {
+  documents: boolean;
+  related: boolean;
+}
+
+/** Of what was made for this request alone, so that nobody takes it for a memory that can be forgotten. */
+export const aggregatedPrefix = 'aggregated_';
+
+export function searchResultView(result: SearchResult, include: Included): SearchResultAnswer {
+  const { id, kind, text, metadata, similarity, isAggregated, isLatest, isForgotten, isInference } = result;
+  return {
+    id: isAggregated ? `${aggregatedPrefix}${id}` : id,
+    ...(kind === 'memory' ? { memory: text } : { chunk: text }),
+    metadata: publicMetadata(metadata ?? {}),
+    similarity,
+    isLatest: isLatest && !isForgotten,
+    isInference,
+    system: { createdAt: result.createdAt.toISOString(), updatedAt: result.updatedAt.toISOString() },
+    ...((include.documents || include.related) && { included: includedView(result, include) }),
+  };
+}
+
+function includedView({ documents: [document], context }: SearchResult, { documents, related }: Included) {
+  return {
+    ...(related && context && { related: relatedView(context) }),
+    ...(documents && document && { document: documentView(document) }),
+  };
+}
+
+function relatedView({ parents, children, related }: MemoryContext) {
+  const entries = (list: (ContextEntry & { version?: number })[]) => list.map(entryView);
+  return { parents: entries(parents), children: entries(children), siblings: entries(related) };
+}
+
+function entryView({ id, relation, version, memory, metadata, updatedAt }: ContextEntry & { version?: number }) {
+  return {
+    ...{ id, relation, memory, metadata: publicMetadata(metadata ?? {}) },
+    ...(version !== undefined && { version }),
+    system: { updatedAt: updatedAt.toISOString() },
+  };
+}
+
+type ShownDocument = Pick<ResultDocument, 'id' | 'title' | 'type' | 'metadata' | 'summary' | 'createdAt' | 'updatedAt'>;
+
+function documentView({ id, title, type, metadata, summary, createdAt, updatedAt }: ShownDocument) {
+  return {
+    ...{ id, title, type, metadata: publicMetadata(metadata), summary },
+    system: { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
+  };
+}
