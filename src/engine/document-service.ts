@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
+import { listChunks } from '../store/chunk-lists.ts';
 import type { Database } from '../store/database.ts';
 import {
   chunksOfDocument,
@@ -92,6 +93,11 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
     async chunks(documentId) {
       const rows = await chunksOfDocument(database, documentId);
       return rows.map((row) => ({ ...row, metadata: row.metadata as Metadata }));
+    },
+
+    async listChunks({ scope, ...page }) {
+      const { chunks, total } = await listChunks(database, { ...page, containerTags: scope.containerTags });
+      return { chunks: chunks.map((row) => ({ ...row, metadata: row.metadata as Metadata })), total };
     },
 
     async memories(documentId) {

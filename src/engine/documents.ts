@@ -1,4 +1,5 @@
 import type { Scope } from '../base/scope.ts';
+import type { ChunkPage } from '../store/chunk-lists.ts';
 import type { DocumentSelection } from '../store/document-selection.ts';
 import type { Filter } from '../store/filters.ts';
 import type { MemoryEntry } from '../store/memory-entries.ts';
@@ -47,6 +48,10 @@ export interface Documents {
   find(idOrCustomId: string, scope: Scope): Promise<(Document & DocumentContent) | null>;
   /** Ordered by position. */
   chunks(documentId: string): Promise<Chunk[]>;
+  /** Chunks of all documents of a scope, a page of them. */
+  listChunks(
+    query: Omit<ChunkPage, 'containerTags'> & { scope: Scope },
+  ): Promise<{ chunks: (Chunk & { documentId: string })[]; total: number }>;
   /** Every version, forgotten ones included, oldest first. */
   memories(documentId: string): Promise<DocumentMemory[]>;
   list(query: DocumentListQuery): Promise<{ documents: (Document & { content: string | null })[]; total: number }>;

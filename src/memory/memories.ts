@@ -5,17 +5,9 @@ import { newId } from '../base/ids.ts';
 import type { Embedder } from '../models/embedder.ts';
 import { writeEntityContext } from '../store/container-tags.ts';
 import type { Database, Transaction } from '../store/database.ts';
-import { allowStatements, rememberForgotten, sameStatements } from '../store/forgotten-statements.ts';
+import { allowStatements } from '../store/forgotten-statements.ts';
 import { ensureContainers } from '../store/documents.ts';
-import {
-  addRelations,
-  addSources,
-  copySources,
-  forgetMemories,
-  insertMemories,
-  lockMemoriesOf,
-  supersede,
-} from '../store/memories.ts';
+import { addRelations, addSources, copySources, insertMemories, lockMemoriesOf, supersede } from '../store/memories.ts';
 import { insertMemoryDocument } from '../store/memory-documents.ts';
 import { requireQuota } from '../store/quotas.ts';
 import {
@@ -29,6 +21,8 @@ import {
   type MemoryPage,
   type MemoryRow,
 } from '../store/memory-lists.ts';
+import { findMemory, type FoundMemory } from './find-memory.ts';
+import { forget, forgetEach, type ForgottenEach } from './forgetting.ts';
 import { classify } from './classify.ts';
 import { containerBuckets } from './container-buckets.ts';
 import { indexTexts, memoryHash, type IndexedText, type Indexer } from './memory-rows.ts';
@@ -91,6 +85,10 @@ export interface Memories {
   /** Throws `not_found`, and `conflict` when it is forgotten already. */
   forget(choice: MemoryChoice, reason: string | null): Promise<string>;
   forgetMatching(matching: Matching): Promise<{ forgetBatchId: string | null; matched: Matched[] }>;
+  /** By ids of any version, each on its own. */
+  forgetEach(containerTag: string, ids: readonly string[]): Promise<ForgottenEach>;
+  /** Any version, forgotten or not, with at most so many memories in each list of what stands beside it; null when there is none. */
+  find(containerTag: string, id: string, relatedLimit: number): Promise<FoundMemory | null>;
 }
 
 export interface MemoriesOptions {
@@ -146,6 +144,9 @@ export function createMemories(options: MemoriesOptions): Memories {
         await forget(tx, [memory.id], { reason, now });
         return memory.id;
       }),
+    forgetEach: (containerTag, ids) => change(containerTag, (tx, now) => forgetEach(tx, containerTag, ids, now)),
+    find: (containerTag, id, relatedLimit) =>
+      findMemory(database, { containerTag, id, relatedLimit, now: clock.now() }),
     async forgetMatching(matching) {
       const matched = await matchedBy(matching, options);
       if (matching.dryRun) return { forgetBatchId: null, matched };
@@ -167,17 +168,6 @@ export function createMemories(options: MemoriesOptions): Memories {
       });
     },
   };
-}
-
-/** With all that say the same, and for good: no source brings it back. */
-async function forget(
-  tx: Transaction,
-  ids: readonly string[],
-  { now, ...why }: { reason: string | null; batchId?: string; now: Date },
-): Promise<void> {
-  const same = await sameStatements(tx, ids);
-  await forgetMemories(tx, same, { by: 'caller', ...why }, now);
-  await rememberForgotten(tx, ids, now);
 }
 
 interface Creating {
@@ -347,7 +337,11 @@ function locked(tx: Transaction, { containerTag, id, content }: MemoryChoice): P
   return lockByText(tx, containerTag, text, memoryHash(text));
 }
 
-function isForgotten({ isForgotten: marked, forgetAfter }: MemoryRow, now: Date): boolean {
+/** Or expired. */
+export function isForgotten(
+  { isForgotten: marked, forgetAfter }: Pick<MemoryRow, 'isForgotten' | 'forgetAfter'>,
+  now: Date,
+): boolean {
   return marked || (forgetAfter !== null && forgetAfter <= now);
 }
 

@@ -193,6 +193,31 @@ export async function lockById(tx: Transaction, containerTag: string, id: string
   return memory ?? null;
 }
 
+/** Any version, forgotten or not, unless all of its documents are hidden. */
+export async function findMemoryById(database: Queryable, containerTag: string, id: string): Promise<MemoryRow | null> {
+  const [memory] = await database.query<MemoryRow>(sql`
+    select ${columns} from memories m
+    where m.id = ${id} and m.container_tag = ${containerTag} and not ${isOnlyFromHidden}`);
+  return memory ?? null;
+}
+
+/** The newest versions of the chains that ids belong to, by these ids. `isForgotten`: or expired. */
+export function latestOfChains(
+  tx: Transaction,
+  containerTag: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<{ namedId: string; id: string; memory: string; isForgotten: boolean }[]> {
+  return tx.query(sql`
+    with named as materialized (
+      select m.id, ${chainOf} as root from memories m
+      where m.container_tag = ${containerTag} and m.id = any(${ids}::text[]) and not ${isOnlyFromHidden})
+    select distinct on (named.id) named.id as "namedId", m.id, m.memory,
+      coalesce(m.is_forgotten or m.forget_after <= ${now}::timestamptz, false) as "isForgotten"
+    from named join memories m on ${chainOf} = named.root and m.container_tag = ${containerTag} and m.is_latest
+    order by named.id, m.version desc`);
+}
+
 /** The newest latest memory with just this text; one that is not forgotten before one that is. Locked. */
 export async function lockByText(
   tx: Transaction,

@@ -1,4 +1,5 @@
-import { rawSql } from './sql.ts';
+import type { Queryable } from './database.ts';
+import { rawSql, sql } from './sql.ts';
 
 /** A document that a memory comes from, as far as it takes to cite it. */
 export interface MemorySource {
@@ -22,3 +23,25 @@ export const firstSources = rawSql(`(select coalesce(jsonb_agg(jsonb_build_objec
         from memory_sources s join documents d on d.id = s.document_id
         where s.memory_id = m.id and d.deleted_at is null
         order by nth limit 10) d)`);
+
+/** A document that a memory comes from, as it is shown beside it. */
+export interface SourceDocument {
+  memoryId: string;
+  id: string;
+  title: string | null;
+  type: string;
+  metadata: Record<string, unknown>;
+  summary: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** Of each memory the source that changed last; nothing of one that has none. */
+export function newestSources(database: Queryable, memoryIds: readonly string[]): Promise<SourceDocument[]> {
+  return database.query<SourceDocument>(sql`
+    select distinct on (s.memory_id) s.memory_id as "memoryId", d.id, d.title, d.type, d.metadata, d.summary,
+      d.created_at as "createdAt", d.updated_at as "updatedAt"
+    from memory_sources s join documents d on d.id = s.document_id
+    where s.memory_id = any(${memoryIds}::text[]) and d.deleted_at is null
+    order by s.memory_id, d.updated_at desc, d.id desc`);
+}

@@ -137,6 +137,10 @@ describe('the description of the API', () => {
         'POST /ns/{namespace}/document/batch',
         'POST /ns/{namespace}/document/file',
         'POST /ns/{namespace}/document/file/{id}',
+        'DELETE /ns/{namespace}/memories',
+        'DELETE /ns/{namespace}/memories/semantic',
+        'GET /ns/{namespace}/memories/{id}',
+        'POST /ns/{namespace}/list/{type}',
         'POST /ns/{namespace}/profile',
         'POST /ns/{namespace}/search',
         'POST /v4/search',
@@ -261,7 +265,7 @@ describe('the description of the API', () => {
     for (const { name, path, operation } of taking) {
       const { example } = operation.requestBody!.content['application/json']!;
       expect([name, example]).toEqual([name, expect.any(Object)]);
-      const address = path.replaceAll(/\{\w+\}/g, 'absent');
+      const address = path.replace('{type}', 'documents').replaceAll(/\{\w+\}/g, 'absent');
       const { status, body } = await test.call(name.split(' ')[0], address, example);
       const issues = Array.isArray(body?.error) ? body.error : [];
       // There is no such provider here, and nothing is reset without the name of the organization.

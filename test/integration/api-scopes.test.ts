@@ -98,6 +98,10 @@ describe('a key for one container', () => {
     ['DELETE', '/document', { ids: ['in_foreign'] }],
     ['POST', '/search', { query: 'x' }],
     ['POST', '/profile', undefined],
+    ['POST', '/list/documents', undefined],
+    ['GET', '/memories/none', undefined],
+    ['DELETE', '/memories', { ids: ['none'] }],
+    ['DELETE', '/memories/semantic', { query: 'x', dryRun: true }],
   ])('is denied %s of a foreign namespace%s', async (method, path, body) => {
     for (const namespace of ['foreign', 'nowhere']) {
       expect(await test.call(method, `/ns/${namespace}${path}`, body, keys.mine)).toMatchObject(denied);
@@ -186,6 +190,7 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     expect((await test.call('GET', '/ns/mine/document/in_mine', undefined, keys[name])).status).toBe(200);
     expect((await test.call('POST', '/ns/mine/search', { query: 'x' }, keys[name])).status).toBe(200);
     expect((await test.call('POST', '/ns/mine/profile', {}, keys[name])).status).toBe(200);
+    expect((await test.call('POST', '/ns/mine/list/memories', {}, keys[name])).status).toBe(200);
   });
 
   it.each<['POST' | 'PATCH' | 'DELETE', string, object | undefined]>([
@@ -197,6 +202,8 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     ['PATCH', '/ns/mine/document/file/in_mine', undefined],
     ['PATCH', '/ns/mine/document/in_mine', { content: 'x' }],
     ['DELETE', '/ns/mine/document', { ids: ['in_mine'] }],
+    ['DELETE', '/ns/mine/memories', { ids: ['none'] }],
+    ['DELETE', '/ns/mine/memories/semantic', { query: 'x', dryRun: true }],
     ['DELETE', '/v3/documents/in_mine', undefined],
     ['POST', '/v3/documents/in_mine/retry', undefined],
     ['POST', '/v3/connections/{own}/sync', {}],

@@ -3,6 +3,7 @@ import type { DocumentListQuery } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
+import { paginationOf } from '../pagination.ts';
 import * as schemas from '../schemas/documents.ts';
 import { listedTags } from '../tags.ts';
 import { listedDocumentView } from '../views/documents.ts';
@@ -33,12 +34,7 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
       const { documents, total } = await services.documents.list(query);
       return {
         memories: documents.map((document) => listedDocumentView(document, query.includeContent ?? false)),
-        pagination: {
-          currentPage: query.page,
-          limit: query.limit,
-          totalItems: total,
-          totalPages: Math.ceil(total / query.limit),
-        },
+        pagination: paginationOf({ ...query, total }),
       };
     },
   );

@@ -2,6 +2,7 @@ import { readScope } from '../../account/access.ts';
 import type { DocumentListQuery } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { paginationOf } from '../pagination.ts';
 import { graphAnswer, graphBody, graphByIdsBody } from '../schemas/graph.ts';
 import { requestedTags } from '../tags.ts';
 import { graphView } from '../views/graph.ts';
@@ -56,12 +57,7 @@ export function graphRoutes(app: Api, { services, config }: RouteContext): void 
     const entries = await services.documents.memoryEntries(documents.map((document) => document.id));
     return {
       documents: graphView(documents, entries, config.organization.id),
-      pagination: {
-        currentPage: query.page,
-        limit: query.limit,
-        totalItems: total,
-        totalPages: Math.ceil(total / query.limit),
-      },
+      pagination: paginationOf({ ...query, total }),
     };
   }
 }

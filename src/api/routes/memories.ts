@@ -6,6 +6,7 @@ import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { momentOf, pastTime } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
+import { paginationOf } from '../pagination.ts';
 import * as schemas from '../schemas/memories.ts';
 import { readPluralTag, requestedTags } from '../tags.ts';
 import { invalidField } from '../validation.ts';
@@ -125,7 +126,7 @@ function listRoute(app: Api, { services, config }: RouteContext): void {
       });
       return {
         memoryEntries: memories.map((entry) => memoryEntryView(entry, config.organization.id)),
-        pagination: { currentPage: page, limit, totalItems: total, totalPages: Math.ceil(total / limit) },
+        pagination: paginationOf({ page, limit, total }),
       };
     },
   );
@@ -227,7 +228,15 @@ function forgetRoutes(app: Api, { services, config }: RouteContext): void {
 }
 
 function matchingOf(body: schemas.MatchingBody) {
-  const { containerTag, query, ids, dryRun = false, threshold = 0.5, maxForget = 100, reason = null } = body;
+  const {
+    containerTag,
+    query,
+    ids,
+    dryRun = false,
+    threshold = schemas.matchingThreshold,
+    maxForget = schemas.matchingLimit,
+    reason = null,
+  } = body;
   if ((query === undefined) === (ids === undefined)) {
     throw new MemorydError('invalid_request', 'Exactly one of query and ids is required');
   }

@@ -171,6 +171,11 @@ export const forgetAnswer = Type.Object({
   forgotten: Type.Unsafe<true>({ type: 'boolean', const: true }),
 });
 
+/** Memories this similar to a topic are about it. */
+export const matchingThreshold = 0.5;
+/** The most that is forgotten at once. */
+export const matchingLimit = 100;
+
 export const matchingBody = Type.Object({
   containerTag,
   query: Type.Optional(
@@ -178,8 +183,10 @@ export const matchingBody = Type.Object({
   ),
   ids: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { minItems: 1, maxItems: 500 })),
   dryRun: Type.Optional(Type.Boolean({ description: 'Only answer what would be forgotten.' })),
-  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Default 0.5.' })),
-  maxForget: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default 100; for query only.' })),
+  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `Default ${matchingThreshold}.` })),
+  maxForget: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, description: `Default ${matchingLimit}; for query only.` }),
+  ),
   reason: Type.Optional(Type.String({ maxLength: 1000 })),
 });
 export type MatchingBody = Static<typeof matchingBody>;

@@ -20,4 +20,7 @@ export const namespaceExamples: Readonly<Record<string, unknown>> = {
     include: { documents: true },
   },
   getNamespaceProfile: { buckets: ['preferences'] },
+  listNamespace: { filter: { field: 'channel', operator: 'eq', value: 'slack' } },
+  forgetNamespaceMemories: { ids: ['nTPk8XTiGcUdNT3AYCUWzQ'] },
+  forgetMatchingNamespaceMemories: { query: 'weekly review', dryRun: true },
 };

@@ -1,6 +1,8 @@
 import type { Api, RouteContext } from '../context.ts';
 import { namespaceAddRoutes } from './routes/add-documents.ts';
 import { namespaceDocumentRoutes } from './routes/documents.ts';
+import { namespaceListRoutes } from './routes/lists.ts';
+import { namespaceMemoryRoutes } from './routes/memories.ts';
 import { namespaceProfileRoutes } from './routes/profile.ts';
 import { namespaceSearchRoutes } from './routes/search.ts';
 
@@ -10,4 +12,6 @@ export function namespaceRoutes(app: Api, context: RouteContext): void {
   namespaceDocumentRoutes(app, context);
   namespaceSearchRoutes(app, context);
   namespaceProfileRoutes(app, context);
+  namespaceListRoutes(app, context);
+  namespaceMemoryRoutes(app, context);
 }

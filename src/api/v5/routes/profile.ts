@@ -37,10 +37,7 @@ export function namespaceProfileRoutes(app: Api, { services }: RouteContext): vo
       const read = await services.profiles.read({ containerTag: namespace, sections, ...wanted, ...filters });
       const profile = sectionsOf(read);
       if (!wantsMarkdown(request.headers.accept)) return { profile };
-      return reply
-        .type('text/markdown; charset=utf-8')
-        .serializer(String)
-        .send(profileAsMarkdown(profile) as never);
+      return reply.type('text/markdown; charset=utf-8').serializer(String).send(profileAsMarkdown(profile));
     },
   );
 }

@@ -60,7 +60,7 @@ const related = (member: ReturnType<typeof Type.Object>) =>
     siblings: Type.Array(member, { description: 'What extends it or was derived, in either direction.' }),
   });
 
-export const relatedMemories = related(Type.Object(relatedMemory));
+const relatedMemories = related(Type.Object(relatedMemory));
 export const relatedMemoriesWithDocuments = related(
   Type.Object({ ...relatedMemory, document: Type.Optional(documentOfMemory) }),
 );

@@ -25,7 +25,20 @@ export function namespaceDocumentView(
   };
 }
 
-function chunkView({ id, position, content, type, metadata, createdAt }: Chunk) {
+/** In a list. */
+export function documentLineView(document: Document) {
+  const { id, title, type, summary, url, status } = document;
+  return {
+    ...{ id, title, type, summary, metadata: publicMetadata(document.metadata), url },
+    system: {
+      status,
+      createdAt: document.createdAt.toISOString(),
+      updatedAt: document.updatedAt.toISOString(),
+    },
+  };
+}
+
+export function chunkView({ id, position, content, type, metadata, createdAt }: Chunk) {
   const system = { createdAt: createdAt.toISOString() };
   return { id, position, content, type, metadata: publicMetadata(metadata), system };
 }

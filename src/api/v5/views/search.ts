@@ -27,7 +27,7 @@ export function searchResultView(result: SearchResult, include: Included): Searc
 function includedView({ documents: [document], context }: SearchResult, { documents, related }: Included) {
   return {
     ...(related && context && { related: relatedView(context) }),
-    ...(documents && document && { document: documentView(document) }),
+    ...(documents && document && { document: documentOfMemoryView(document) }),
   };
 }
 
@@ -44,9 +44,11 @@ function entryView({ id, relation, version, memory, metadata, updatedAt }: Conte
   };
 }
 
-type ShownDocument = Pick<ResultDocument, 'id' | 'title' | 'type' | 'metadata' | 'summary' | 'createdAt' | 'updatedAt'>;
+type ShownDocument = Pick<ResultDocument, 'id' | 'title' | 'type' | 'summary' | 'createdAt' | 'updatedAt'> & {
+  metadata: Record<string, unknown>;
+};
 
-function documentView({ id, title, type, metadata, summary, createdAt, updatedAt }: ShownDocument) {
+export function documentOfMemoryView({ id, title, type, metadata, summary, createdAt, updatedAt }: ShownDocument) {
   return {
     ...{ id, title, type, metadata: publicMetadata(metadata), summary },
     system: { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
