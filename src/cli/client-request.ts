@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import { CommandFailure, exitCodes, type ExitCode } from './exit.ts';
 
 export interface Endpoint {
@@ -12,6 +13,17 @@ export interface Endpoint {
   timeoutMs: number;
   /** What the daemon must answer with, as PEM. Absent: any certificate for its name that Node trusts. */
   certificate?: string;
+  /** Another service than the daemon. */
+  service?: OtherService;
+}
+
+interface OtherService {
+  /** Begins a sentence, e.g. `The service`. */
+  name: string;
+  /** In place of a bearer token. */
+  headers?: Record<string, string>;
+  /** What to do when it refuses the key. */
+  keyRemedy: string;
 }
 
 export interface CallOptions {
@@ -36,7 +48,7 @@ export async function call<Answer>(
   const response = await send(endpoint, `${endpoint.url}${path}${query}`, {
     method,
     headers: {
-      authorization: `Bearer ${endpoint.key}`,
+      ...(endpoint.service?.headers ?? { authorization: `Bearer ${endpoint.key}` }),
       accept: 'application/json',
       ...(options.body ? { 'content-type': 'application/json' } : {}),
     },
@@ -74,6 +86,8 @@ export async function openStream(
   }
 }
 
+const nameOf = ({ service }: Endpoint) => service?.name ?? 'The daemon';
+
 async function send(endpoint: Endpoint, url: string, init: RequestInit): Promise<{ status: number; text: string }> {
   const timeout = AbortSignal.timeout(endpoint.timeoutMs);
   try {
@@ -99,7 +113,7 @@ async function pinned({ certificate }: Endpoint): Promise<Pick<RequestInit, 'dis
 function noAnswer(endpoint: Endpoint, error: unknown, isLate: boolean): CommandFailure {
   if (endpoint.signal.aborted) return new CommandFailure(exitCodes.interrupted, 'Interrupted.', { cause: error });
   const why = isLate ? `within ${endpoint.timeoutMs / 1000} s` : `(${reason(error)})`;
-  return new CommandFailure(exitCodes.noDaemon, `The daemon at ${endpoint.url} does not answer ${why}.`, {
+  return new CommandFailure(exitCodes.noDaemon, `${nameOf(endpoint)} at ${endpoint.url} does not answer ${why}.`, {
     remedy: endpoint.unreachable,
     cause: error,
   });
@@ -115,8 +129,9 @@ function parse(endpoint: Endpoint, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandFailure(exitCodes.failure, `What answers at ${endpoint.url} is not memoryd.`, {
-      remedy: 'Check the address (--url or MEMORYD_URL).',
+    const expected = endpoint.service ? 'such a service' : 'memoryd';
+    throw new CommandFailure(exitCodes.failure, `What answers at ${endpoint.url} is not ${expected}.`, {
+      remedy: endpoint.service ? endpoint.unreachable : 'Check the address (--url or MEMORYD_URL).',
       cause: error,
     });
   }
@@ -132,14 +147,14 @@ function refusal(endpoint: Endpoint, request: string, status: number, text: stri
   if (status === 401) {
     return new CommandFailure(
       exitCodes.refused,
-      `The daemon at ${endpoint.url} refused the key ${endpoint.keySource}.`,
+      `${nameOf(endpoint)} at ${endpoint.url} refused the key ${endpoint.keySource}.`,
       {
-        remedy: 'Give a valid key with --key or MEMORYD_API_KEY.',
+        remedy: endpoint.service?.keyRemedy ?? 'Give a valid key with --key or MEMORYD_API_KEY.',
       },
     );
   }
   const exitCode: ExitCode = status === 403 ? exitCodes.refused : exitCodes.failure;
-  const words = describe(body) ?? 'The daemon refused the request';
+  const words = describe(body) ?? `${nameOf(endpoint)} refused the request`;
   // What is the caller's doing is said well enough by the daemon.
   const message = status === 404 || status >= 500 || !body.error ? `${words} (${status} to ${request})` : words;
   return new CommandFailure(exitCode, message, { status, ...(body.details ? { remedy: body.details } : {}) });
@@ -158,4 +173,28 @@ function errorBody(text: string): ErrorBody {
 function describe({ error }: ErrorBody): string | undefined {
   if (!Array.isArray(error)) return error;
   return error.map((issue) => (issue.path?.length ? `${issue.path.join('.')}: ` : '') + issue.message).join('; ');
+}
+
+/** What a busy or restarting service gets before a command gives up. */
+const attempts = 5;
+const firstPauseMs = 1_000;
+
+/** Repeats a request that may be made twice and that a busy or restarting service did not take. */
+export async function withPatience<Answer>(
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  request: () => Promise<Answer>,
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (attempt === attempts || !isPassing(error)) throw error;
+      await clock.sleep(firstPauseMs * 2 ** (attempt - 1), signal);
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof CommandFailure)) return false;
+  return error.exitCode === exitCodes.noDaemon || error.status === 429 || error.status === 503;
 }

@@ -226,6 +226,10 @@ export interface AddAnswer {
   status: DocumentStatus;
 }
 
+interface BatchAnswer {
+  results: { id: string; status: string; error?: string }[];
+}
+
 export interface FailedDocument {
   id: string;
   connectionId: string | null;
@@ -350,6 +354,13 @@ export function createClient(endpoint: Endpoint) {
       const { connectionId, customId, title, filepath, error } = found;
       return { id, connectionId, customId, title, filepath, error };
     },
+    addBatch: (body: { containerTag: string; documents: readonly JsonObject[] }) =>
+      call<BatchAnswer>(endpoint, 'POST', '/v3/documents/batch', { body }),
+    addMemories: (body: { containerTag: string; memories: readonly JsonObject[] }) =>
+      call<object>(endpoint, 'POST', '/v4/memories', { body }),
+    setContainer: (tag: string, body: JsonObject) =>
+      call<object>(endpoint, 'PATCH', `/v3/container-tags/${segment(tag)}`, { body }),
+    setSettings: (body: JsonObject) => call<object>(endpoint, 'PATCH', '/v3/settings', { body }),
     addText: (body: AddBody) => call<AddAnswer>(endpoint, 'POST', '/v3/documents', { body }),
     addFile: (form: FormData) => call<AddAnswer>(endpoint, 'POST', '/v3/documents/file', { form }),
     document: (id: string) =>

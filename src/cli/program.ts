@@ -12,6 +12,7 @@ import { addEncryptionCommand } from './encryption.ts';
 import { addEraseCommand } from './erase.ts';
 import { exitCodes, reportFailure } from './exit.ts';
 import { addFailuresCommand } from './failures.ts';
+import { addImportCommand } from './import.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMcpCommand } from './mcp.ts';
@@ -74,6 +75,7 @@ export function buildProgram(context: CommandContext): Command {
   program.commandsGroup('Memory:');
   addSearchCommand(program, context);
   addAddCommand(program, context);
+  addImportCommand(program, context);
   addMemoriesCommand(program, context);
   addEraseCommand(program, context);
   addMcpCommand(program, context);

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { PushAnswer, PushCounts } from '../connect/push/push-service.ts';
 import type { Client, PushBody } from './client.ts';
+import { withPatience } from './client-request.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
@@ -27,9 +28,6 @@ interface PushOptions extends DaemonOptions, JsonOption {
 }
 
 const maxBatchBytes = 8 * 1024 * 1024;
-/** What a busy or restarting daemon gets before the command gives up. */
-const attempts = 5;
-const firstPauseMs = 1_000;
 const shownFailures = 20;
 
 export function addPushCommand(program: Command, context: CommandContext): void {
@@ -112,7 +110,7 @@ async function sendAll(sending: Sending): Promise<void> {
   for await (const batch of batches) {
     page += 1;
     if (page < firstPage) continue;
-    const answer = await withPatience(sending, () =>
+    const answer = await withPatience(sending.context, () =>
       sending.client.push(sending.connectionId, bodyOf(sending, batch, page)),
     );
     note(progress, batch, answer);
@@ -136,23 +134,6 @@ function bodyOf({ id, options }: Sending, batch: PushBatch, page: number): PushB
     deletes: batch.deletes,
     ...(options.snapshot && { snapshot: { id, page }, completeSnapshot: batch.isLast }),
   };
-}
-
-/** Repeats a request that a busy or restarting daemon did not take; its delivery id makes that safe. */
-async function withPatience<Answer>({ context }: Sending, request: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await request();
-    } catch (error) {
-      if (attempt === attempts || !isPassing(error)) throw error;
-      await context.clock.sleep(firstPauseMs * 2 ** (attempt - 1), context.signal);
-    }
-  }
-}
-
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof CommandFailure)) return false;
-  return error.exitCode === exitCodes.noDaemon || error.status === 429 || error.status === 503;
 }
 
 function note(progress: Progress, batch: PushBatch, answer: PushAnswer): void {

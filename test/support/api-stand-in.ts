@@ -27,13 +27,14 @@ export interface ApiStandIn {
 export const goodKey = 'sm_test_goodkey';
 
 /** A real HTTP server that speaks like the daemon as far as a test tells it to. */
-export async function startApiStandIn(): Promise<ApiStandIn> {
+export async function startApiStandIn(authorization = `Bearer ${goodKey}`): Promise<ApiStandIn> {
   const requests: StandInRequest[] = [];
   const routes = new Map<string, (request: StandInRequest) => StandInAnswer>();
   const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
     const request = await readRequest(incoming);
     requests.push(request);
-    const [status, body] = respond(request, routes);
+    const isGood = request.headers.authorization === authorization;
+    const [status, body] = isGood ? respond(request, routes) : [401, { error: 'Unauthorized' }];
     const isText = typeof body === 'string';
     response.writeHead(status, { 'content-type': isText ? 'text/plain' : 'application/json' });
     response.end(isText ? body : JSON.stringify(body));
@@ -72,7 +73,6 @@ function respond(
   request: StandInRequest,
   routes: Map<string, (request: StandInRequest) => StandInAnswer>,
 ): [number, object | string] {
-  if (request.headers.authorization !== `Bearer ${goodKey}`) return [401, { error: 'Unauthorized' }];
   const route = routes.get(`${request.method} ${request.path.split('?')[0]}`);
   if (!route) return [404, { error: 'Not found' }];
   const answer = route(request);
