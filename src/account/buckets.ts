@@ -20,6 +20,33 @@ export function checkBuckets(buckets: readonly Bucket[]): void {
   }
 }
 
+const mostBuckets = 50;
+
+/**
+ * The buckets of a container after some of them were written and others taken away. Throws `conflict` for the name of
+ * one that the organization has.
+ */
+export function changedBuckets(
+  own: readonly Bucket[],
+  { put, remove }: { put: readonly Bucket[]; remove: readonly string[] },
+  shared: readonly Bucket[],
+): Bucket[] {
+  const named = [...put.map(({ key }) => key), ...remove];
+  const taken = shared.find(({ key }) => named.includes(key));
+  if (taken) {
+    const message = `The bucket ${taken.key} is one of the organization`;
+    throw new MemorydError('conflict', message, { shouldRetry: false });
+  }
+  const written = new Map(put.map((bucket) => [bucket.key, bucket]));
+  const kept = own.filter(({ key }) => !remove.includes(key)).map((bucket) => written.get(bucket.key) ?? bucket);
+  const after = [...kept, ...put.filter(({ key }) => !own.some((bucket) => bucket.key === key))];
+  checkBuckets(after);
+  if (after.length > mostBuckets) {
+    throw new MemorydError('invalid_request', `A container may have ${mostBuckets} buckets of its own`);
+  }
+  return after;
+}
+
 const presets: readonly (Bucket & { words: readonly string[] })[] = [
   preset(
     'preferences',

@@ -6,7 +6,11 @@ import { removeDocuments } from '../engine/remove.ts';
 import { removeSelected } from '../engine/remove-selected.ts';
 import { requireWritable } from '../engine/require-writable.ts';
 import { lockContainers } from '../store/container-merges.ts';
-import { listContainerTagSummaries, type ContainerTagSummary } from '../store/container-tag-summaries.ts';
+import {
+  listContainerTagSummaries,
+  pageOfContainerTags,
+  type ContainerTagSummary,
+} from '../store/container-tag-summaries.ts';
 import {
   clearContainer,
   deleteContainer,
@@ -21,7 +25,8 @@ import type { Database } from '../store/database.ts';
 import { selectDocuments } from '../store/document-selection.ts';
 import { noteSettingChange } from '../store/memory-settings.ts';
 import { countUsage, requestQuotas, usageOf, type Quota, type Usage } from '../store/quotas.ts';
-import { checkBuckets } from './buckets.ts';
+import { changedBuckets, checkBuckets } from './buckets.ts';
+import { readContentSettings } from './settings.ts';
 
 export type { ContainerTagSummary };
 
@@ -42,6 +47,12 @@ export interface ContainerChange {
   profileBuckets?: Bucket[];
 }
 
+export interface BucketChange {
+  put?: readonly Bucket[];
+  /** Names; unknown ones count for nothing. */
+  remove?: readonly string[];
+}
+
 export interface RemovedContainer {
   documents: number;
   memories: number;
@@ -50,13 +61,23 @@ export interface RemovedContainer {
 export interface ContainerTags {
   /** The containers of the scope that exist, the one with the newest activity first. */
   list(scope: Scope): Promise<ContainerTagSummary[]>;
+  /** A page of them, newest first, and the number in all. */
+  page(
+    scope: Scope,
+    page: { page: number; limit: number },
+  ): Promise<{ containers: ContainerTagSummary[]; total: number }>;
   find(tag: string): Promise<Container | null>;
   /** By container: how many requests a minute it takes. Only those with a limit. */
   requestQuotas(): Promise<ReadonlyMap<string, number>>;
   /** What it holds; null unless there is a quota for it. */
   usage(container: Container): Promise<Usage | null>;
-  /** Makes the container when there is none. Throws `invalid_request` for buckets that cannot be. */
-  change(tag: string, change: ContainerChange): Promise<Container>;
+  /** Makes the container when there is none, unless told otherwise. Throws `invalid_request` for buckets that cannot be, `not_found`. */
+  change(tag: string, change: ContainerChange, options?: { makes: boolean }): Promise<Container>;
+  /**
+   * Changes some of its own buckets, and leaves the others. Throws `not_found`, `conflict` for the name of a bucket of
+   * the organization, `invalid_request` for buckets that cannot be.
+   */
+  changeBuckets(tag: string, change: BucketChange): Promise<void>;
   /**
    * Deletes a container with everything in it; the default one is emptied and stays. Null when there
    * is none. Throws `conflict` while it is merged.
@@ -76,12 +97,12 @@ export interface ContainerTagsOptions {
 export function createContainerTags(options: ContainerTagsOptions): ContainerTags {
   const { database, clock, defaultContainerTag } = options;
 
-  async function change(tag: string, changes: ContainerChange): Promise<Container> {
+  async function change(tag: string, changes: ContainerChange, { makes } = { makes: true }): Promise<Container> {
     if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
     const now = clock.now();
     return database.transaction(async (tx) => {
       if (changes.quota) await countUsage(tx, tag);
-      await insertContainer(tx, { tag, id: newId(now) }, now);
+      if (makes) await insertContainer(tx, { tag, id: newId(now) }, now);
       await requireWritable(tx, [tag]);
       const before = await findContainer(tx, tag);
       if (!before) throw new MemorydError('not_found', 'Container not found');
@@ -89,6 +110,18 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
       const after = { ...before, ...changes, quota, updatedAt: now };
       if (after.memories !== before.memories) await noteSettingChange(tx, { scope: 'container', id: tag });
       return writeContainer(tx, after);
+    });
+  }
+
+  async function changeBuckets(tag: string, { put = [], remove = [] }: BucketChange): Promise<void> {
+    await database.transaction(async (tx) => {
+      // Changes at the same time come one after the other.
+      if ((await lockContainers(tx, [tag])).length === 0) throw new MemorydError('not_found', 'Container not found');
+      await requireWritable(tx, [tag]);
+      const before = (await findContainer(tx, tag))!;
+      const { profileBuckets: shared } = await readContentSettings(tx);
+      const after = changedBuckets(before.profileBuckets, { put, remove }, shared);
+      await writeContainer(tx, { ...before, profileBuckets: after, updatedAt: clock.now() });
     });
   }
 
@@ -106,11 +139,18 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
 
   return {
     list: (scope) => listContainerTagSummaries(database, scope.containerTags, clock.now()),
+    async page(scope, wanted) {
+      const { tags, total } = await pageOfContainerTags(database, scope.containerTags, wanted);
+      const summaries = await listContainerTagSummaries(database, tags, clock.now());
+      const byTag = new Map(summaries.map((one) => [one.containerTag, one]));
+      return { containers: tags.flatMap((tag) => byTag.get(tag) ?? []), total };
+    },
     find: (tag) => findContainer(database, tag),
     requestQuotas: () => requestQuotas(database),
     usage: async ({ containerTag, quota }) =>
       quota.documents === null && quota.bytes === null ? null : usageOf(database, containerTag),
     change,
+    changeBuckets,
     async remove(tag) {
       if (!(await findContainer(database, tag))) return null;
       await database.transaction((tx) => requireWritable(tx, [tag]));

@@ -15,11 +15,18 @@ import {
   type MergeProgress,
   type MergeRow,
 } from '../store/container-merges.ts';
-import { deleteContainer } from '../store/container-tags.ts';
+import { deleteContainer, insertContainer } from '../store/container-tags.ts';
 import type { Database, Transaction } from '../store/database.ts';
 
 /** A move of everything in some containers into another one. */
 export type Merge = Omit<MergeRow, 'attempts'>;
+
+export interface MergeOptions {
+  /** A target that is not there is made. */
+  makesTarget?: boolean;
+  /** See `MergeRow`. */
+  renamesIds?: boolean;
+}
 
 export interface Merges {
   /**
@@ -27,7 +34,7 @@ export interface Merges {
    * `invalid_request` unless there is a source, `not_found` for a container that is not there,
    * `conflict` while one of them is part of another merge.
    */
-  start(sourceTags: readonly string[], targetTag: string): Promise<Merge>;
+  start(sourceTags: readonly string[], targetTag: string, options?: MergeOptions): Promise<Merge>;
   find(id: string): Promise<Merge | null>;
   /** Goes on with merges that a stop of their process has interrupted. */
   runOpen(signal: AbortSignal): Promise<void>;
@@ -51,15 +58,21 @@ export function createMerges(options: MergesOptions): Merges {
   const stop = new AbortController();
   const going = new Set<Promise<void>>();
 
-  async function store(sourceTags: readonly string[], targetTag: string): Promise<string> {
-    const id = newId(clock.now());
+  async function store(
+    sourceTags: readonly string[],
+    targetTag: string,
+    { makesTarget = false, renamesIds = false }: MergeOptions,
+  ): Promise<string> {
+    const now = clock.now();
+    const id = newId(now);
     await database.transaction(async (tx) => {
+      if (makesTarget) await insertContainer(tx, { tag: targetTag, id: newId(now) }, now);
       const tags = [...sourceTags, targetTag];
       const existing = await lockContainers(tx, tags);
       const missing = tags.find((tag) => !existing.includes(tag));
       if (missing !== undefined) throw new MemorydError('not_found', `Container ${missing} not found`);
       await requireWritable(tx, tags);
-      await insertMerge(tx, { id, sourceTags, targetTag }, clock.now());
+      await insertMerge(tx, { id, sourceTags, targetTag, renamesIds }, now);
     });
     return id;
   }
@@ -90,12 +103,13 @@ export function createMerges(options: MergesOptions): Merges {
   }
 
   return {
-    async start(sourceTags, targetTag) {
+    async start(sourceTags, targetTag, options = {}) {
       const sources = [...new Set(sourceTags)].filter((tag) => tag !== targetTag);
       if (sources.length === 0) throw new MemorydError('invalid_request', 'There is no container to merge from');
-      const id = await store(sources, targetTag);
+      const id = await store(sources, targetTag, options);
       runLater(id);
-      return { id, sourceTags: sources, targetTag, status: 'queued', progress: null, lastError: null };
+      const { renamesIds = false } = options;
+      return { id, sourceTags: sources, targetTag, renamesIds, status: 'queued', progress: null, lastError: null };
     },
     find: (id) => findMerge(database, id),
     async runOpen(signal) {
@@ -130,7 +144,7 @@ async function moveAll(tx: Transaction, id: string, options: MergesOptions): Pro
     return false;
   }
   for (const tag of sourceTags) {
-    progress.copiedRows += await moveContainer(tx, tag, targetTag, now);
+    progress.copiedRows += await moveContainer(tx, { from: tag, to: targetTag, renamesIds: merge.renamesIds }, now);
     if (tag !== options.defaultContainerTag) await deleteContainer(tx, tag);
     progress.completedSourceTags.push(tag);
   }

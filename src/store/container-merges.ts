@@ -22,6 +22,8 @@ export interface MergeRow {
   progress: MergeProgress | null;
   lastError: string | null;
   attempts: number;
+  /** A customId that the target has already goes on as `customId_merge`; else it is taken away. */
+  renamesIds: boolean;
 }
 
 export interface MergeProgress {
@@ -35,16 +37,16 @@ export interface MergeProgress {
 }
 
 const columns = sql`id, source_tags as "sourceTags", target_tag as "targetTag", status, progress,
-  last_error as "lastError", attempts`;
+  last_error as "lastError", attempts, renames_ids as "renamesIds"`;
 
 export async function insertMerge(
   tx: Transaction,
-  merge: { id: string; sourceTags: readonly string[]; targetTag: string },
+  merge: { id: string; sourceTags: readonly string[]; targetTag: string; renamesIds: boolean },
   now: Date,
 ): Promise<void> {
   await tx.execute(sql`
-    insert into container_merges (id, source_tags, target_tag, status, created_at, updated_at)
-    values (${merge.id}, ${merge.sourceTags}::text[], ${merge.targetTag}, 'queued', ${now}, ${now})`);
+    insert into container_merges (id, source_tags, target_tag, renames_ids, status, created_at, updated_at)
+    values (${merge.id}, ${merge.sourceTags}::text[], ${merge.targetTag}, ${merge.renamesIds}, 'queued', ${now}, ${now})`);
 }
 
 export async function findMerge(database: Queryable, id: string): Promise<MergeRow | null> {
@@ -69,7 +71,7 @@ export async function lockMerge(tx: Transaction, id: string): Promise<MergeRow |
 
 export async function writeMerge(
   database: Queryable,
-  merge: Omit<MergeRow, 'sourceTags' | 'targetTag'>,
+  merge: Omit<MergeRow, 'sourceTags' | 'targetTag' | 'renamesIds'>,
   { now, finished }: { now: Date; finished: boolean },
 ): Promise<void> {
   const progress = merge.progress === null ? null : JSON.stringify(merge.progress);
@@ -117,7 +119,12 @@ export async function countInFlight(tx: Transaction, tags: readonly string[]): P
 }
 
 /** Moves everything of one container into another one. Answers how many chunks and memories moved. */
-export async function moveContainer(tx: Transaction, from: string, to: string, now: Date): Promise<number> {
+export async function moveContainer(
+  tx: Transaction,
+  { from, to, renamesIds }: { from: string; to: string; renamesIds: boolean },
+  now: Date,
+): Promise<number> {
+  if (renamesIds) await renameTaken(tx, from, to);
   await tx.execute(sql`
     update documents d set custom_id = null,
       metadata = d.metadata || jsonb_build_object('mergedCustomId', d.custom_id)
@@ -135,4 +142,15 @@ export async function moveContainer(tx: Transaction, from: string, to: string, n
   await tx.execute(sql`
     update connections set container_tag = ${to}, updated_at = ${now} where container_tag = ${from}`);
   return chunks + memories;
+}
+
+/** Where the longer customId is free and not too long; the others are left as they are. */
+async function renameTaken(tx: Transaction, from: string, to: string): Promise<void> {
+  await tx.execute(sql`
+    update documents d set custom_id = d.custom_id || '_merge'
+    where d.container_tag = ${from} and d.deleted_at is null and length(d.custom_id) <= 249
+      and exists (select 1 from documents o
+        where o.container_tag = ${to} and o.custom_id = d.custom_id and o.deleted_at is null)
+      and not exists (select 1 from documents o
+        where o.container_tag in (${from}, ${to}) and o.custom_id = d.custom_id || '_merge' and o.deleted_at is null)`);
 }

@@ -18,6 +18,22 @@ export interface ContainerTagSummary {
   merge: { id: string; targetTag: string } | null;
 }
 
+/** One page of the containers of a scope, newest first, and the number in all. */
+export async function pageOfContainerTags(
+  database: Queryable,
+  tags: readonly string[] | null,
+  { page, limit }: { page: number; limit: number },
+): Promise<{ tags: string[]; total: number }> {
+  const where = tags === null ? sql`true` : sql`tag = any(${tags}::text[])`;
+  const [counted] = await database.query<{ total: number }>(
+    sql`select count(*) as total from container_tags where ${where}`,
+  );
+  const rows = await database.query<{ tag: string }>(sql`
+    select tag from container_tags where ${where}
+    order by created_at desc, id desc limit ${limit} offset ${(page - 1) * limit}`);
+  return { tags: rows.map(({ tag }) => tag), total: counted?.total ?? 0 };
+}
+
 /**
  * The named containers, or all of them (`null`), the one with the newest activity first. The
  * counts walk documents_by_container and memories_by_container, once each for all containers.

@@ -127,6 +127,7 @@ create table container_merges (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   finished_at timestamp with time zone,
+  renames_ids boolean not null default false,
   constraint container_merges_pkey PRIMARY KEY (id),
   constraint container_merges_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'waiting_for_ingest'::text, 'copying_vectors'::text, 'db_committing'::text, 'cleanup_pending'::text, 'completed'::text, 'failed'::text])))
 );

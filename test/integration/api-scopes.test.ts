@@ -87,7 +87,7 @@ describe('a key for one container', () => {
     },
   );
 
-  it.each<['POST' | 'GET' | 'PATCH' | 'DELETE', string, object | undefined]>([
+  it.each<['POST' | 'GET' | 'PATCH' | 'PUT' | 'DELETE', string, object | undefined]>([
     ['POST', '/document', { content: 'x' }],
     ['POST', '/document/batch', { documents: [{ content: 'x' }] }],
     ['POST', '/document/file', undefined],
@@ -102,12 +102,23 @@ describe('a key for one container', () => {
     ['GET', '/memories/none', undefined],
     ['DELETE', '/memories', { ids: ['none'] }],
     ['DELETE', '/memories/semantic', { query: 'x', dryRun: true }],
+    ['GET', '', undefined],
+    ['PATCH', '', { supportingContext: null }],
+    ['DELETE', '', undefined],
+    ['DELETE', '?moveTo=mine', undefined],
+    ['GET', '/profile/buckets', undefined],
+    ['PUT', '/profile/buckets', { buckets: { a: 'b' } }],
+    ['DELETE', '/profile/buckets', { buckets: ['a'] }],
   ])('is denied %s of a foreign namespace%s', async (method, path, body) => {
     for (const namespace of ['foreign', 'nowhere']) {
       expect(await test.call(method, `/ns/${namespace}${path}`, body, keys.mine)).toMatchObject(denied);
     }
     expect((await test.call(method, `/ns/foreign${path}`, body, null)).status).toBe(401);
     expect((await test.call('GET', '/ns/foreign/document/in_foreign')).status).toBe(200);
+  });
+
+  it('does not move its own namespace into a foreign one', async () => {
+    expect(await test.call('DELETE', '/ns/mine?moveTo=foreign', undefined, keys.mine)).toMatchObject(denied);
   });
 
   it('lists only what is there', async () => {
@@ -193,7 +204,7 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     expect((await test.call('POST', '/ns/mine/list/memories', {}, keys[name])).status).toBe(200);
   });
 
-  it.each<['POST' | 'PATCH' | 'DELETE', string, object | undefined]>([
+  it.each<['POST' | 'PATCH' | 'PUT' | 'DELETE', string, object | undefined]>([
     ['POST', '/v3/documents', { content: 'x', containerTag: 'mine' }],
     ['POST', '/ns/mine/document', { content: 'x' }],
     ['POST', '/ns/mine/document/batch', { documents: [{ content: 'x' }] }],
@@ -203,6 +214,10 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     ['PATCH', '/ns/mine/document/in_mine', { content: 'x' }],
     ['DELETE', '/ns/mine/document', { ids: ['in_mine'] }],
     ['DELETE', '/ns/mine/memories', { ids: ['none'] }],
+    ['PATCH', '/ns/mine', { supportingContext: null }],
+    ['DELETE', '/ns/mine', undefined],
+    ['PUT', '/ns/mine/profile/buckets', { buckets: { a: 'b' } }],
+    ['DELETE', '/ns/mine/profile/buckets', { buckets: ['a'] }],
     ['DELETE', '/ns/mine/memories/semantic', { query: 'x', dryRun: true }],
     ['DELETE', '/v3/documents/in_mine', undefined],
     ['POST', '/v3/documents/in_mine/retry', undefined],

@@ -163,7 +163,9 @@ describe.each(engines)('versions of facts on %s', (engine) => {
     }
 
     async function merge(): Promise<void> {
-      await database.transaction((tx) => moveContainer(tx, 'right', 'left', clock.now()));
+      await database.transaction((tx) =>
+        moveContainer(tx, { from: 'right', to: 'left', renamesIds: false }, clock.now()),
+      );
       for (const one of [...forgotten]) if (one.startsWith('right ')) forgotten.add(one.replace('right', 'left'));
       for (const one of [...forgotten]) if (one.startsWith('right ')) forgotten.delete(one);
     }

@@ -38,7 +38,7 @@ const itemPatterns = (description: string) =>
     'x-expected': 'an array of words of 1 to 20 characters, an object of lists of patterns, or null',
   });
 
-const contentFields = {
+export const contentFields = {
   shouldLLMFilter: nullable(Type.Boolean()),
   filterPrompt: nullable(
     Type.String({

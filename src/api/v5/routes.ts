@@ -1,8 +1,11 @@
 import type { Api, RouteContext } from '../context.ts';
 import { namespaceAddRoutes } from './routes/add-documents.ts';
+import { namespaceBucketRoutes } from './routes/buckets.ts';
 import { namespaceDocumentRoutes } from './routes/documents.ts';
 import { namespaceListRoutes } from './routes/lists.ts';
 import { namespaceMemoryRoutes } from './routes/memories.ts';
+import { ownNamespaceRoutes } from './routes/namespaces.ts';
+import { organizationRoutes } from './routes/organization.ts';
 import { namespaceProfileRoutes } from './routes/profile.ts';
 import { namespaceSearchRoutes } from './routes/search.ts';
 
@@ -14,4 +17,7 @@ export function namespaceRoutes(app: Api, context: RouteContext): void {
   namespaceProfileRoutes(app, context);
   namespaceListRoutes(app, context);
   namespaceMemoryRoutes(app, context);
+  namespaceBucketRoutes(app, context);
+  ownNamespaceRoutes(app, context);
+  organizationRoutes(app, context);
 }

@@ -3,7 +3,7 @@ import { documentStatus, jsonObject, nullable, pagination, words } from '../../s
 import { chunkFields, memoryFields } from './documents.ts';
 import { closedBody, filter, namespace, times } from './shared.ts';
 
-const pageFields = {
+export const pageFields = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Default 1.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
 };

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { closedBody, filter } from './shared.ts';
 
 const slug = Type.String({
@@ -33,3 +33,27 @@ export const profileAnswer = Type.Object({
 });
 
 export const profileMarkdown = Type.Unsafe<string>({ type: 'string' });
+
+const map = (description: TSchema) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    propertyNames: slug,
+    additionalProperties: description,
+    minProperties: 1,
+    maxProperties: 50,
+    examples: [{ work: 'Role, employer, projects and work decisions.' }],
+  });
+
+export const putBucketsBody = closedBody({ buckets: map(Type.String({ maxLength: 2_000 })) });
+
+export const deleteBucketsBody = closedBody({
+  buckets: Type.Array(slug, { minItems: 1, maxItems: 50, uniqueItems: true, description: 'Unknown ones are ignored.' }),
+});
+
+export const bucketsAnswer = Type.Object({
+  buckets: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: Type.String(),
+    description: 'Those of the organization and of the namespace, with their descriptions.',
+  }),
+});
