@@ -1,26 +1,28 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Findings, Remembering } from '../memory/remember.ts';
+import type { Remembering } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
-import { deleteChunks, insertChunks, moveChunks, storedChunks, type StoredChunk } from '../store/chunks.ts';
+import { storedChunks, type StoredChunk } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
-import { queueSummaries } from '../store/summaries.ts';
-import { failDocuments, finishDocuments, releaseLeases, type ClaimedDocument } from '../store/processing.ts';
-import type { Extracted, ExtractInput } from './extract/extracted.ts';
+import { releaseLeases, type ClaimedDocument } from '../store/processing.ts';
+import type { ExtractInput } from './extract/extracted.ts';
+import { caught } from './caught.ts';
+import { fail, mayBePoisoned, requireHarmless, type Failure } from './failures.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import { findInstant } from './instant-memories.ts';
 import type { Ocr } from './ocr.ts';
+import type { Pace } from './pace.ts';
 import { readDocument } from './read-document.ts';
-import { nextAttempt } from './retry.ts';
 import type { Cutting } from './text/tasks.ts';
 import type { TextWork, WorkOptions } from './text/text-work.ts';
-import { planWrites, type Work, type WritePlan } from './write-plan.ts';
-import { writtenOf } from './written-by.ts';
+import { embedTexts, planWrites, type Work, type WritePlan } from './write-plan.ts';
+import { writeAll, writeVectors, writeWords, type Results } from './write-batch.ts';
 
 export interface BatchOptions {
   database: Database;
   embedder: Embedder;
+  pace: Pace;
   textWork: TextWork;
   /** Absent: documents that are an address fail. */
   fetcher?: UrlFetcher;
@@ -39,10 +41,10 @@ export interface BatchOptions {
   redrivesMs?: number[] | undefined;
 }
 
-/** A document that took this many workers with it, most of them alone, is not given to another one. */
-const mostLostWorkers = 10;
 /** Chunks of several documents that are embedded and written together: some seconds of a small model. */
 const chunksAtOnce = 256;
+/** Documents whose vectors take longer are found by their words until these are there. */
+const momentMs = 500;
 /** How long the documents of a batch that are ready wait for those that are not. */
 const patienceMs = 250;
 const longestMs = 1_000;
@@ -61,31 +63,37 @@ export function toBatch(leaseToken: string, documents: ClaimedDocument[]): Batch
   return { leaseToken, documents, stages: new Map(documents.map(({ id }) => [id, 'extracting'])) };
 }
 
-/**
- * Takes a batch of documents to their end. `prompt` is called when only those are left that take long to read
- * or to embed: nobody should wait for these.
- */
+/** What becomes known of a batch before its end. */
+export interface BatchEvents {
+  /** Only those are left that take long to read or to embed: nobody should wait for these. */
+  prompt(): void;
+  /** Documents were given back with their words: their vectors are to be made. */
+  worded(): void;
+}
+
+/** Takes a batch of documents to their end, or to where they are found by their words. */
 export async function processBatch(
   options: BatchOptions,
   batch: Batch,
   signal: AbortSignal,
-  prompt: () => void,
+  events: BatchEvents,
 ): Promise<void> {
   const long: Promise<void>[] = [];
+  const onTheWay = { batch, signal, worded: events.worded, later: (work: Promise<void>) => long.push(caught(work)) };
   try {
     const stored = await chunksByDocument(options, batch);
     const preparing = batch.documents.map((one) => tryPrepare(options, one, stored.get(one.id) ?? [], signal));
     for await (const outcomes of asTheyCome(preparing, options.clock)) {
       const works = await withoutFailures(options, batch, outcomes, signal);
       const isLong = ({ chunks }: Work) => chunks.length > chunksAtOnce;
-      for (const group of inGroups(works.filter((one) => !isLong(one))))
-        await embedAndWrite(options, batch, group, signal);
-      for (const work of works.filter(isLong)) long.push(caught(embedAndWrite(options, batch, [work], signal)));
-      prompt();
+      for (const group of inGroups(works.filter((one) => !isLong(one)))) await takeOn(options, group, onTheWay);
+      for (const work of works.filter(isLong)) long.push(caught(takeOn(options, [work], onTheWay)));
+      events.prompt();
     }
-    await Promise.all(long);
+    // More may come while they are waited for.
+    for (const work of long) await work;
   } catch (error) {
-    await Promise.allSettled(long);
+    for (const work of long) await work.catch(() => {});
     if (!signal.aborted) throw error;
     const ids = batch.documents.map(({ id }) => id);
     await releaseLeases(options.database, batch.leaseToken, ids, options.clock.now());
@@ -106,12 +114,6 @@ function inGroups(works: readonly Work[]): Work[][] {
     room -= work.chunks.length;
   }
   return groups;
-}
-
-/** To be awaited later; a failure until then is not one that nobody handles. */
-function caught(work: Promise<void>): Promise<void> {
-  work.catch(() => {});
-  return work;
 }
 
 /**
@@ -155,11 +157,6 @@ async function withoutFailures(
   return outcomes.filter((one): one is Work => !('error' in one));
 }
 
-interface Failure {
-  document: ClaimedDocument;
-  error: unknown;
-}
-
 async function tryPrepare(
   options: BatchOptions,
   document: ClaimedDocument,
@@ -167,8 +164,7 @@ async function tryPrepare(
   signal: AbortSignal,
 ): Promise<Work | Failure> {
   try {
-    if (document.lost_workers >= mostLostWorkers)
-      throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
+    requireHarmless(document);
     return await prepareOne(options, document, stored, signal);
   } catch (error) {
     return { document, error };
@@ -201,115 +197,120 @@ async function prepareOne(
   const isAsSent = document.raw !== null && document.raw === cut.extracted.text;
   // Not needed any more, while the document waits for the vectors of a whole batch.
   Object.assign(document, { raw: null, bytes: null, content: null });
-  const usable = stored.filter((one) => one.embedding_model === embedder.id);
-  return { document, ...cut, isAsSent, kept: Map.groupBy(usable, (one) => one.content_hash), stored };
+  return { document, ...cut, isAsSent, stored };
 }
 
-async function embedAndWrite(options: BatchOptions, batch: Batch, works: Work[], signal: AbortSignal): Promise<void> {
-  let plan: WritePlan;
-  let findings: Findings | null;
-  try {
-    plan = await planWrites(options, works, signal);
-    findings = await findInstant(options, works, signal);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    const poisoned = works.length > 1 && !(MemorydError.is(error) && error.retryAfterMs !== undefined);
-    if (!poisoned)
-      return fail(
-        options,
-        batch,
-        works.map(({ document }) => ({ document, error })),
-      );
-    // One bad text must not fail its neighbours: each again on its own.
-    for (const work of works) await embedAndWrite(options, batch, [work], signal);
+interface OnTheWay {
+  batch: Batch;
+  signal: AbortSignal;
+  worded: BatchEvents['worded'];
+  /** What goes on when nobody should wait any more. */
+  later(work: Promise<void>): void;
+}
+
+/**
+ * Documents whose vectors are there in a moment are written with them, in one step. Others are written with their
+ * words first. When the model has other texts to go on with, they are given back then; else their vectors are on
+ * the way already.
+ */
+async function takeOn(options: BatchOptions, works: Work[], onTheWay: OnTheWay): Promise<void> {
+  const { batch, signal } = onTheWay;
+  const plan = await planWrites(options, works);
+  const writeFirst = (keepsLease: boolean) =>
+    tryWrite(options, batch, works, () => writeWords(options, batch, works, plan, { keepsLease }));
+  if (plan.toEmbed.length > 0 && options.pace.expectedMs(plan.toEmbed.length) > momentMs) {
+    if (await writeFirst(false)) onTheWay.worded();
     return;
   }
-  for (const { document } of works) batch.stages.set(document.id, 'indexing');
+  const making = makeResults(options, works, plan, signal);
+  if (await isSettledIn(momentMs, making, options.clock))
+    return withResults(options, { works, plan, making, write: writeAll }, onTheWay);
+  if (await writeFirst(true))
+    onTheWay.later(withResults(options, { works, plan, making, write: writeVectors }, onTheWay));
+}
+
+async function makeResults(
+  options: BatchOptions,
+  works: readonly Work[],
+  plan: WritePlan,
+  signal: AbortSignal,
+): Promise<Results> {
+  const texts = plan.toEmbed.map(({ text }) => text);
+  const vectors = await embedTexts(options, texts, signal);
+  return { plan, vectors, findings: await findInstant(options, works, signal) };
+}
+
+async function isSettledIn(ms: number, work: Promise<unknown>, clock: Clock): Promise<boolean> {
+  const settled = new AbortController();
+  const end = () => settled.abort();
+  work.then(end, end);
+  await clock.sleep(ms, settled.signal);
+  return settled.signal.aborted;
+}
+
+interface Group {
+  works: Work[];
+  plan: WritePlan;
+  making: Promise<Results>;
+  write: typeof writeAll;
+}
+
+async function withResults(
+  options: BatchOptions,
+  { works, plan, making, write }: Group,
+  onTheWay: OnTheWay,
+): Promise<void> {
+  const { batch, signal } = onTheWay;
+  let results: Results;
   try {
-    await write(options, batch, works, { ...plan, findings });
+    results = await making;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (works.length === 1 || !mayBePoisoned(error)) return failAll(options, batch, works, error);
+    // One bad text must not fail its neighbours: each again on its own.
+    for (const work of works) {
+      const own = partOf(plan, work.document.id);
+      const making = makeResults(options, [work], own, signal);
+      await withResults(options, { works: [work], plan: own, making, write }, onTheWay);
+    }
+    return;
+  }
+  if (write === writeAll) for (const { document } of works) batch.stages.set(document.id, 'indexing');
+  await tryWrite(options, batch, works, () => write(options, batch, works, results));
+}
+
+function partOf({ inserts, moves, deletes, toEmbed }: WritePlan, id: string): WritePlan {
+  const isOwn = ({ documentId }: { documentId: string }) => documentId === id;
+  return {
+    inserts: inserts.filter(({ document_id }) => document_id === id),
+    moves: moves.filter(isOwn),
+    deletes: deletes.filter(isOwn),
+    toEmbed: toEmbed.filter(isOwn),
+  };
+}
+
+async function tryWrite(
+  options: BatchOptions,
+  batch: Batch,
+  works: readonly Work[],
+  write: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await write();
+    return true;
   } catch (error) {
     const wrapped = MemorydError.is(error)
       ? error
       : new MemorydError('index_failed', 'The chunks could not be written.', { cause: error });
-    await fail(
-      options,
-      batch,
-      works.map(({ document }) => ({ document, error: wrapped })),
-    );
+    await failAll(options, batch, works, wrapped);
+    return false;
   }
 }
 
-interface Results extends WritePlan {
-  findings: Findings | null;
-}
-
-async function write(options: BatchOptions, batch: Batch, works: readonly Work[], plan: Results): Promise<void> {
-  const now = options.clock.now();
-  await options.database.transaction(async (tx) => {
-    const finished = await finishDocuments(tx, works.map(finishedDocument), {
-      leaseToken: batch.leaseToken,
-      now,
-      memories: options.remembering !== undefined,
-    });
-    const deletes = plan.deletes.filter((one) => finished.has(one.documentId)).map(({ id }) => id);
-    const moves = plan.moves.filter((one) => finished.has(one.documentId));
-    const inserts = plan.inserts.flatMap((one) => {
-      const tag = finished.get(one.document_id);
-      return tag === undefined ? [] : [{ ...one, container_tag: tag }];
-    });
-    if (deletes.length > 0) await deleteChunks(tx, deletes);
-    if (moves.length > 0)
-      await moveChunks(
-        tx,
-        moves.map(({ id, position }) => ({ id, position })),
-      );
-    if (inserts.length > 0) await insertChunks(tx, inserts, now);
-    if (options.summarizes) await queueSummaries(tx, [...finished.keys()], now);
-    if (plan.findings) await options.remembering?.store(tx, findingsOf(plan.findings, finished));
-  });
-}
-
-/** Without those of documents that another worker has: it finds them as well. */
-function findingsOf(findings: Findings, finished: ReadonlyMap<string, string>): Findings {
-  return { ...findings, documents: findings.documents.filter(({ id }) => finished.has(id)) };
-}
-
-function finishedDocument({ document, extracted, textHash, isTranscript, chunks, isAsSent }: Work) {
-  const { author, writtenAt } = writtenOf(extracted);
-  return {
-    id: document.id,
-    revision: document.revision,
-    title: extracted.title ?? document.file_name,
-    type: document.type === 'text' || document.kind === 'url' ? extracted.type : document.type,
-    og_image: ogImageOf(extracted),
-    text_hash: textHash,
-    author,
-    written_at: writtenAt,
-    is_transcript: isTranscript,
-    chunk_starts: chunks.map(({ start }) => start),
-    chunk_ends: chunks.map(({ end }) => end),
-    content: isAsSent ? null : extracted.text,
-  };
-}
-
-function ogImageOf({ metadata }: Extracted): string | null {
-  const image = metadata?.['image'];
-  return typeof image === 'string' && image.length <= 2048 ? image : null;
-}
-
-/** Gives failed documents another time, or ends them with a reason. */
-async function fail(options: BatchOptions, batch: Batch, failures: readonly Failure[]): Promise<void> {
-  if (failures.length === 0) return;
-  for (const { document } of failures) batch.stages.delete(document.id);
-  const now = options.clock.now();
-  const rows = failures.map(({ document, error }) => {
-    const row = { id: document.id, type: document.type, ...nextAttempt(error, document, now, options.redrivesMs) };
-    const unexpected = !MemorydError.is(error);
-    options.log[unexpected ? 'error' : 'debug'](
-      { documentId: row.id, code: row.error_code, status: row.status, ...(unexpected ? { err: error } : {}) },
-      'document not processed',
-    );
-    return row;
-  });
-  await failDocuments(options.database, rows, { leaseToken: batch.leaseToken, now });
+function failAll(options: BatchOptions, batch: Batch, works: readonly Work[], error: unknown): Promise<void> {
+  return fail(
+    options,
+    batch,
+    works.map(({ document }) => ({ document, error })),
+  );
 }

@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { claimDocuments, renewLeases, type ClaimedDocument } from '../store/processing.ts';
+import { claimDocuments, type ClaimedDocument } from '../store/processing.ts';
+import { caught } from './caught.ts';
+import { createVectorWork } from './make-vectors.ts';
+import { createPace } from './pace.ts';
 import { processBatch, toBatch, type Batch, type BatchOptions } from './process-batch.ts';
+import { withRenewal } from './renewal.ts';
 import { createSideWork, type SideWork } from './side-work.ts';
 import { largeFrom } from './text/batches.ts';
 
-export interface ProcessorOptions extends BatchOptions {
+export interface ProcessorOptions extends Omit<BatchOptions, 'pace'> {
   /** Documents claimed at once. Default 32. */
   batchSize?: number;
   /** How long a dead worker keeps its documents. Default 15,000. */
@@ -25,30 +29,32 @@ export interface Underway {
   done: Promise<void>;
 }
 
-/** The renewal also says how far the documents are. */
-const mostRenewalMs = 5_000;
-
 /**
- * Takes queued documents through extract → chunk → embed → index. Several drains may run side by
+ * Takes queued documents through extract → chunk → embed → index. Where vectors take longer than a moment, documents
+ * go on with their words alone, and their vectors are made beside. Several drains may run side by
  * side, in this process and in others: each works on what it claimed, and only the holder of the
  * lease on the claimed revision can write a result.
  */
-export function createProcessor(options: ProcessorOptions): Processor {
-  const { database, clock } = options;
-  const leaseMs = options.leaseMs ?? 15_000;
+export function createProcessor(given: ProcessorOptions): Processor {
+  const { database, clock } = given;
+  const leaseMs = given.leaseMs ?? 15_000;
+  const options = { ...given, leaseMs, pace: createPace(clock) };
+  const vectors = createVectorWork(options);
   const leaseUntil = () => new Date(clock.now().getTime() + leaseMs);
 
   async function drain(signal: AbortSignal): Promise<number> {
     const side = createSideWork(clock);
+    const makeVectors = () => side.start(vectors.start(signal));
     let claimed = 0;
     try {
+      makeVectors();
       while (!signal.aborted) {
         const leaseToken = randomUUID();
         const documents = await claim(leaseToken, side.isHeavy);
         claimed += documents.length;
         const pages = documents.filter(({ kind }) => kind === 'url');
         const others = documents.filter(({ kind }) => kind !== 'url');
-        if (pages.length > 0) side.start(fetchAll(side, toBatch(leaseToken, pages), signal));
+        if (pages.length > 0) side.start(fetchAll(side, toBatch(leaseToken, pages), signal, makeVectors));
         if (others.length > 0) await besides(side, process(leaseToken, others, signal), others);
         else if (!(await side.pause())) break;
         while (side.isFull) await side.pause();
@@ -69,10 +75,11 @@ export function createProcessor(options: ProcessorOptions): Processor {
   }
 
   /** Each on its own, so that none waits for the answer of another one's server. */
-  function fetchAll(side: SideWork, pages: Batch, signal: AbortSignal): Promise<void> {
-    return withRenewal(pages, () =>
+  function fetchAll(side: SideWork, pages: Batch, signal: AbortSignal, worded: () => void): Promise<void> {
+    const events = { prompt: () => {}, worded };
+    return withRenewal(options, pages, () =>
       side.each(pages.documents, (document) =>
-        processBatch(options, { ...pages, documents: [document] }, signal, () => {}),
+        processBatch(options, { ...pages, documents: [document] }, signal, events),
       ),
     );
   }
@@ -80,11 +87,13 @@ export function createProcessor(options: ProcessorOptions): Processor {
   function process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>) {
     const batch = toBatch(leaseToken, documents);
     const prompt = Promise.withResolvers<void>();
-    const done = withRenewal(batch, async () => {
+    const making: Promise<void>[] = [];
+    const worded = () => making.push(caught(vectors.start(signal)));
+    const done = withRenewal(options, batch, async () => {
       await start;
-      await processBatch(options, batch, signal, prompt.resolve);
+      await processBatch(options, batch, signal, { prompt: prompt.resolve, worded });
     }).finally(prompt.resolve);
-    return { prompt: prompt.promise, done };
+    return { prompt: prompt.promise, done: done.then(async () => void (await Promise.all(making))) };
   }
 
   function claim(leaseToken: string, smallOnly: boolean): Promise<ClaimedDocument[]> {
@@ -95,27 +104,6 @@ export function createProcessor(options: ProcessorOptions): Processor {
       leaseUntil: leaseUntil(),
       ...(smallOnly && { maxBytes: largeFrom }),
     });
-  }
-
-  /** Renews the lease while the batch is worked on; the renewal also publishes how far each document is. */
-  async function withRenewal(batch: Batch, run: () => Promise<void>): Promise<void> {
-    const done = new AbortController();
-    const renewal = (async () => {
-      while (!done.signal.aborted) {
-        await clock.sleep(Math.min(leaseMs / 3, mostRenewalMs), done.signal);
-        if (done.signal.aborted) return;
-        const rows = [...batch.stages].map(([id, status]) => ({ id, status }));
-        await renewLeases(database, rows, { leaseToken: batch.leaseToken, leaseUntil: leaseUntil() }).catch(
-          (error: unknown) => options.log.warn({ err: error }, 'lease renewal failed'),
-        );
-      }
-    })();
-    try {
-      await run();
-    } finally {
-      done.abort();
-      await renewal;
-    }
   }
 
   return { drain, process };

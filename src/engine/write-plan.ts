@@ -4,6 +4,7 @@ import type { Embedder } from '../models/embedder.ts';
 import type { ChunkWrite, StoredChunk } from '../store/chunks.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import { withContext } from './chunk/context.ts';
+import type { Pace } from './pace.ts';
 import { createPauses } from './pauses.ts';
 import type { CutChunk, CutDocument } from './text/tasks.ts';
 
@@ -12,76 +13,92 @@ export interface Work extends CutDocument {
   document: ClaimedDocument;
   /** Its text is what was sent, which is stored already. */
   isAsSent: boolean;
-  kept: Map<string, StoredChunk[]>;
   stored: StoredChunk[];
 }
 
-interface Planning {
-  embedder: Embedder;
-  clock: Clock;
-}
-
+/** What makes the stored chunks of documents into those of their new texts. */
 export interface WritePlan {
-  inserts: Omit<ChunkWrite, 'container_tag'>[];
+  inserts: Omit<ChunkWrite, 'container_tag' | 'embedding' | 'embedding_model'>[];
   moves: { id: string; documentId: string; position: number }[];
   deletes: { id: string; documentId: string }[];
+  /** Chunks whose vectors are to be made: those that are inserted, then those that are stored without one. */
+  toEmbed: ChunkToEmbed[];
+}
+
+export interface ChunkToEmbed {
+  id: string;
+  documentId: string;
+  text: string;
 }
 
 const textsInCall = 256;
 
-/** Matches cut pieces with stored chunks and computes vectors for the new ones, of all documents in one call. */
-export async function planWrites(options: Planning, works: readonly Work[], signal: AbortSignal): Promise<WritePlan> {
-  const moves: WritePlan['moves'] = [];
-  const deletes: WritePlan['deletes'] = [];
-  const fresh: Fresh[] = [];
+/** Matches cut pieces with stored chunks, those that have their vector first. */
+export async function planWrites(
+  { embedder, clock }: { embedder: Embedder; clock: Clock },
+  works: readonly Work[],
+): Promise<WritePlan> {
+  const plan: WritePlan = { inserts: [], moves: [], deletes: [], toEmbed: [] };
+  const stored: ChunkToEmbed[] = [];
+  const pause = createPauses();
+  const now = clock.now();
   for (const work of works) {
     const documentId = work.document.id;
+    const hasVector = (chunk: StoredChunk) => chunk.embedding_model === embedder.id;
+    const kept = Map.groupBy(
+      work.stored.toSorted((a, b) => Number(hasVector(a)) - Number(hasVector(b))),
+      (one) => one.content_hash,
+    );
     const used = new Set<string>();
     for (const chunk of work.chunks) {
-      const same = work.kept.get(chunk.hash)?.pop();
-      if (!same) fresh.push({ documentId, chunk });
-      else used.add(same.id);
-      if (same && same.position !== chunk.position) moves.push({ id: same.id, documentId, position: chunk.position });
+      await pause();
+      const same = kept.get(chunk.hash)?.pop();
+      const id = same?.id ?? newId(now);
+      const toEmbed = { id, documentId, text: withContext(chunk.context, chunk.content) };
+      if (!same) {
+        plan.inserts.push(insertOf(id, documentId, chunk));
+        plan.toEmbed.push(toEmbed);
+        continue;
+      }
+      used.add(id);
+      if (!hasVector(same)) stored.push(toEmbed);
+      if (same.position !== chunk.position) plan.moves.push({ id, documentId, position: chunk.position });
     }
-    deletes.push(...work.stored.filter((one) => !used.has(one.id)).map(({ id }) => ({ id, documentId })));
+    plan.deletes.push(...work.stored.filter((one) => !used.has(one.id)).map(({ id }) => ({ id, documentId })));
   }
-  const texts = fresh.map(({ chunk }) => withContext(chunk.context, chunk.content));
-  const vectors: Float32Array[] = [];
-  // The texts of a book in one call would keep those of all other documents waiting.
-  for (let from = 0; from < texts.length; from += textsInCall) {
-    const some = texts.slice(from, from + textsInCall);
-    vectors.push(...(await options.embedder.embed(some, { kind: 'document', signal })));
-  }
-  return { inserts: await toInserts(options, fresh, vectors), moves, deletes };
+  plan.toEmbed.push(...stored);
+  return plan;
 }
 
-type Fresh = { documentId: string; chunk: CutChunk };
+function insertOf(id: string, documentId: string, chunk: CutChunk): WritePlan['inserts'][number] {
+  return {
+    id,
+    document_id: documentId,
+    position: chunk.position,
+    content: chunk.content,
+    context: chunk.context,
+    type: chunk.type,
+    token_count: chunk.tokenCount,
+    content_hash: chunk.hash,
+    terms: chunk.terms,
+    term_counts: chunk.termCounts,
+    term_total: chunk.termTotal,
+  };
+}
 
-async function toInserts(
-  options: Planning,
-  fresh: readonly Fresh[],
-  vectors: readonly Float32Array[],
-): Promise<WritePlan['inserts']> {
-  const now = options.clock.now();
-  const pause = createPauses();
-  const inserts: WritePlan['inserts'] = [];
-  for (const [index, { documentId, chunk }] of fresh.entries()) {
-    await pause();
-    inserts.push({
-      id: newId(now),
-      document_id: documentId,
-      position: chunk.position,
-      content: chunk.content,
-      context: chunk.context,
-      type: chunk.type,
-      token_count: chunk.tokenCount,
-      content_hash: chunk.hash,
-      terms: chunk.terms,
-      term_counts: chunk.termCounts,
-      term_total: chunk.termTotal,
-      embedding: vectors[index]!,
-      embedding_model: options.embedder.id,
-    });
+/** One vector for each text, in order; equal texts are computed once. */
+export async function embedTexts(
+  { embedder, pace }: { embedder: Embedder; pace: Pace },
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<Float32Array[]> {
+  const unique = [...new Set(texts)];
+  const vectors = new Map<string, Float32Array>();
+  // The texts of a book in one call would keep those of all other documents waiting.
+  for (let from = 0; from < unique.length; from += textsInCall) {
+    const some = unique.slice(from, from + textsInCall);
+    const made = await pace.measure(some.length, () => embedder.embed(some, { kind: 'document', signal }));
+    for (const [index, text] of some.entries()) vectors.set(text, made[index]!);
   }
-  return inserts;
+  return texts.map((text) => vectors.get(text)!);
 }

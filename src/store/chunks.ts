@@ -18,8 +18,9 @@ export interface ChunkWrite {
   /** As PostgreSQL writes an array, or one by one. */
   term_counts: string | readonly number[];
   term_total: number;
-  embedding: Float32Array;
-  embedding_model: string;
+  /** Null while its vector is to be made. */
+  embedding: Float32Array | null;
+  embedding_model: string | null;
 }
 
 const chunkColumns: Columns<ChunkWrite> = {

@@ -3,6 +3,12 @@ import { mayMakeMemories } from './memory-policy.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
+const isOpen = sql`status not in ('done', 'failed', 'unknown') and deleted_at is null`;
+/** On a document: its content waits to be read, or is. One index has these, another one the others. */
+export const isToBeRead = sql`${isOpen} and words_revision is distinct from revision`;
+/** On a document: it is found by its words, and its vectors are still to be made. */
+export const lacksVectors = sql`${isOpen} and words_revision = revision`;
+
 /** A document that this worker may process until its lease ends. */
 export interface ClaimedDocument {
   id: string;
@@ -36,7 +42,7 @@ export interface ClaimOptions {
 }
 
 /** Documents that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
-const suspectAfter = 2;
+export const suspectAfter = 2;
 /** Content that is larger is claimed one document at a time: all of a claim is in the memory of its worker. */
 const largeFromBytes = 256 * 1024;
 
@@ -47,8 +53,8 @@ const largeFromBytes = 256 * 1024;
  * from failures, and is no fault of the document until it happens again and again with it alone.
  */
 export async function claimDocuments(database: Queryable, options: ClaimOptions): Promise<ClaimedDocument[]> {
-  const isDue = sql`status not in ('done', 'failed', 'unknown') and deleted_at is null
-    and next_attempt_at <= ${options.now} ${options.maxBytes === undefined ? sql`` : isAtMost(options.maxBytes)}`;
+  const isDue = sql`${isToBeRead} and next_attempt_at <= ${options.now}
+    ${options.maxBytes === undefined ? sql`` : isAtMost(options.maxBytes)}`;
   return database.query<ClaimedDocument>(sql`
     with first as materialized (
       select id, lost_workers from documents d where ${isDue}
@@ -100,11 +106,14 @@ export async function renewLeases(
         <= array_position(array['extracting', 'chunking', 'embedding', 'indexing'], r.status)`);
 }
 
+/** What is found by its words stays so. */
+const asBefore = sql`case when words_revision = revision then status else 'queued' end`;
+
 /** Gives documents back whose worker is certainly gone: at the start of the only process there is. */
 export async function releaseAllLeases(database: Queryable, now: Date): Promise<number> {
   return database.execute(sql`
     update documents
-    set status = 'queued', lease_token = null, next_attempt_at = ${now}, lost_workers = lost_workers + 1
+    set status = ${asBefore}, lease_token = null, next_attempt_at = ${now}, lost_workers = lost_workers + 1
     where status not in ('done', 'failed', 'unknown') and lease_token is not null`);
 }
 
@@ -116,7 +125,7 @@ export async function releaseLeases(
   now: Date,
 ): Promise<void> {
   await database.execute(sql`
-    update documents set status = 'queued', lease_token = null, next_attempt_at = ${now}
+    update documents set status = ${asBefore}, lease_token = null, next_attempt_at = ${now}
     where id = any(${ids}::text[]) and lease_token = ${leaseToken}`);
 }
 
@@ -154,19 +163,75 @@ const finishedColumns: Columns<Omit<FinishedDocument, 'content'>> = {
   chunk_ends: 'integer[]',
 };
 
+interface Writing {
+  leaseToken: string;
+  now: Date;
+}
+
+/** What becomes of a row `d` with its last stage. It waits to be mined when it may make memories, or has some. */
+function isDone({ now, memories }: { now: Date; memories: boolean }, isTranscript: Sql): Sql {
+  const isMined = memories
+    ? sql`${mayMakeMemories(isTranscript)} or exists (select 1 from memory_sources s where s.document_id = d.id)`
+    : rawSql('false');
+  return sql`status = 'done', dreaming_status = case when ${isMined} then 'dreaming' else 'done' end,
+      dream_attempts = 0, dream_at = ${now}, next_attempt_at = null, redrives = 0, ${isTakenOn(now)}, lease_token = null`;
+}
+
+/** Nothing of what went wrong before counts any more. */
+function isTakenOn(now: Date): Sql {
+  return sql`attempts = 0, lost_workers = 0, error_code = null, error_message = null, updated_at = ${now}`;
+}
+
 /**
  * Moves documents to `done`, but only those whose lease and revision are still the claimed ones. Those that
  * may make memories, or have some, wait to be mined, unless memories are off altogether. Answers these with the container they are in now; nothing may be written for the others.
  */
-export async function finishDocuments(
+export function finishDocuments(
   tx: Transaction,
   documents: readonly FinishedDocument[],
-  options: { leaseToken: string; now: Date; memories: boolean },
+  options: Writing & { memories: boolean },
 ): Promise<Map<string, string>> {
-  const isMined = options.memories
-    ? sql`${mayMakeMemories(rawSql('r.is_transcript'))}
-        or exists (select 1 from memory_sources s where s.document_id = d.id)`
-    : rawSql('false');
+  return writeRead(tx, documents, options, isDone(options, rawSql('r.is_transcript')));
+}
+
+/**
+ * The same for documents whose vectors will come later: they are found by their words from here on. The lease is
+ * kept by who goes on to make the vectors, or else given back.
+ */
+export function finishWords(
+  tx: Transaction,
+  documents: readonly FinishedDocument[],
+  options: Writing & { keepsLease: boolean },
+): Promise<Map<string, string>> {
+  const { now, keepsLease } = options;
+  const lease = keepsLease ? sql`` : sql`, lease_token = null, next_attempt_at = ${now}`;
+  const status = sql`case d.status when 'indexing' then 'indexing' else 'embedding' end`;
+  const written = sql`status = ${status}, words_revision = d.revision, ${isTakenOn(now)} ${lease}`;
+  return writeRead(tx, documents, options, written);
+}
+
+/** Moves documents that have their words to `done`, as `finishDocuments` does. */
+export async function finishVectors(
+  tx: Transaction,
+  documents: readonly { id: string; revision: number }[],
+  options: Writing & { memories: boolean },
+): Promise<Set<string>> {
+  const rows = documents.map(({ id, revision }) => ({ id, revision }));
+  const set = rowSet('r', { id: 'text', revision: 'integer' }, rows);
+  const finished = await tx.query<{ id: string }>(sql`
+    update documents d set ${isDone(options, rawSql('d.is_transcript'))}
+    from ${set.from}
+    where d.id = r.id and d.revision = r.revision and d.lease_token = ${options.leaseToken}
+    returning d.id`);
+  return new Set(finished.map(({ id }) => id));
+}
+
+async function writeRead(
+  tx: Transaction,
+  documents: readonly FinishedDocument[],
+  { leaseToken }: Writing,
+  change: Sql,
+): Promise<Map<string, string>> {
   const set = rowSet(
     'r',
     finishedColumns,
@@ -174,14 +239,12 @@ export async function finishDocuments(
   );
   const rows = await tx.query<{ id: string; tag: string }>(sql`
     update documents d
-    set status = 'done', dreaming_status = case when ${isMined} then 'dreaming' else 'done' end,
-      dream_attempts = 0, dream_at = ${options.now}, lease_token = null, next_attempt_at = null, attempts = 0, lost_workers = 0, redrives = 0,
-      error_code = null, error_message = null, title = coalesce(d.given_title, r.title), type = r.type,
+    set ${change}, title = coalesce(d.given_title, r.title), type = r.type,
       og_image = r.og_image, text_hash = r.text_hash, author = coalesce(d.author, r.author),
       written_at = r.written_at, is_transcript = r.is_transcript,
-      chunk_starts = r.chunk_starts::integer[], chunk_ends = r.chunk_ends::integer[], updated_at = ${options.now}
+      chunk_starts = r.chunk_starts::integer[], chunk_ends = r.chunk_ends::integer[]
     from ${set.from}
-    where d.id = r.id and d.revision = r.revision and d.lease_token = ${options.leaseToken}
+    where d.id = r.id and d.revision = r.revision and d.lease_token = ${leaseToken}
     returning d.id, d.container_tag as tag`);
   const finished = new Map(rows.map((row) => [row.id, row.tag]));
   const extracted = documents.filter((one) => one.content !== null && finished.has(one.id));
@@ -246,8 +309,9 @@ export async function redriveDocuments(database: Queryable, now: Date): Promise<
 export async function countDueDocuments(database: Queryable, now: Date, limit: number): Promise<number> {
   const [row] = await database.query<{ due: number }>(sql`
     select count(*) as due from (
-      select 1 from documents
-      where status not in ('done', 'failed', 'unknown') and deleted_at is null and next_attempt_at <= ${now}
+      select 1 from documents where ${isToBeRead} and next_attempt_at <= ${now}
+      union all
+      select 1 from documents where ${lacksVectors} and next_attempt_at <= ${now}
       limit ${limit}) as due_documents`);
   return row?.due ?? 0;
 }

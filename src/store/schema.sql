@@ -72,6 +72,7 @@ create table chunks (
   constraint chunks_document_id_fkey FOREIGN KEY (document_id) REFERENCES documents(id) ON DELETE CASCADE
 ) with (toast_tuple_target=4080);
 CREATE INDEX chunks_by_container ON public.chunks USING btree (container_tag);
+CREATE INDEX chunks_by_content ON public.chunks USING btree (content_hash);
 CREATE INDEX chunks_by_term ON public.chunks USING gin (terms);
 
 create table connections (
@@ -244,6 +245,7 @@ create table documents (
   lost_workers integer not null default 0,
   added_by text collate "C",
   supporting_context text,
+  words_revision integer,
   constraint documents_pkey PRIMARY KEY (id),
   constraint documents_dreaming_check CHECK ((dreaming = ANY (ARRAY['instant'::text, 'dynamic'::text]))),
   constraint documents_dreaming_status_check CHECK ((dreaming_status = ANY (ARRAY['dreaming'::text, 'done'::text]))),
@@ -259,7 +261,8 @@ CREATE INDEX documents_deleted_by_custom_id ON public.documents USING btree (con
 CREATE INDEX documents_dreaming ON public.documents USING btree (dream_at, id) WHERE ((dreaming_status = 'dreaming'::text) AND (status = 'done'::text) AND (deleted_at IS NULL));
 CREATE INDEX documents_dreaming_by_container ON public.documents USING btree (container_tag, COALESCE(written_at, document_date, created_at), id) WHERE ((dreaming_status = 'dreaming'::text) AND (status = 'done'::text) AND (deleted_at IS NULL));
 CREATE INDEX documents_failed ON public.documents USING btree (next_attempt_at) WHERE ((status = 'failed'::text) AND (deleted_at IS NULL));
-CREATE INDEX documents_work ON public.documents USING btree (next_attempt_at, id) WHERE ((status <> ALL (ARRAY['done'::text, 'failed'::text, 'unknown'::text])) AND (deleted_at IS NULL));
+CREATE INDEX documents_without_vectors ON public.documents USING btree (((cardinality(chunk_starts) > 16)), next_attempt_at DESC, id) WHERE ((status <> ALL (ARRAY['done'::text, 'failed'::text, 'unknown'::text])) AND (deleted_at IS NULL) AND (words_revision = revision));
+CREATE INDEX documents_work ON public.documents USING btree (next_attempt_at, id) WHERE ((status <> ALL (ARRAY['done'::text, 'failed'::text, 'unknown'::text])) AND (deleted_at IS NULL) AND (words_revision IS DISTINCT FROM revision));
 
 create table documents_to_summarize (
   document_id text collate "C" not null,

@@ -1,5 +1,6 @@
 import type { Queryable } from './database.ts';
 import { textLiteral, vectorOf } from './search/candidates.ts';
+import { isToBeRead, lacksVectors } from './processing.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 import type { EmbeddedKind } from './stored-vectors.ts';
 
@@ -52,8 +53,7 @@ export async function countVectors(
 export async function countWaiting(database: Queryable, limit: number): Promise<number> {
   const [row] = await database.query<{ count: number }>(sql`
     select count(*) as count from (
-      select from documents
-      where status not in ('done', 'failed', 'unknown') and deleted_at is null limit ${limit}
+      select from documents where ${isToBeRead} union all select from documents where ${lacksVectors} limit ${limit}
     ) waiting`);
   return row!.count;
 }
