@@ -211,6 +211,8 @@ export interface ServiceStatus {
   languageModel?: { id: string; state: string; tokensToday: number } | null;
   /** Number of documents by status. */
   documents: Partial<Record<DocumentStatus, number>>;
+  /** Of those that are processed. */
+  foundByWords?: number;
 }
 
 export interface AddBody {

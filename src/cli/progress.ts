@@ -14,11 +14,11 @@ export interface ProgressView {
   } | null;
   /** `failed` holds those whose document failed too. */
   items: { pending: number; failed: number; skipped: number };
-  documents: { waiting: number; done: number; failed: number };
+  documents: { waiting: number; foundByWords?: number; done: number; failed: number };
   heldDeletes: number;
 }
 
-/** `312 seen, 280 done, 2 failed, 41/s, 12 s left`. The time is left out while nobody can know it. */
+/** `312 seen, 20 found by words, 280 done, 2 failed, 41/s, 12 s left`. The time is left out while nobody can know it. */
 export function progressLine(view: ProgressView, perSecond: number | null): string {
   const waiting = view.items.pending + view.documents.waiting;
   const counted = view.run !== null && (view.run.itemsTotal !== null || view.run.status !== 'running');
@@ -50,8 +50,10 @@ export function heldNote(heldDeletes: number, connectionId: string): string {
 
 function totals(view: ProgressView): string[] {
   const number = (value: number) => value.toLocaleString('en-US');
+  const { foundByWords = 0 } = view.documents;
   return [
     `${number(view.run?.itemsSeen ?? 0)} seen`,
+    ...(foundByWords > 0 ? [`${number(foundByWords)} found by words`] : []),
     `${number(view.documents.done)} done`,
     `${number(view.items.failed)} failed`,
     ...(view.items.skipped > 0 ? [`${number(view.items.skipped)} skipped`] : []),

@@ -44,7 +44,7 @@ export function formatStatus(
       ? [`${label('')}slow (WebAssembly); \`memoryd doctor\` says how to mend that`]
       : []),
     ...(languageModel ? [`${label('language')}${languageModelLine(languageModel)}`] : []),
-    `${label('documents')}${documentCounts(status.documents)}`,
+    `${label('documents')}${documentCounts(status)}`,
     '',
     ...(connections.length > 0 ? connectionTable(connections, roomOf(screen)) : ['Nothing is connected.']),
   ];
@@ -55,9 +55,10 @@ function languageModelLine({ id, state, tokensToday }: NonNullable<ServiceStatus
   return `${id}, ${state}, ${tokensToday} tokens today`;
 }
 
-/** `118 done, 3 waiting, 1 failed`; what is on its way counts as waiting. */
-function documentCounts(documents: ServiceStatus['documents']): string {
+/** `118 done, 3 waiting (2 found by words), 1 failed`; what is on its way counts as waiting. */
+function documentCounts({ documents, foundByWords = 0 }: ServiceStatus): string {
   const { done = 0, failed = 0, ...others } = documents;
   const waiting = Object.values(others).reduce((sum, count) => sum + count, 0);
-  return `${done} done, ${waiting} waiting, ${failed} failed`;
+  const found = foundByWords > 0 ? ` (${foundByWords} found by words)` : '';
+  return `${done} done, ${waiting} waiting${found}, ${failed} failed`;
 }

@@ -102,8 +102,8 @@ export interface ConnectionProgress {
   run: SyncRun | null;
   /** Ledger rows by state. */
   items: { pending: number; done: number; failed: number; skipped: number };
-  /** Documents of the connection by state. */
-  documents: { waiting: number; done: number; failed: number };
+  /** Documents of the connection by state; of those that wait some are found by their words already. */
+  documents: { waiting: number; foundByWords: number; done: number; failed: number };
   /** A sweep that the brake holds. */
   heldDeletes: number;
   /** Parts of the source that are left alone for now. */

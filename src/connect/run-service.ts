@@ -17,7 +17,7 @@ import {
   type SyncRunRow,
 } from '../store/sync-runs.ts';
 import { redriveSelected } from '../store/sync-items-list.ts';
-import type { SyncRequest, SyncRun, SyncRuns } from './connections.ts';
+import type { ConnectionProgress, SyncRequest, SyncRun, SyncRuns } from './connections.ts';
 import { issuesOf } from './partition-issues.ts';
 import { requireConnection } from './require-connection.ts';
 
@@ -95,12 +95,18 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
       return {
         run: run ? toRun(run) : null,
         items: await countItems(database, id),
-        documents: { waiting: documents?.waiting ?? 0, done: documents?.done ?? 0, failed: documents?.failed ?? 0 },
+        documents: countsOf(documents),
         heldDeletes: partitions.reduce((sum, { heldSweep: held }) => sum + (isPending(held) ? held.count : 0), 0),
         problems: issuesOf(connection, partitions),
       };
     },
   };
+}
+
+/** None of a connection without documents. */
+function countsOf(counted: Partial<ConnectionProgress['documents']> = {}): ConnectionProgress['documents'] {
+  const { waiting = 0, foundByWords = 0, done = 0, failed = 0 } = counted;
+  return { waiting, foundByWords, done, failed };
 }
 
 /**

@@ -20,6 +20,7 @@ import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
+import { countFoundByWords } from '../store/vector-claims.ts';
 import {
   documentStatuses,
   type Document,
@@ -149,6 +150,8 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
       await wake(1);
       return byId(id);
     },
+
+    countFoundByWords: (scope) => countFoundByWords(database, scope.containerTags),
 
     async countByStatus(scope) {
       const counts = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<

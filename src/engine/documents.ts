@@ -71,4 +71,6 @@ export interface Documents {
   /** The same for every failed one. Answers how many. */
   retryFailed(selection: { scope: Scope; connectionId?: string | undefined }): Promise<number>;
   countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
+  /** Of those that are processed: their words are found already, their vectors are still to be made. */
+  countFoundByWords(scope: Scope): Promise<number>;
 }

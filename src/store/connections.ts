@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
+import { lacksVectors } from './processing.ts';
 import { rawSql, sql } from './sql.ts';
 
 export interface ConnectionRow {
@@ -281,10 +282,11 @@ export async function releaseDocuments(tx: Transaction, connectionId: string): P
 export async function countDocumentsOf(
   database: Queryable,
   connectionIds: readonly string[],
-): Promise<{ connectionId: string; waiting: number; done: number; failed: number }[]> {
+): Promise<{ connectionId: string; waiting: number; foundByWords: number; done: number; failed: number }[]> {
   return database.query(sql`
     select connection_id as "connectionId",
       count(*) filter (where status not in ('done', 'failed', 'unknown')) as waiting,
+      count(*) filter (where ${lacksVectors}) as "foundByWords",
       count(*) filter (where status = 'done') as done,
       count(*) filter (where status = 'failed') as failed
     from documents where connection_id = any(${connectionIds}::text[]) and deleted_at is null

@@ -1,4 +1,5 @@
 import type { Queryable } from './database.ts';
+import { inContainers } from './documents.ts';
 import { lacksVectors, suspectAfter } from './processing.ts';
 import { rawSql, sql } from './sql.ts';
 
@@ -98,4 +99,11 @@ export async function adoptVectors(
       select o.embedding from chunks o where o.content_hash = w.content_hash and o.embedding_model = ${model} limit 1) equal
     where w.document_id = any(${documentIds}::text[]) and w.embedding_model is distinct from ${model}
       and c.id = w.id and c.embedding_model is distinct from ${model}`);
+}
+
+/** Documents that are found by their words alone: their vectors are still to be made. */
+export async function countFoundByWords(database: Queryable, tags: readonly string[] | null): Promise<number> {
+  const [row] = await database.query<{ count: number }>(sql`
+    select count(*) as count from documents d where ${lacksVectors} and ${inContainers(rawSql('d.container_tag'), tags)}`);
+  return row!.count;
 }

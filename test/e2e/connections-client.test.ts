@@ -131,7 +131,7 @@ describe('connections by the official client', () => {
     expect(last.slice(0, 2)).toEqual(['event: end', 'id: end']);
     expect(JSON.parse(last[2]!.slice('data: '.length))).toMatchObject({
       run: { id: run!.id, status: 'completed', itemsAdded: 30, itemsTotal: 30 },
-      documents: { waiting: 0, done: 30, failed: 0 },
+      documents: { waiting: 0, foundByWords: 0, done: 30, failed: 0 },
     });
     expect(await client.connections.deleteByID(created.id, { deleteDocuments: 'false' })).toMatchObject({
       id: created.id,

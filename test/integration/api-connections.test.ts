@@ -193,7 +193,7 @@ describe.each(engines)('connections on %s', (engine) => {
     expect(progress.body).toEqual({
       run: runs[0],
       items: { pending: 0, done: 0, failed: 0, skipped: 0 },
-      documents: { waiting: 0, done: 0, failed: 0 },
+      documents: { waiting: 0, foundByWords: 0, done: 0, failed: 0 },
       heldDeletes: 0,
       problems: [],
     });

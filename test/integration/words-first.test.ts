@@ -114,14 +114,16 @@ describe.each(engines)('words before vectors on %s', (engine) => {
   }
 
   it('a document is found by its words before its vectors are there, and then by its meaning', async () => {
-    const { model, chunks, status, found, addWithWords, isInOrder } = await open();
+    const { model, documents, chunks, status, found, addWithWords, isInOrder } = await open();
     const { id, letGo, drained } = await addWithWords(note('one', 'Mira sold her car.'));
     expect(await status(id)).toMatchObject({ status: 'embedding', error: null, content: 'Mira sold her car.' });
+    expect(await documents.countFoundByWords(everyContainer)).toBe(1);
     expect(await found('Mira car')).toEqual(['Mira sold her car.']);
     expect(await found('automobile')).toEqual([]);
     letGo();
     await drained;
     expect(await status(id)).toMatchObject({ status: 'done' });
+    expect(await documents.countFoundByWords(everyContainer)).toBe(0);
     expect(await found('automobile')).toEqual(['Mira sold her car.']);
     expect((await chunks()).map((one) => one.model)).toEqual([model.embedder.id]);
     expect(model.texts).toHaveLength(1);

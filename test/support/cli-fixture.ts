@@ -67,7 +67,7 @@ export const connections = [
 export const progress = (status: string, waiting: number, fields: object = {}) => ({
   run: { id: 'R1', status, itemsSeen: 3, itemsTotal: 3, error: null, ...fields },
   items: { pending: 0, done: 3, failed: 0, skipped: 0 },
-  documents: { waiting, done: 3 - waiting, failed: 0 },
+  documents: { waiting, foundByWords: 0, done: 3 - waiting, failed: 0 },
   heldDeletes: 0,
   problems: [],
 });

@@ -203,6 +203,8 @@ describe('progress', () => {
     expect(progressLine(view(), 1.25)).toBe('1,312 seen, 280 done, 2 failed, 1.3/s, 26 s left');
     expect(progressLine(view(), null)).toBe('1,312 seen, 280 done, 2 failed');
     expect(progressLine(view(), 0)).toBe('1,312 seen, 280 done, 2 failed');
+    const documents = { waiting: 900, foundByWords: 800, done: 280, failed: 1 };
+    expect(progressLine(view({ documents }), null)).toBe('1,312 seen, 800 found by words, 280 done, 2 failed');
   });
 
   test('tells no time while nobody knows how much there is', () => {
@@ -342,6 +344,9 @@ describe('status', () => {
       '',
       'Nothing is connected.',
     ]);
+    expect(formatStatus({ ...status, foundByWords: 1 }, [], 'http://127.0.0.1:6767', createScreen())).toContain(
+      'documents  117 done, 3 waiting (1 found by words), 1 failed',
+    );
     const slow = { ...status, embedder: { ...status.embedder, runtime: 'onnxruntime-web' } };
     expect(formatStatus(slow, [], 'http://127.0.0.1:6767', createScreen())).toContain(
       '           slow (WebAssembly); `memoryd doctor` says how to mend that',
@@ -362,7 +367,7 @@ describe('status', () => {
 
   const progress: NonNullable<ConnectionState['progress']> = {
     items: { pending: 0, done: 118, failed: 0, skipped: 0 },
-    documents: { waiting: 0, done: 118, failed: 0 },
+    documents: { waiting: 0, foundByWords: 0, done: 118, failed: 0 },
     heldDeletes: 0,
   };
 

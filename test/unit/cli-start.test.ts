@@ -30,7 +30,7 @@ function progressOf(status: 'running' | 'completed', id = 'R1'): ConnectionProgr
   return {
     run,
     items: { pending: 0, done: 3, failed: 0, skipped: 0 },
-    documents: { waiting, done: 3 - waiting, failed: 0 },
+    documents: { waiting, foundByWords: 0, done: 3 - waiting, failed: 0 },
     heldDeletes: 0,
     problems: [],
   };

@@ -82,9 +82,10 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      const [{ startedAt, languageModel, ...process }, documents, connections] = await Promise.all([
+      const [{ startedAt, languageModel, ...process }, documents, foundByWords, connections] = await Promise.all([
         services.status.describe(),
         services.documents.countByStatus(everyContainer),
+        services.documents.countFoundByWords(everyContainer),
         services.connections.list(everyContainer),
       ]);
       return {
@@ -94,6 +95,7 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
         startedAt: startedAt.toISOString(),
         uptimeMs: clock.now().getTime() - startedAt.getTime(),
         documents,
+        foundByWords,
         connections: connections.map(connectionLine),
       };
     },

@@ -48,6 +48,10 @@ export const statusAnswer = Type.Object({
   documents: Type.Unsafe<Record<string, number>>(
     Type.Object(counts, { description: 'Number of documents by status.' }),
   ),
+  foundByWords: Type.Integer({
+    description:
+      'Of the documents that are processed: they are found by their words, their vectors are still to be made.',
+  }),
   connections: Type.Array(
     Type.Object({
       id: Type.String(),

@@ -103,7 +103,12 @@ const progressFields = {
     failed: Type.Integer(),
     skipped: Type.Integer(),
   }),
-  documents: Type.Object({ waiting: Type.Integer(), done: Type.Integer(), failed: Type.Integer() }),
+  documents: Type.Object({
+    waiting: Type.Integer(),
+    foundByWords: Type.Integer({ description: 'Of those that wait; their vectors are still to be made.' }),
+    done: Type.Integer(),
+    failed: Type.Integer(),
+  }),
   heldDeletes: Type.Integer({ description: 'Documents that a sweep would delete and the brake holds.' }),
   problems,
 };
