@@ -19,6 +19,7 @@ import { rawSql } from '../src/store/sql.ts';
 import { writeFiles } from './corpus.ts';
 
 const slots = 2;
+const mostPauseMs = 200;
 
 /** A folder of text files, removed by `close`. */
 export async function makeFolder(count: number, bytes: number): Promise<{ path: string; close(): Promise<void> }> {
@@ -76,9 +77,10 @@ export async function createPipeline(database: Database, embedder: Embedder, sou
 
   /** Resolves when nothing is left to process. */
   async function finish(): Promise<void> {
-    while ((await waiting()) > 0) {
+    // Looking all the time would take from what is looked at.
+    for (let pauseMs = 5; (await waiting()) > 0; pauseMs = Math.min(2 * pauseMs, mostPauseMs)) {
       await Promise.all(Array.from({ length: slots }, () => processor.drain(stop.signal)));
-      await setTimeout(5);
+      await setTimeout(pauseMs);
     }
   }
 

@@ -121,7 +121,7 @@ describe('the events of a run', () => {
     await within(() => stream.ended()).toBe(true);
     const last = stream.events().at(-1)!;
     expect(last).toMatchObject({ event: 'end', id: 'end', data: { run: { status: 'completed', itemsAdded: 1 } } });
-    expect(last.data.documents).toEqual({ waiting: 1, done: 0, failed: 0 });
+    expect(last.data.documents).toEqual({ waiting: 1, foundByWords: 0, done: 0, failed: 0 });
     expect(new Set(stream.events().map(({ id }) => id)).size).toBe(stream.events().length);
   });
 
