@@ -11,13 +11,14 @@ export interface PendingAuthorizationRow {
   request: string | null;
   redirectUrl: string | null;
   outcome: AuthorizationOutcome | null;
+  createdAt: Date;
   expiresAt: Date;
   usedAt: Date | null;
 }
 
 const columns = rawSql(`
   state_hash as "stateHash", provider, connection_id as "connectionId", request, redirect_url as "redirectUrl", outcome,
-  expires_at as "expiresAt", used_at as "usedAt"`);
+  created_at as "createdAt", expires_at as "expiresAt", used_at as "usedAt"`);
 
 export interface PendingAuthorizationInsert {
   stateHash: string;
@@ -82,4 +83,9 @@ export async function latestPendingAuthorization(
 
 export async function deletePendingAuthorizations(database: Queryable, expiredBefore: Date): Promise<void> {
   await database.execute(sql`delete from pending_authorizations where expires_at < ${expiredBefore}`);
+}
+
+/** Those for a connection: their links lead nowhere any more. */
+export async function cancelPendingAuthorizations(database: Queryable, connectionId: string): Promise<void> {
+  await database.execute(sql`delete from pending_authorizations where connection_id = ${connectionId}`);
 }

@@ -1,6 +1,7 @@
 import type { Api, RouteContext } from '../context.ts';
 import { namespaceAddRoutes } from './routes/add-documents.ts';
 import { namespaceBucketRoutes } from './routes/buckets.ts';
+import { namespaceConnectorRoutes } from './routes/connectors.ts';
 import { namespaceDocumentRoutes } from './routes/documents.ts';
 import { namespaceListRoutes } from './routes/lists.ts';
 import { namespaceMemoryRoutes } from './routes/memories.ts';
@@ -20,4 +21,5 @@ export function namespaceRoutes(app: Api, context: RouteContext): void {
   namespaceBucketRoutes(app, context);
   ownNamespaceRoutes(app, context);
   organizationRoutes(app, context);
+  namespaceConnectorRoutes(app, context);
 }

@@ -6,6 +6,7 @@ import { accountIdOf, isAccountShared, setConnectionAccount } from '../../store/
 import { findConnection, type ConnectionRow } from '../../store/connections.ts';
 import type { Database } from '../../store/database.ts';
 import {
+  cancelPendingAuthorizations,
   deletePendingAuthorizations,
   findPendingAuthorization,
   finishPendingAuthorization,
@@ -61,6 +62,20 @@ export interface Consents {
   complete(provider: string, answer: CallbackAnswer): Promise<ConsentResult>;
   /** Of the newest authorization for a connection; null when there was none. */
   state(connectionId: string): Promise<ConsentState | null>;
+  /** A connection of a container that waits for its first consent; null when there is none. */
+  pending(connectionId: string, containerTag: string): Promise<PendingConnection | null>;
+  /** Ends the wait; the link leads nowhere any more. */
+  cancel(connectionId: string): Promise<void>;
+}
+
+/** A connection that is not there yet. */
+export interface PendingConnection {
+  id: string;
+  provider: string;
+  plan: ConnectionPlan;
+  authLink: string;
+  createdAt: Date;
+  expiresAt: Date;
 }
 
 export interface ConsentsOptions {
@@ -87,6 +102,7 @@ const keptMs = 24 * 60 * 60_000;
 interface SealedRequest {
   verifier: string | null;
   redirectUri: string;
+  authLink: string;
   /** Null: the connection exists. */
   plan: ConnectionPlan | null;
 }
@@ -105,7 +121,9 @@ export function createConsents(options: ConsentsOptions): Consents {
       const stateHash = hashOf(state);
       const verifier = auth.pkce === false ? null : randomText();
       const redirectUri = `${options.publicUrl()}/v3/connections/auth/callback/${provider}`;
-      const request: SealedRequest = { verifier, redirectUri, plan: 'plan' in of ? of.plan : null };
+      const challenge = verifier === null ? null : challengeOf(verifier);
+      const authLink = client.consentLink({ state, redirectUri, challenge });
+      const request: SealedRequest = { verifier, redirectUri, authLink, plan: 'plan' in of ? of.plan : null };
       await deletePendingAuthorizations(database, new Date(now.getTime() - keptMs));
       await insertPendingAuthorization(database, {
         stateHash,
@@ -116,8 +134,7 @@ export function createConsents(options: ConsentsOptions): Consents {
         expiresAt: new Date(now.getTime() + lifeMs),
         now,
       });
-      const challenge = verifier === null ? null : challengeOf(verifier);
-      return { id, authLink: client.consentLink({ state, redirectUri, challenge }), expiresInMs: lifeMs };
+      return { id, authLink, expiresInMs: lifeMs };
     },
     complete: (provider, answer) => complete(options, provider, answer),
     async state(connectionId) {
@@ -125,6 +142,17 @@ export function createConsents(options: ConsentsOptions): Consents {
       if (!row) return null;
       return row.outcome ?? (row.expiresAt <= clock.now() ? 'expired' : 'pending');
     },
+    async pending(connectionId, containerTag) {
+      const row = await latestPendingAuthorization(database, connectionId);
+      if (!row || row.request === null || row.usedAt !== null || row.expiresAt <= clock.now()) return null;
+      const request = vault.open('pending authorization', row.stateHash, row.request) as unknown as SealedRequest;
+      const { plan, authLink } = request;
+      // One of an earlier version has no link in it.
+      if (plan?.containerTag !== containerTag || !authLink) return null;
+      const { provider, createdAt, expiresAt } = row;
+      return { id: connectionId, provider, plan, authLink, createdAt, expiresAt };
+    },
+    cancel: (connectionId) => cancelPendingAuthorizations(database, connectionId),
   };
 }
 
