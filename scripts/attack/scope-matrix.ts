@@ -57,7 +57,7 @@ function requestOf(operation: Operation, seed: number, known: Target['known']): 
     const fields = value as Record<string, unknown>;
     if ('containerTag' in fields) fields['containerTag'] = 'known';
     if ('containerTags' in fields) fields['containerTags'] = ['known'];
-    if ('q' in fields) fields['q'] = 'Where does Mira live?';
+    for (const name of ['q', 'query']) if (name in fields) fields[name] = 'Where does Mira live?';
   }
   return { method, path, body: JSON.stringify(value) ?? '' };
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { withoutV5Header } from './v5/without-counterpart.ts';
 
 const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'x-request-id'];
-const exposedHeaders = 'x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset';
+const exposedHeaders = `x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ${withoutV5Header}`;
 
 /** Lets web pages of the given origins call the API. Preflight requests carry no key and end here. */
 export function allowOrigins(origins: readonly string[]) {
@@ -22,9 +23,9 @@ export function allowOrigins(origins: readonly string[]) {
   };
 }
 
-/** The official client adds headers that say which runtime it is; they change nothing. */
+/** The official clients add headers that say which runtime they are, and of what they send; they change nothing. */
 function headersAllowedFor(request: FastifyRequest): string {
   const asked = String(request.headers['access-control-request-headers'] ?? '').toLowerCase();
-  const ofClient = asked.match(/x-stainless-[a-z-]+/g) ?? [];
+  const ofClient = asked.match(/x-(?:stainless|fern)-[a-z-]+|x-content-hash|x-request-integrity|x-sm-source/g) ?? [];
   return [...allowedHeaders, ...ofClient].join(', ');
 }

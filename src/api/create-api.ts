@@ -59,6 +59,7 @@ import type { ApiConfig, ApiServices } from './services.ts';
 import { createUploads } from './uploads.ts';
 import { namespaceFileRoutes } from './v5/routes/files.ts';
 import { namespaceRoutes } from './v5/routes.ts';
+import { noteWithoutV5 } from './v5/without-counterpart.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
 
 export interface ApiOptions {
@@ -181,6 +182,7 @@ function addHooks(app: Api, { services, config, clock, log }: ApiOptions): void 
   app.addHook('preValidation', refuseOldScopes);
   const quotas = () => services.containerTags.requestQuotas();
   app.addHook('preHandler', limitContainerRates({ clock, counter: services.rates, quotas }));
+  app.addHook('preHandler', async (request, reply) => noteWithoutV5(request, reply, request.body));
   replayAnswers(app, { clock, log, idempotency: services.idempotency });
   app.addHook('onResponse', auditRequests(services.audit));
   if (services.metrics) app.addHook('onResponse', countRequests(services.metrics));

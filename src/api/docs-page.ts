@@ -12,10 +12,14 @@ export interface DocsPage {
 
 const prefix = '/docs';
 
+/** From the page, so that they are found behind a proxy that adds a path. */
+const sources = [
+  { title: 'All', slug: 'all', url: '../openapi.json', default: true },
+  { title: 'Namespaces (v5)', slug: 'v5', url: '../v5/openapi.json' },
+];
+
 /** Everything that would leave the machine is off: fonts, telemetry, the vendor's proxy, assistant and sharing. */
 const configuration = {
-  // From the page, so that it is found behind a proxy that adds a path.
-  url: '../openapi.json',
   pageTitle: 'memoryd API',
   withDefaultFonts: false,
   telemetry: false,
@@ -35,7 +39,7 @@ export async function createDocsPage(): Promise<DocsPage> {
   const { default: reference } = await import('@scalar/fastify-api-reference');
   const app = fastify();
   try {
-    await app.register(reference, { routePrefix: prefix, configuration });
+    await app.register(reference, { routePrefix: prefix, configuration: { ...configuration, sources } });
     const [html, script] = await Promise.all([`${prefix}/`, `${prefix}/js/scalar.js`].map((url) => app.inject(url)));
     return { html: html!.rawPayload, script: script!.rawPayload, policy: policyFor(html!.body) };
   } finally {

@@ -21,6 +21,8 @@ const inlineScripts = () =>
 /** What the page hands to the reader of the description. */
 const configuration = () => JSON.parse(/createApiReference\('#app', (\{[^]*?\n {6}\})\)/.exec(page.body)![1]!);
 
+const descriptions = (): string[] => configuration().sources.map(({ url }: { url: string }) => url);
+
 describe('the page of the API', () => {
   it('needs no key and is a page; its short address leads to it', async () => {
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -33,7 +35,7 @@ describe('the page of the API', () => {
   });
 
   it('refers only to what the daemon itself serves without a key', async () => {
-    const loaded = [...references(), configuration().url].map((address) => new URL(address, `${origin}/docs/`));
+    const loaded = [...references(), ...descriptions()].map((address) => new URL(address, `${origin}/docs/`));
     expect(loaded.length).toBeGreaterThan(1);
     expect(loaded.filter((address) => address.origin !== origin)).toEqual([]);
     for (const { pathname } of loaded) {
@@ -49,14 +51,14 @@ describe('the page of the API', () => {
     const prefix = `${origin}/memory`;
     const short = await test.call('GET', '/docs', undefined, null);
     expect(new URL(String(short.headers['location']), `${prefix}/docs`).pathname).toBe('/memory/docs/');
-    for (const address of [...references(), configuration().url]) {
+    for (const address of [...references(), ...descriptions()]) {
       expect(new URL(address, `${prefix}/docs/`).href).toContain(`${prefix}/`);
     }
   });
 
   it('asks for no fonts, no telemetry, no proxy and no assistant', () => {
     expect(configuration()).toMatchObject({
-      url: '../openapi.json',
+      sources: [{ url: '../openapi.json' }, { url: '../v5/openapi.json' }],
       withDefaultFonts: false,
       telemetry: false,
       proxyUrl: '',

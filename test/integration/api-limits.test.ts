@@ -50,13 +50,16 @@ describe('web pages', () => {
         headers: {
           origin,
           'access-control-request-method': 'POST',
-          'access-control-request-headers': 'authorization, content-type, x-stainless-lang',
+          'access-control-request-headers':
+            'authorization, content-type, x-stainless-lang, x-fern-runtime-version, x-content-hash, x-other',
         },
       });
     const allowed = await preflight('https://app.example.com');
     expect(allowed.statusCode).toBe(204);
     expect(allowed.headers['access-control-allow-origin']).toBe('https://app.example.com');
-    expect(allowed.headers['access-control-allow-headers']).toMatch(/authorization.*content-type.*x-stainless-lang/);
+    expect(allowed.headers['access-control-allow-headers']).toMatch(
+      /authorization.*content-type.*x-stainless-lang, x-fern-runtime-version, x-content-hash$/,
+    );
     const refused = await preflight('https://evil.example.com');
     expect(refused.statusCode).toBe(401);
     expect(refused.headers).not.toHaveProperty('access-control-allow-origin');

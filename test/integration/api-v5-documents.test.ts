@@ -112,6 +112,17 @@ describe.each(engines)('documents of namespaces on %s', (engine) => {
     });
   });
 
+  it('are understood by what is said of them, else by what is said of their namespace', async () => {
+    await test.call('PATCH', '/v3/container-tags/said', { entityContext: 'The user is Ada.' });
+    const told = { content: 'I live in Porto.', dreaming: 'instant' };
+    await add({ ...told, id: 'own', supportingContext: 'The user is Mira.' }, 'said');
+    await add({ ...told, id: 'shared', date: '2026-02-01' }, 'said');
+    await test.process();
+    const said = async (id: string) => (await get(id, 'said')).memories.map(({ memory }: { memory: string }) => memory);
+    expect(await said('own')).toContain('Mira lives in Porto.');
+    expect(await said('shared')).toContain('Ada lives in Porto.');
+  });
+
   it('take what older clients put into the query, and nothing else', async () => {
     const { id } = (await test.call('POST', '/ns/ada/document?taskType=superrag', { content: 'queried' })).body;
     expect((await test.call('GET', `/v3/documents/${id}`)).body.taskType).toBe('superrag');

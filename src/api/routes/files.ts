@@ -6,6 +6,7 @@ import { addAnswer } from '../schemas/documents.ts';
 import { fileForm } from '../schemas/files.ts';
 import { containersOfWrite } from '../tags.ts';
 import { formRoute, type Uploads } from '../uploads.ts';
+import { noteWithoutV5 } from '../v5/without-counterpart.ts';
 
 /** Section 12.3 of the API. */
 export function fileRoutes(app: Api, { services, config }: RouteContext, uploads: Uploads): void {
@@ -23,9 +24,10 @@ export function fileRoutes(app: Api, { services, config }: RouteContext, uploads
         response: { 200: addAnswer },
       },
     },
-    async (request) =>
+    async (request, reply) =>
       uploads.take(request, async (body, contentType) => {
         const form = await readFileForm(body, contentType, config.limits.maxFileBytes);
+        noteWithoutV5(request, reply, form.fields);
         const caller = callerOf(request);
         const containers = containersOfWrite(caller, tagFieldsOf(form.fields), config);
         const [result] = await services.documents.add([{ ...fileInputOf(form), ...containers, ...addedBy(caller) }]);
