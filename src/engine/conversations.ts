@@ -47,16 +47,13 @@ export function createConversations({ database, clock, wake }: ConversationsOpti
     const [before] = await lockByCustomId(tx, [{ tag: containerTag, customId: conversationId }]);
     const stored = before ? ((await readMessages(tx, before.id)) as Message[] | null) : null;
     const messages = stored === null ? [...input.messages] : mergeMessages(stored, input.messages);
-    // Somebody wrote it as a text: its turns are known by their lines alone.
-    const isText = before !== undefined && stored === null;
-    const document = { ...documentOf(input, messages), ...(isText && { updateMode: 'append' as const }) };
+    // Turns that somebody wrote as a text, maybe at this moment, are known by their lines alone.
+    const document = { ...documentOf(input, messages), ...(stored === null && { updateMode: 'append' as const }) };
     const [result] = await addDocuments(tx, [document], clock);
-    if (isText) return result!;
+    if (before && stored === null) return result!;
     // Somebody else began the same conversation at the same moment: theirs is there now, and locked.
     if (!before && result!.outcome !== 'created') return store(tx, input);
-    // Content that is written anew has none.
-    if (!isDeepStrictEqual(messages, stored) || result!.status === 'queued')
-      await writeMessages(tx, result!.id, messages);
+    if (!isDeepStrictEqual(messages, stored)) await writeMessages(tx, result!.id, messages);
     return result!;
   }
 

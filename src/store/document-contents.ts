@@ -35,14 +35,15 @@ const contentColumns: Columns<ContentWrite> = {
   turns: 'jsonb',
 };
 
-/** Stores what was sent, without the turns of a conversation that it may have been. The text of an earlier version stays readable until the new one is extracted. */
+/** Stores what was sent; what is no conversation any more loses its turns. The text of an earlier version stays readable until the new one is extracted. */
 export async function writeContents(tx: Transaction, rows: readonly ContentWrite[]): Promise<void> {
   const set = rowSet('r', contentColumns, rows);
   await tx.execute(sql`
     insert into document_contents (${set.names})
     select ${set.select} from ${set.from}
     on conflict (document_id) do update set kind = excluded.kind, raw = excluded.raw, bytes = excluded.bytes,
-      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes, turns = excluded.turns, messages = null,
+      mime_type = excluded.mime_type, file_name = excluded.file_name, keep_bytes = excluded.keep_bytes, turns = excluded.turns,
+      messages = case when excluded.kind = 'conversation' then document_contents.messages end,
       content = case when excluded.raw is null then document_contents.content end`);
 }
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await test.process();
   const { body: runs } = await test.call('GET', `/v3/connections/${connection}/sync-runs`);
   const { body: items } = await test.call('GET', `/v3/connections/${connection}/items`);
-  key = await test.newKey({ containerTags: ['own'] });
+  key = await test.newKey({ containerTags: ['own'], rateLimit: { max: 100_000, windowMs: 60_000 } });
   const [stored] = await test.database.query<{ id: string }>(sql`select id from api_keys limit 1`);
   foreign = {
     document,
@@ -63,14 +63,18 @@ function namesFor(parameter: string, path: string): string[] {
     runId: [foreign.run],
     itemId: [foreign.item],
     memoryId: [foreign.memory],
-    namespace: ['foreign'],
+    namespace: ['foreign', 'own'],
+    type: ['documents', 'chunks', 'memories'],
     containerTag: ['foreign'],
     provider: ['synthetic'],
     name: ['synthetic'],
     key: [`${foreign.document}.txt`],
     mergeId: [foreign.run],
   };
-  if (parameter === 'id') return path.includes('/auth/') ? [foreign.key] : [foreign.document, 'foreign-id'];
+  if (parameter === 'id' && path.includes('/auth/')) return [foreign.key];
+  if (parameter === 'id' && path.includes('/connectors/')) return [foreign.connection];
+  if (parameter === 'id')
+    return [foreign.document, 'foreign-id', ...(path.includes('/memories/') ? [foreign.memory] : [])];
   return names[parameter] ?? ['foreign'];
 }
 
@@ -79,6 +83,21 @@ function* addresses(path: string): Iterable<string> {
   if (!parameter) return yield path;
   for (const name of namesFor(parameter[1]!, path)) yield* addresses(path.replace(parameter[0], name));
 }
+
+/** Those of the newer dialect have nothing in them that an operation does not know. */
+const closedBodies = (ids: object): object[] => [
+  { query: word, threshold: 0, include: { documents: true, related: true, forgotten: true } },
+  { query: word, dryRun: false },
+  { include: { forgotten: true } },
+  { content: 'Written by a stranger.' },
+  { content: 'Written by a stranger.', id: 'foreign-id' },
+  { documents: [{ content: 'Written by a stranger.', id: 'foreign-id' }] },
+  { supportingContext: 'Said by a stranger.' },
+  { buckets: { stranger: 'Of a stranger.' } },
+  { organizationalContext: 'Said by a stranger.' },
+  { documentLimit: 1 },
+  ids,
+];
 
 /** Bodies that name what is foreign in every way that any operation knows, and none at all. */
 const bodies = (): object[] => {
@@ -111,6 +130,7 @@ const bodies = (): object[] => {
     { ...common, id: foreign.memory, containerTag: 'own' },
     { q, newContent, threshold, searchMode, docId: foreign.document, containerTag: 'own', query: 'everything' },
     { ...ids, containerTag: 'own', by: 'id' },
+    ...closedBodies(ids),
     {},
   ];
 };

@@ -54,6 +54,22 @@ describe.each(engines)('documents of namespaces on %s', (engine) => {
     expect((await get('log')).content).toBe('one\ntwo\nthree\n\nfour\nfive');
   });
 
+  it('lose nothing of what several send at once, in either dialect', async () => {
+    const lines = ['one', 'two', 'three', 'four'].map((word) => `user: ${word}`);
+    const conversation = {
+      containerTag: 'ada',
+      conversationId: 'crowd',
+      messages: [{ role: 'user', content: 'five' }],
+    };
+    const answers = await Promise.all([
+      ...lines.map((content) => add({ content, id: 'crowd' })),
+      test.call('POST', '/v4/conversations', conversation),
+    ]);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    const said = (await get('crowd')).content.split(/\n+/).sort();
+    expect(said).toEqual([...lines, 'user: five'].sort());
+  });
+
   it('are replaced by the older dialect, and read, changed and deleted by the other one', async () => {
     const older = { containerTag: 'both', customId: 'doc' };
     const { id } = (await test.call('POST', '/v3/documents', { ...older, content: 'first' })).body;
