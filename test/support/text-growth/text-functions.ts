@@ -1,6 +1,8 @@
 import * as jsonTextBounds from '../../../src/api/json-text.ts';
 import { momentOf } from '../../../src/api/dates.ts';
-import { dateOf } from '../../../src/api/document-input.ts';
+import { contentOf, dateOf } from '../../../src/api/document-input.ts';
+import { addedDocumentOf, documentChangeOf } from '../../../src/api/v5/document-input.ts';
+import { profileAsMarkdown } from '../../../src/api/v5/views/profile.ts';
 import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
 import { withoutCredentials } from '../../../src/base/config-values.ts';
 import { normalized } from '../../../src/base/normalized.ts';
@@ -24,6 +26,7 @@ import * as cuts from '../../../src/engine/chunk/cuts.ts';
 import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/markdown.ts';
 import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/measure.ts';
 import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
+import { joinedText } from '../../../src/engine/joined-text.ts';
 import { renderMessages } from '../../../src/engine/conversations.ts';
 import { declaredCharset, decodeText } from '../../../src/engine/extract/charset.ts';
 import { cleanText } from '../../../src/engine/extract/clean.ts';
@@ -241,6 +244,11 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   },
   'src/engine/extract/type-of-file.ts': { typeOfFile: (text) => typeOfFile(bytesOf(text), text, text) },
   'src/engine/conversations.ts': { renderMessages: (text) => renderMessages([{ role: 'user', text, name: text }]) },
+  'src/engine/joined-text.ts': {
+    'joinedText stored': (text) => joinedText(text, `${text}\nmore`),
+    'joinedText halves': (text) => joinedText(text, text.slice(text.length >> 1)),
+    'joinedText other': (text) => joinedText(text, [...text].toReversed().join('')),
+  },
   'src/engine/stem.ts': { stem },
   'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
   'src/engine/terms.ts': { terms, queryTerms, queryWords },
@@ -316,7 +324,17 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     requireStorable: (text) => attempt(() => jsonTextBounds.requireStorable('customId', text)),
   },
   'src/api/dates.ts': { momentOf },
-  'src/api/document-input.ts': { dateOf: (text) => attempt(() => dateOf(text)) },
+  'src/api/document-input.ts': {
+    dateOf: (text) => attempt(() => dateOf(text)),
+    contentOf: (text) => attempt(() => contentOf(text, maxTextBytes)),
+  },
+  'src/api/v5/document-input.ts': {
+    addedDocumentOf: (text) => attempt(() => addedDocumentOf({ content: text }, maxTextBytes)),
+    documentChangeOf: (text) => attempt(() => documentChangeOf({ content: `a://${text}` }, maxTextBytes)),
+  },
+  'src/api/v5/views/profile.ts': {
+    profileAsMarkdown: (text) => profileAsMarkdown({ static: [{ memory: text }], dynamic: [], buckets: {} }),
+  },
   'src/api/views/authorization-page.ts': {
     authorizationPage: (text) => authorizationPage({ title: text, text }),
   },
@@ -402,6 +420,9 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/connect/values.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/connection-lookup.ts': { isProvider: notText },
+  'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
+  'src/memory/find-memory.ts': { findMemory: notText },
+  'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
   'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/connect/http/retry-after.ts': { readReset: bounded },
   'src/models/tokenizer-file.ts': {
