@@ -3,15 +3,16 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { requestExamples } from './request-examples.ts';
 
 const description = `Memory for AI applications. Content is stored and processed asynchronously; search,
-lists and profiles read what came of it. Everything is scoped by a container tag (\`containerTag\` in
-bodies, \`{namespace}\` in paths).
+lists and profiles read what came of it. Everything is scoped by a container tag: \`containerTag\` in
+bodies of the older dialect, below \`/v3\` and \`/v4\`, \`{namespace}\` in paths of the newer one, v5.
 
 Every answer carries \`x-request-id\`. Errors are \`{"error": "...", "details": "..."}\`; input that does
-not match its schema is answered with 400 and the list of issues.`;
+not match its schema is answered with 400 and the list of issues. Where a request of the older dialect
+asks for something that the newer one has no word for, the answer names it in \`x-without-v5\`.`;
 
 const tagDescriptions: Record<string, string> = {
   Documents: 'What is ingested and where its processing stands.',
-  Namespaces: 'The same documents, addressed by their namespace.',
+  Namespaces: 'The same content in the newer dialect, v5, addressed by its namespace.',
   Search: 'Recall over memories and documents.',
   Memories: 'Single facts, their versions, and forgetting.',
   Profiles: 'What is known of a container, in short.',
