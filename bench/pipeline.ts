@@ -19,7 +19,7 @@ import { rawSql } from '../src/store/sql.ts';
 import { writeFiles } from './corpus.ts';
 
 const slots = 2;
-const mostPauseMs = 200;
+const mostPauseMs = 20;
 
 /** A folder of text files, removed by `close`. */
 export async function makeFolder(count: number, bytes: number): Promise<{ path: string; close(): Promise<void> }> {

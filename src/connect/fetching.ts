@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
 import { roomIn } from '../store/quotas.ts';
-import { claimItems, countLeased, releaseItems, renewItems, type ClaimedItem } from '../store/sync-claims.ts';
+import {
+  claimItems,
+  countLeased,
+  releaseItems,
+  renewItems,
+  suspectAfter,
+  type ClaimedItem,
+} from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/sync-item-documents.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
 import { createBreaker, type Breaker, type Trip } from './breaker.ts';
@@ -170,6 +177,8 @@ async function fetchBatch(run: Run, work: Work, claim: { limit: number; newest: 
     work.isFull = true;
   };
   try {
+    // What workers were lost with is fetched while nothing else is under way that would be lost, and blamed, as well.
+    if (items.some(({ lost_workers }) => lost_workers >= suspectAfter)) await settle(work);
     const store = await fetchClaimed(run, work, items, token);
     const elapsedMs = run.clock.now().getTime() - now.getTime();
     return { items: items.length, elapsedMs, store: () => store().then(letGo, giveBack) };

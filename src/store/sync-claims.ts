@@ -31,7 +31,7 @@ export interface Claim {
 }
 
 /** Items that as many workers were lost with are taken alone, so that only one of a batch can be to blame. */
-const suspectAfter = 2;
+export const suspectAfter = 2;
 
 /**
  * Takes due items for one worker, until they are finished or the lease ends. Items that failed before
