@@ -62,6 +62,10 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     importMem0(file, options, context),
   );
   addExamples(mem0, [{ command: 'memoryd import mem0 export.json', purpose: 'a container for each user' }]);
+  addExamples(command, [
+    { command: 'memoryd import supermemory --api-key sm_…', purpose: 'from the hosted service' },
+    { command: 'memoryd import mem0 export.json', purpose: 'from an export' },
+  ]);
 }
 
 function addCommonOptions(command: Command): Command {

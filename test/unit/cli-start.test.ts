@@ -365,7 +365,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add cancel check config connect connections connector disconnect doctor encryption erase failures items keys mcp memories models pause push quota resume retry runs search start status sync'.split(
+      'add cancel check config connect connections connector disconnect doctor encryption erase failures import items keys mcp memories models pause push quota resume retry runs search start status sync'.split(
         ' ',
       ),
     );
