@@ -38,6 +38,7 @@ function createGatedEmbedder(clock: TestClock) {
     async embed(texts, options) {
       const meant = texts.map((text) => text.replaceAll('automobile', 'car'));
       if (options?.kind === 'query') return inner.embed(meant, options);
+      options?.signal?.throwIfAborted();
       state.waits.resolve();
       await Promise.race([state.gate, aborted(options?.signal)]);
       await state.check(texts);
