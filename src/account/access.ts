@@ -32,12 +32,21 @@ function impliedTag(caller: Caller, defaultTag: string): string {
 
 /** Throws `forbidden` unless the key may write in the container. */
 export function requireWrite(caller: Caller, containerTag: string): void {
+  const refusal = refusalOfWrite(caller, containerTag);
+  if (refusal) throw refusal;
+}
+
+export function mayWrite(caller: Caller, containerTag: string): boolean {
+  return refusalOfWrite(caller, containerTag) === null;
+}
+
+function refusalOfWrite(caller: Caller, containerTag: string): MemorydError | null {
   if (caller.kind === 'scoped') {
     const grant = caller.grants.find((candidate) => candidate.containerTag === containerTag);
-    if (!grant) throw accessDenied();
-    if (grant.permission !== 'write') throw readOnly();
+    if (!grant) return accessDenied();
+    if (grant.permission !== 'write') return readOnly();
   }
-  if (caller.permission !== 'write') throw readOnly();
+  return caller.permission === 'write' ? null : readOnly();
 }
 
 /** Throws `forbidden` for a key that may write nowhere; it is told so before it is told what there is. */

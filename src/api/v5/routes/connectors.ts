@@ -1,5 +1,5 @@
-import { readScope, requireManagement, requireWrite } from '../../../account/access.ts';
-import { isLocal, type Caller } from '../../../account/caller.ts';
+import { mayWrite, readScope, requireManagement, requireWrite } from '../../../account/access.ts';
+import { isLocal } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import type { Scope } from '../../../base/scope.ts';
 import type { Connection, InstalledConnector, NewConnection } from '../../../connect/connections.ts';
@@ -135,15 +135,6 @@ async function findIn({ connections }: Services, namespace: string, id: string):
 
 function connectorNotFound(): MemorydError {
   return new MemorydError('not_found', 'Connector not found');
-}
-
-function mayWrite(caller: Caller, namespace: string): boolean {
-  try {
-    requireWrite(caller, namespace);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function getRoute(app: Api, { services }: RouteContext): void {

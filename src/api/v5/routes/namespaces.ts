@@ -6,6 +6,7 @@ import { paginationOf } from '../../pagination.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/namespaces.ts';
 import { namespaceParams } from '../schemas/shared.ts';
+import { systemOf } from '../views/documents.ts';
 
 const tags = ['Namespaces'];
 
@@ -44,10 +45,6 @@ function listRoutes(app: Api, { services }: RouteContext): void {
 function namespaceLine(summary: ContainerTagSummary) {
   const { id, containerTag, documentCount, memoryCount, description } = summary;
   return { ...{ id, namespace: containerTag, documentCount, memoryCount, description }, system: systemOf(summary) };
-}
-
-function systemOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }) {
-  return { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
 function settingsRoutes(app: Api, { services }: RouteContext): void {

@@ -2,6 +2,10 @@ import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../../
 import { publicMetadata } from '../../views/metadata.ts';
 import type { NamespaceDocumentAnswer } from '../schemas/documents.ts';
 
+export function systemOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }) {
+  return { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
 /** Exactly the fields of the interface specification. */
 export function namespaceDocumentView(
   document: Document & DocumentContent,
@@ -15,11 +19,7 @@ export function namespaceDocumentView(
     summary,
     content,
     metadata: publicMetadata(document.metadata),
-    system: {
-      status,
-      createdAt: document.createdAt.toISOString(),
-      updatedAt: document.updatedAt.toISOString(),
-    },
+    system: { status, ...systemOf(document) },
     ...(parts.chunks && { chunks: parts.chunks.map(chunkView) }),
     ...(parts.memories && { memories: parts.memories.map(namespaceMemoryView) }),
   };
@@ -30,11 +30,7 @@ export function documentLineView(document: Document) {
   const { id, title, type, summary, url, status } = document;
   return {
     ...{ id, title, type, summary, metadata: publicMetadata(document.metadata), url },
-    system: {
-      status,
-      createdAt: document.createdAt.toISOString(),
-      updatedAt: document.updatedAt.toISOString(),
-    },
+    system: { status, ...systemOf(document) },
   };
 }
 
@@ -54,6 +50,6 @@ function namespaceMemoryView(source: DocumentMemory) {
     isForgotten,
     version,
     metadata: publicMetadata(source.metadata),
-    system: { createdAt: source.createdAt.toISOString(), updatedAt: source.updatedAt.toISOString() },
+    system: systemOf(source),
   };
 }

@@ -2,6 +2,7 @@ import type { Memory } from '../../../memory/memories.ts';
 import type { FoundMemory, RelatedMemory, SourceDocument } from '../../../memory/find-memory.ts';
 import { isForgotten } from '../../../memory/memories.ts';
 import { publicMetadata } from '../../views/metadata.ts';
+import { systemOf } from './documents.ts';
 import { documentOfMemoryView } from './search.ts';
 
 /** As the interface specification has it; what is expired counts as forgotten. */
@@ -11,7 +12,7 @@ export function memoryView(source: Memory, now: Date) {
     ...{ id, memory, isStatic, isInference, isLatest, version },
     isForgotten: isForgotten(source, now),
     metadata: publicMetadata({ ...metadata, ...(temporalContext && { temporalContext }) }),
-    system: { createdAt: source.createdAt.toISOString(), updatedAt: source.updatedAt.toISOString() },
+    system: systemOf(source),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ContextEntry, MemoryContext, ResultDocument, SearchResult } from '../../../search/search.ts';
 import { publicMetadata } from '../../views/metadata.ts';
 import type { SearchResultAnswer } from '../schemas/search.ts';
+import { systemOf } from './documents.ts';
 
 export interface Included {
   documents: boolean;
@@ -19,7 +20,7 @@ export function searchResultView(result: SearchResult, include: Included): Searc
     similarity,
     isLatest: isLatest && !isForgotten,
     isInference,
-    system: { createdAt: result.createdAt.toISOString(), updatedAt: result.updatedAt.toISOString() },
+    system: systemOf(result),
     ...((include.documents || include.related) && { included: includedView(result, include) }),
   };
 }
@@ -48,9 +49,7 @@ type ShownDocument = Pick<ResultDocument, 'id' | 'title' | 'type' | 'summary' | 
   metadata: Record<string, unknown>;
 };
 
-export function documentOfMemoryView({ id, title, type, metadata, summary, createdAt, updatedAt }: ShownDocument) {
-  return {
-    ...{ id, title, type, metadata: publicMetadata(metadata), summary },
-    system: { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
-  };
+export function documentOfMemoryView(document: ShownDocument) {
+  const { id, title, type, metadata, summary } = document;
+  return { ...{ id, title, type, metadata: publicMetadata(metadata), summary }, system: systemOf(document) };
 }
