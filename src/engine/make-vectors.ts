@@ -66,15 +66,25 @@ export function createVectorWork(options: VectorWorkOptions): VectorWork {
 async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promise<void> {
   const underWay = new Set<Promise<void>>();
   let claiming: Promise<unknown> = Promise.resolve();
+  let mayBeLeft = true;
 
   /** Null when nothing is left. */
   async function begin(): Promise<{ ended: Promise<void> } | null> {
+    if (!mayBeLeft) return null;
+    // Before the claim: a turn that ends meanwhile says that there is more.
+    mayBeLeft = false;
     const turn = await claimTurn(options);
     if (!turn) return null;
+    mayBeLeft = true;
     const isSuspect = turn.held.documents.some(({ lost_workers }) => lost_workers >= suspectAfter);
     const ended = caught(runTurn(options, turn, isSuspect ? Promise.allSettled(underWay) : undefined, signal));
     underWay.add(ended);
-    void ended.finally(() => underWay.delete(ended)).catch(() => {});
+    const end = () => {
+      underWay.delete(ended);
+      // What a turn does not finish it gives back.
+      mayBeLeft = true;
+    };
+    ended.then(end, end);
     if (isSuspect) await ended;
     return { ended };
   }
