@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
+import { caught } from '../engine/caught.ts';
 import { roomIn } from '../store/quotas.ts';
 import {
   claimItems,
@@ -38,8 +39,12 @@ const leastBatch = 4;
  */
 export async function fetchItems(run: Run, partition: Partition, options: FetchOptions): Promise<Trip | null> {
   const work: Work = {
-    ...{ partition, key: keyOf(run, partition), breaker: createBreaker(), tally: { read: 0, same: 0 } },
-    ...{ storing: null, isFull: false },
+    partition,
+    key: keyOf(run, partition),
+    breaker: createBreaker(),
+    tally: { read: 0, same: 0 },
+    storing: null,
+    isFull: false,
   };
   try {
     return await fetchDue(run, work, options);
@@ -70,7 +75,8 @@ async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Tr
     try {
       await settle(work);
     } finally {
-      store(work, batch);
+      // A failure is thrown where the next batch waits for this one.
+      work.storing = batch.store ? caught(batch.store()) : null;
     }
     const trip = work.breaker.trip();
     if (trip) {
@@ -99,12 +105,6 @@ async function roomFor(run: Run, work: Work, wanted: number): Promise<number> {
   if (room === null || work.storing === null) return room ?? wanted;
   await settle(work);
   return roomFor(run, work, wanted);
-}
-
-function store(work: Work, batch: Batch): void {
-  work.storing = batch.store?.() ?? null;
-  // A failure is thrown where the next batch waits for this one.
-  work.storing?.catch(() => {});
 }
 
 /** Waits until what was fetched before is stored. */
