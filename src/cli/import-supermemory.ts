@@ -1,3 +1,4 @@
+import type { ContentSettings } from '../account/settings.ts';
 import type { JsonObject } from '../connect/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
 import { CommandFailure } from './exit.ts';
@@ -42,7 +43,7 @@ const pageSize = 100;
 const synced = 'came from a connection: connect the source here, or say --with-synced';
 const empty = 'has no content yet, or could not be read there';
 /** Settings that both have; secrets of applications are never shown. */
-const carriedSettings = [
+const carriedSettings: readonly (keyof ContentSettings)[] = [
   'shouldLLMFilter',
   'filterPrompt',
   'includeItems',
