@@ -1,0 +1,25 @@
+import { defineConfig } from 'vite';
+
+/** Where `npx vite console` finds the daemon while the page is worked on. */
+const daemon = 'http://127.0.0.1:6767';
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: 'dist',
+    assetsDir: 'console/assets',
+    emptyOutDir: true,
+    // The content security policy allows neither data: scripts nor inline ones.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: 'es2023',
+    sourcemap: false,
+  },
+  server: {
+    proxy: {
+      '^/(v3|v4|ns|console/session|console/links|openapi.json|health|mcp)': { target: daemon, changeOrigin: true },
+    },
+  },
+});
