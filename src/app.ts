@@ -12,6 +12,7 @@ import {
 } from './adapters.ts';
 import { createChunkSize } from './account/chunk-size.ts';
 import { ensureFirstKey } from './account/first-key.ts';
+import { createConsoleSessions } from './account/console-sessions.ts';
 import { createIdempotency } from './account/idempotency.ts';
 import { createKeys } from './account/keys.ts';
 import { ensureOrganization } from './account/organization.ts';
@@ -24,17 +25,15 @@ import { pausesMsOf } from './base/redrive-pauses.ts';
 import { createAuthorizing } from './connect/authorizing.ts';
 import { createConnections } from './connect/connection-service.ts';
 import { createHooks } from './connect/hooks/create-hooks.ts';
-import { createOutbound, type Outbound } from './connect/http/outbound.ts';
+import { createOutbound } from './connect/http/outbound.ts';
 import type { Connections } from './connect/connections.ts';
-import type { Credentials } from './connect/credentials/credentials.ts';
 import { openEncryption } from './connect/credentials/encryption-keys.ts';
 import { refreshIdle } from './connect/credentials/refresh-idle.ts';
 import { loadPlugins } from './connect/plugins.ts';
-import { builtInNames, createRegistry, type ConnectorLoader, type Registry } from './connect/registry.ts';
+import { builtInNames, createRegistry, type ConnectorLoader } from './connect/registry.ts';
 import { createPush } from './connect/push/create-push.ts';
-import { defaultRunSettings, type RunSettings } from './connect/run.ts';
-import { createWatching, type Watching } from './connect/watching.ts';
-import { workOnSyncs } from './connect/work-syncs.ts';
+import { defaultRunSettings } from './connect/run.ts';
+import { createWatching } from './connect/watching.ts';
 import { createContentServices } from './content-services.ts';
 import { createUrlFetcher } from './engine/fetch-url.ts';
 import { createHandOver, type HandOver } from './engine/hand-over.ts';
@@ -42,7 +41,7 @@ import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
 import { terms } from './engine/terms.ts';
 import { createTextWork, type TextWork } from './engine/text/text-work.ts';
-import { createWaking, type Waking } from './engine/waking.ts';
+import { createWaking } from './engine/waking.ts';
 import { createDreaming } from './memory/dreaming.ts';
 import { createSummarizing } from './engine/summarizing.ts';
 import { createLlmExtractor } from './memory/llm/llm-extractor.ts';
@@ -55,6 +54,7 @@ import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
 import { createStatus, trackModel } from './process-status.ts';
 import { recoverAlone } from './recover-alone.ts';
+import { startWorker } from './start-worker.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
 import { requireSchedule } from './connect/checked-schedule.ts';
 import { createChores } from './schedule/chores.ts';
@@ -285,6 +285,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     push,
     hooks: hooks.receiver,
     keys,
+    consoleSessions: createConsoleSessions({ database, clock, keys }),
     ...(config.metrics && { metrics }),
     status,
   };
@@ -365,36 +366,4 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
 async function ownFolder(dataDir: string): Promise<string> {
   await makeDataDir(dataDir);
   return realpath(dataDir);
-}
-
-interface Worker extends Parts {
-  waking: Waking;
-  registry: Registry;
-  credentials: Credentials;
-  outbound: Outbound;
-  settings: RunSettings;
-  watching: Watching;
-}
-
-async function startWorker({ config, clock, log }: AppOptions, worker: Worker): Promise<void> {
-  const { database, processor, textWork, handOver, queue, waking, registry, credentials, outbound } = worker;
-  const { settings, watching } = worker;
-  await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
-    concurrency: config.worker.concurrency,
-  });
-  const runner = {
-    database,
-    clock,
-    log,
-    credentials,
-    outbound,
-    extractor: textWork,
-    settings,
-    watching,
-    connector: (name: string) => registry.load(name),
-    wake: (count: number) => waking.documents(count),
-    invite: (connectionId: string) => waking.fetchers(connectionId),
-    handOver,
-  };
-  await workOnSyncs(queue, runner, config.sync.concurrency);
 }

@@ -24,6 +24,8 @@ import { createLastUse } from './last-use.ts';
 export interface Keys {
   /** Who a bearer credential belongs to. Null for an unknown, disabled or expired key. */
   authenticate(secret: string): Promise<Caller | null>;
+  /** Who a stored key stands for at this moment, `null` for the local token. Null when it is disabled or expired. */
+  holderOf(row: ApiKeyRow | null): Caller | null;
   /** Newest first. */
   list(): Promise<KeySummary[]>;
   /** The secret is in the answer and nowhere else afterwards. */
@@ -102,7 +104,12 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     const hash = hashSecret(secret);
     if (localHash !== null && sameHash(hash, localHash)) return localCaller;
     const row = await cache.find(hash);
-    if (!row || !sameHash(row.hash, hash) || !isUsable(row, clock.now())) return null;
+    return row && sameHash(row.hash, hash) ? holderOf(row) : null;
+  }
+
+  function holderOf(row: ApiKeyRow | null): Caller | null {
+    if (row === null) return localCaller;
+    if (!isUsable(row, clock.now())) return null;
     lastUse.note(row);
     return callerOf(row);
   }
@@ -174,6 +181,7 @@ export function createKeys(dependencies: KeysDependencies): Keys {
 
   return {
     authenticate,
+    holderOf,
     create,
     rotate,
     change,

@@ -9,6 +9,8 @@ export function auditRequests(audit: Audit) {
   return async function noteRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { config, url } = request.routeOptions;
     const status = reply.statusCode;
+    const isNobody = status === 401 && config.asksWho === true && request.headers.authorization === undefined;
+    if (isNobody) return;
     const isDenied = status === 401 || status === 403 || (status === 429 && request.caller === null);
     if (!isDenied && config.audit === undefined) return;
     audit.note({

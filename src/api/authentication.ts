@@ -1,29 +1,43 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Keys } from '../account/keys.ts';
-import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { ApiConfig } from './services.ts';
-import { createWrongKeys } from './wrong-keys.ts';
+import { refuseOtherOrigins, requireCsrf, sessionSecretOf } from './console-cookie.ts';
+import type { RouteContext } from './context.ts';
 
 /**
- * Section 2.1: only `Authorization: Bearer` opens the service. Unknown routes ask for a key too,
- * so that nobody learns from outside which routes exist.
+ * Section 2.1: only `Authorization: Bearer` opens the service, and the cookie of the console to its own page. Unknown
+ * routes ask for a key too, so that nobody learns from outside which routes exist.
  */
-export function authenticateWith(keys: Keys, config: ApiConfig, clock: Clock) {
-  const wrongKeys = createWrongKeys(clock);
+export function authenticateWith(context: Pick<RouteContext, 'services' | 'config' | 'wrongKeys'>) {
+  const { services, config, wrongKeys } = context;
+  const { keys, consoleSessions } = services;
   const readsKeyHeader = config.compat?.includes('api-key-header') ?? false;
+
+  async function authenticateSession(request: FastifyRequest, cookie: string): Promise<void> {
+    refuseOtherOrigins(request, config.publicUrl);
+    const session = await consoleSessions.find(cookie);
+    if (!session) throw new MemorydError('unauthorized', 'The session has ended');
+    requireCsrf(request, session.csrf);
+    request.consoleSession = session;
+    request.caller = session.caller;
+  }
 
   return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (request.routeOptions.config.public) return;
     const secret = bearerOf(request.headers.authorization) ?? (readsKeyHeader ? keyHeaderOf(request) : null);
+    const cookie = secret === null ? sessionSecretOf(request) : null;
+    if (cookie !== null) return authenticateSession(request, cookie);
     request.caller = secret === null ? null : await keys.authenticate(secret);
     if (request.caller) return;
     reply.header('www-authenticate', 'Bearer');
     if (secret === null) throw new MemorydError('unauthorized', 'Missing API key');
-    const retryAfterMs = wrongKeys.note(request.ip);
-    if (retryAfterMs === 0) throw new MemorydError('unauthorized', 'Invalid API key');
-    throw new MemorydError('rate_limited', 'Too many wrong keys', { retryAfterMs });
+    throw wrongKey(wrongKeys.note(request.ip), 'Invalid API key');
   };
+}
+
+/** What is answered to a wrong key, whose sender is to wait this long. */
+export function wrongKey(retryAfterMs: number, message: string): MemorydError {
+  if (retryAfterMs === 0) return new MemorydError('unauthorized', message);
+  return new MemorydError('rate_limited', 'Too many wrong keys', { retryAfterMs });
 }
 
 /** The key after the scheme. Keys may contain spaces, so everything after the first one counts. */

@@ -8,17 +8,21 @@ import type {
 } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Caller } from '../account/caller.ts';
+import type { ConsoleSession } from '../account/console-sessions.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
 import type { OpenHook } from '../connect/hooks/receiver.ts';
 import type { SpooledBody } from './upload-spool.ts';
+import type { WrongKeys } from './wrong-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null on routes without authentication. */
     caller: Caller | null;
+    /** Of a request that came with the cookie of the console instead of a key. */
+    consoleSession: ConsoleSession | null;
     /** Milliseconds of the clock. */
     receivedAtMs: number;
     /** SHA-256 of the body, on requests whose answer may be replayed. */
@@ -33,6 +37,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** No bearer credential is needed. */
     public?: boolean;
+    /** Being nobody is one of its answers, and nothing that was denied. */
+    asksWho?: boolean;
     /** The input may hold credentials and is never sent back. */
     sensitive?: boolean;
     /** The answer holds a secret, which is stored nowhere as it is. */
@@ -61,6 +67,7 @@ export interface RouteContext {
   config: ApiConfig;
   clock: Clock;
   version: string;
+  wrongKeys: WrongKeys;
 }
 
 /** What routes beside those of the API get. */

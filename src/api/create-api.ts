@@ -22,6 +22,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { authorizationRoutes } from './routes/authorizations.ts';
 import { connectionRoutes } from './routes/connections.ts';
 import { connectorRoutes } from './routes/connectors.ts';
+import { consoleSessionRoutes } from './routes/console-sessions.ts';
 import { changeDocumentRoutes } from './routes/change-documents.ts';
 import { containerMergeRoutes } from './routes/container-merges.ts';
 import { containerSettingsRoutes } from './routes/container-settings.ts';
@@ -61,6 +62,7 @@ import { namespaceFileRoutes } from './v5/routes/files.ts';
 import { namespaceRoutes } from './v5/routes.ts';
 import { noteWithoutV5 } from './v5/without-counterpart.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
+import { createWrongKeys } from './wrong-keys.ts';
 
 export interface ApiOptions {
   services: ApiServices;
@@ -113,6 +115,7 @@ export function createApi(options: ApiOptions): Api {
   app.setValidatorCompiler(compileRouteSchema);
   app.setErrorHandler(handleError);
   app.decorateRequest('caller', null);
+  app.decorateRequest('consoleSession', null);
   app.decorateRequest('receivedAtMs', 0);
   app.decorateRequest('bodyHash', null);
   app.decorateRequest('upload', null);
@@ -121,15 +124,16 @@ export function createApi(options: ApiOptions): Api {
   readBodies(app);
   answerInTime(app, config.answerTimeoutMs ?? standardAnswerTimeoutMs);
   for (const schema of sharedSchemas) app.addSchema(schema);
-  addHooks(app, options);
+  const context = { ...options, wrongKeys: createWrongKeys(clock) };
+  addHooks(app, context);
   app.register(swagger, openapiOptions(version, config.publicUrl));
   for (const add of [addRoutes, addFormRoutes])
     app.register(async (routes) => {
       refuseUnknownQueries(routes);
-      add(routes, options);
+      add(routes, context);
     });
-  app.register(async (routes) => options.further?.(routes as Api, options));
-  app.register(async (routes) => hookRoutes(routes as Api, options));
+  app.register(async (routes) => options.further?.(routes as Api, context));
+  app.register(async (routes) => hookRoutes(routes as Api, context));
   return app;
 }
 
@@ -162,7 +166,8 @@ function refuseUnknownQueries(app: Api): void {
 }
 
 /** The order of these is the order of checks of section 1. */
-function addHooks(app: Api, { services, config, clock, log }: ApiOptions): void {
+function addHooks(app: Api, context: FurtherContext): void {
+  const { services, config, clock, log } = context;
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -175,7 +180,7 @@ function addHooks(app: Api, { services, config, clock, log }: ApiOptions): void 
   app.addHook('onRequest', setSecurityHeaders);
   app.addHook('onRequest', checkHosts(config));
   if (config.corsOrigins?.length) app.addHook('onRequest', allowOrigins(config.corsOrigins));
-  app.addHook('onRequest', authenticateWith(services.keys, config, clock));
+  app.addHook('onRequest', authenticateWith(context));
   app.addHook('onRequest', limitRates(clock, services.rates, config.rateLimit ?? { max: 0, windowMs: 60_000 }));
   app.addHook('onRequest', refuseUnknownPaths);
   app.addHook('onRequest', refuseLargeBodies);
@@ -229,6 +234,7 @@ function addRoutes(app: Api, options: RouteContext): void {
   keyRoutes(app, options);
   auditRoutes(app, options);
   sessionRoutes(app, options);
+  consoleSessionRoutes(app, options);
   serviceRoutes(app, options);
   docsRoutes(app);
   metricsRoutes(app, options);

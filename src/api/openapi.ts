@@ -24,6 +24,7 @@ const tagDescriptions: Record<string, string> = {
   Erasures: 'Taking content out of the files of the database.',
   Settings: 'What holds for the whole organization.',
   Keys: 'API keys and what they may do.',
+  Console: 'Signing in to the page at `/`.',
   MCP: 'The same memory for clients of the model context protocol.',
   Service: 'The daemon itself.',
 };
@@ -42,6 +43,11 @@ export function openapiOptions(version: string, publicUrl?: string): FastifyDyna
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'Authorization: Bearer <API key>' },
+          session: {
+            ...{ type: 'apiKey', in: 'cookie', name: 'memoryd_session' },
+            description:
+              'Of the console. It opens every operation to the page at `/`, instead of a key; changes need the header `x-csrf-token`, too.',
+          },
         },
       },
       security: bearer,
@@ -85,6 +91,8 @@ const errorAnswers: Record<string, { description: string }> = {
 
 /** Of operations for browsers and providers, which bring no credential. */
 const openStatuses = ['403', '404', '413', '500', '503'];
+/** Of the one that takes a credential in its body. */
+const signInStatuses = ['401', '403', '413', '415', '429', '500', '503'];
 
 /**
  * Adds the errors that operations can answer. They are not in the route schemas because one error
@@ -93,10 +101,15 @@ const openStatuses = ['403', '404', '413', '500', '503'];
 function withErrors(schema: FastifySchema): FastifySchema {
   const described = withDescriptions(schema.response as Record<string, object> | undefined);
   const isOpen = schema.security?.length === 0;
-  if (schema.hide || (isOpen && !schema.params && !schema.querystring)) return { ...schema, response: described };
+  if (schema.hide || (isOpen && !schema.params && !schema.querystring && !schema.body))
+    return { ...schema, response: described };
   const needsBody = schema.body !== undefined;
   const entries = Object.entries(errorAnswers)
-    .filter(([status]) => (isOpen ? openStatuses.includes(status) : needsBody || !['413', '415'].includes(status)))
+    .filter(([status]) =>
+      isOpen
+        ? (needsBody ? signInStatuses : openStatuses).includes(status)
+        : needsBody || !['413', '415'].includes(status),
+    )
     .map(([status, { description: text }]) => [status, answer(text, errorRef)] as const);
   const invalid = answer('Not valid, or not acceptable.', {
     anyOf: [errorRef, { $ref: 'ValidationErrorResponse#' }],

@@ -33,6 +33,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
       { role: 'assistant', content: 'Noted. Shall I look for meetups there?' },
     ],
   },
+  signIn: { key: 'sm_…' },
   search: { q: 'When is the weekly review?', containerTag: 'user_mira', searchMode: 'hybrid', limit: 5 },
   createMemories: {
     containerTag: 'user_mira',

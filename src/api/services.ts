@@ -1,4 +1,5 @@
 import type { Audit } from '../account/audit.ts';
+import type { ConsoleSessions } from '../account/console-sessions.ts';
 import type { ContainerTags } from '../account/container-tags.ts';
 import type { RateLimit } from '../account/caller.ts';
 import type { Erasures } from '../account/erasures.ts';
@@ -36,6 +37,7 @@ export interface ApiServices {
   push: Push;
   hooks: Pick<HookReceiver, 'open' | 'shared' | 'accept' | 'forget'>;
   keys: Keys;
+  consoleSessions: ConsoleSessions;
   audit: Audit;
   idempotency: Idempotency;
   rates: Pick<RateCounter, 'count'>;

@@ -14,12 +14,17 @@ interface Attempts {
   lastAtMs: number;
 }
 
+export interface WrongKeys {
+  /** Notes a wrong key. Answers how long its sender is to wait in milliseconds; 0: not at all. */
+  note(remoteAddress: string): number;
+}
+
 /**
  * Counts wrong keys by address. Who sends many is told to wait, longer each time, up to a minute; the pauses are
  * forgotten one by one in quiet times. Only wrong keys are counted and refused: a right one is taken from any address
  * at any time, so nobody is locked out by what others send from the same address.
  */
-export function createWrongKeys(clock: Clock) {
+export function createWrongKeys(clock: Clock): WrongKeys {
   const addresses = new Map<string, Attempts>();
 
   function countNow(address: string, nowMs: number): number {
@@ -30,8 +35,7 @@ export function createWrongKeys(clock: Clock) {
   }
 
   return {
-    /** Notes a wrong key. Answers how long its sender is to wait in milliseconds; 0: not at all. */
-    note(remoteAddress: string): number {
+    note(remoteAddress) {
       const nowMs = clock.now().getTime();
       const address = networkOf(remoteAddress);
       const count = Math.min(countNow(address, nowMs) + 1, free + 8);

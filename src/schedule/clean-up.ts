@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { purgeDeleted } from '../engine/remove.ts';
 import { deleteOldAuditEvents } from '../store/audit.ts';
+import { deleteEndedConsoleSessions } from '../store/console-sessions.ts';
 import { deleteOldDeliveries, deleteOldRuns, deleteOldSnapshots } from '../store/clean-up.ts';
 import type { Database } from '../store/database.ts';
 import { deleteOldErasures } from '../store/erasures.ts';
@@ -50,6 +51,7 @@ export function createCleanUp({ database, clock, log }: CleanUpOptions): (signal
     'answers of the language model': () => deleteUnusedAnswers(database, before(keptAnswersMs), mostAnswers),
     erasures: () => deleteOldErasures(database, before(keptAuditMs)),
     'security log': () => deleteOldAuditEvents(database, before(keptAuditMs)),
+    'sessions of the console': () => deleteEndedConsoleSessions(database, clock.now()),
     'pending authorizations': () => deletePendingAuthorizations(database, clock.now()),
   };
   return async (signal) => {

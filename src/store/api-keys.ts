@@ -30,7 +30,7 @@ export interface ApiKeyRow {
   quota: KeyQuota;
 }
 
-const columns = sql`id, name, kind, permission, hash, prefix, grants, enabled,
+export const apiKeyColumns = sql`id, name, kind, permission, hash, prefix, grants, enabled,
   rate_limit_max as "rateLimitMax", rate_limit_window_ms as "rateLimitWindowMs",
   created_at as "createdAt", last_used_at as "lastUsedAt", expires_at as "expiresAt",
   coalesce(usage_id, id) as "usageId", jsonb_build_object('documents', quota_documents, 'bytes', quota_bytes) as quota`;
@@ -47,30 +47,32 @@ export async function insertApiKey(database: Queryable, row: ApiKeyRow): Promise
   return inserted === 1;
 }
 
-/** Gives a key another secret; the old one stops working. */
+/** Gives a key another secret; the old one stops working, and whoever signed in to the console with it is signed out. */
 export async function replaceApiKeySecret(
   database: Queryable,
   id: string,
   secret: { hash: string; prefix: string },
 ): Promise<void> {
   await database.execute(sql`
+    with old_links as (delete from console_links where key_id = ${id}),
+      old_sessions as (delete from console_sessions where key_id = ${id})
     update api_keys set hash = ${secret.hash}, prefix = ${secret.prefix}, enabled = true, expires_at = null
     where id = ${id}`);
 }
 
 export async function findApiKeyByHash(database: Queryable, hash: string): Promise<ApiKeyRow | null> {
-  const rows = await database.query<ApiKeyRow>(sql`select ${columns} from api_keys where hash = ${hash}`);
+  const rows = await database.query<ApiKeyRow>(sql`select ${apiKeyColumns} from api_keys where hash = ${hash}`);
   return rows[0] ?? null;
 }
 
 export async function findApiKey(database: Queryable, id: string): Promise<ApiKeyRow | null> {
-  const rows = await database.query<ApiKeyRow>(sql`select ${columns} from api_keys where id = ${id}`);
+  const rows = await database.query<ApiKeyRow>(sql`select ${apiKeyColumns} from api_keys where id = ${id}`);
   return rows[0] ?? null;
 }
 
 /** Locked until the transaction ends. */
 export async function lockApiKey(tx: Transaction, id: string): Promise<ApiKeyRow | null> {
-  const rows = await tx.query<ApiKeyRow>(sql`select ${columns} from api_keys where id = ${id} for update`);
+  const rows = await tx.query<ApiKeyRow>(sql`select ${apiKeyColumns} from api_keys where id = ${id} for update`);
   return rows[0] ?? null;
 }
 
@@ -91,7 +93,7 @@ export async function writeApiKey(tx: Transaction, row: ApiKeyRow): Promise<void
 
 /** Newest first. */
 export function listApiKeys(database: Queryable): Promise<ApiKeyRow[]> {
-  return database.query<ApiKeyRow>(sql`select ${columns} from api_keys order by id desc`);
+  return database.query<ApiKeyRow>(sql`select ${apiKeyColumns} from api_keys order by id desc`);
 }
 
 export async function deleteApiKey(database: Queryable, id: string): Promise<boolean> {

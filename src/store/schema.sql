@@ -117,6 +117,25 @@ CREATE INDEX connections_by_account ON public.connections USING btree (provider,
 CREATE INDEX connections_by_container ON public.connections USING btree (container_tag);
 CREATE INDEX connections_due ON public.connections USING btree (next_sync_at) WHERE (status = 'active'::text);
 
+create table console_links (
+  hash text collate "C" not null,
+  key_id text collate "C",
+  expires_at timestamp with time zone not null,
+  constraint console_links_pkey PRIMARY KEY (hash),
+  constraint console_links_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id) ON DELETE CASCADE
+);
+CREATE INDEX console_links_by_key ON public.console_links USING btree (key_id);
+
+create table console_sessions (
+  hash text collate "C" not null,
+  key_id text collate "C",
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint console_sessions_pkey PRIMARY KEY (hash),
+  constraint console_sessions_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id) ON DELETE CASCADE
+);
+CREATE INDEX console_sessions_by_key ON public.console_sessions USING btree (key_id);
+
 create table container_merges (
   id text collate "C" not null,
   source_tags text[] not null,

@@ -39,7 +39,13 @@ const operations = () =>
 function isPublic(name: string): boolean {
   const open = ['/', '/health', '/ready', '/openapi.json', '/files/{key}', '/v3/connections/auth/callback/{provider}'];
   const [, path] = name.split(' ');
+  if (name === 'POST /console/session') return true;
   return open.includes(path!) || /^\/v3\/(?:web)?hooks\//.test(path!) || path === '/v3/connections/{provider}/callback';
+}
+
+/** Who is signed in to the console is asked with the cookie that says so. */
+function opens(name: string): 'bearer' | 'session' {
+  return name.endsWith(' /console/session') ? 'session' : 'bearer';
 }
 
 function referencesIn(value: unknown): string[] {
@@ -79,7 +85,7 @@ describe('the description of the API', () => {
     for (const { name, operation } of operations()) {
       const { operationId, security, parameters = [], requestBody } = operation;
       expect([name, operationId]).toEqual([name, expect.stringMatching(/^[a-z][A-Za-z]+$/)]);
-      expect([name, security]).toEqual([name, isPublic(name) ? [] : [{ bearer: [] }]]);
+      expect([name, security]).toEqual([name, isPublic(name) ? [] : [{ [opens(name)]: [] }]]);
       for (const [status, { content }] of Object.entries(operation.responses)) {
         const hasNone = withoutBody.includes(status) || (name === 'POST /mcp' && status === '202');
         const shapes = new Set(Object.values(content ?? {}).map(({ schema }) => typeof schema));
@@ -99,6 +105,10 @@ describe('the description of the API', () => {
         .sort(),
     ).toEqual(
       [
+        'DELETE /console/session',
+        'GET /console/session',
+        'POST /console/links',
+        'POST /console/session',
         'POST /v3/documents',
         'DELETE /v3/container-tags/{containerTag}',
         'DELETE /v3/documents/bulk',
@@ -289,7 +299,8 @@ describe('the description of the API', () => {
       const inBody = issues.filter((issue: { path: string[] }) => issue.path[0] !== 'provider');
       expect([name, inBody]).toEqual([name, []]);
       if (issues.length === 0 && name !== 'POST /v3/settings/reset') {
-        expect([name, status, body]).toEqual([name, expect.toBeOneOf([200, 201, 202, 404]), body]);
+        const accepted = name === 'POST /console/session' ? [401] : [200, 201, 202, 404];
+        expect([name, status, body]).toEqual([name, expect.toBeOneOf(accepted), body]);
       }
     }
   });

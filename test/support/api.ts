@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { createChunkSize } from '../../src/account/chunk-size.ts';
 import { ensureFirstKey } from '../../src/account/first-key.ts';
+import { createConsoleSessions } from '../../src/account/console-sessions.ts';
 import { createIdempotency } from '../../src/account/idempotency.ts';
 import { createKeys, type NewKey } from '../../src/account/keys.ts';
 import { ensureOrganization } from '../../src/account/organization.ts';
@@ -144,6 +145,7 @@ export async function startTestApi(options: TestApiOptions = {}) {
     push,
     hooks: hooks.receiver,
     keys,
+    consoleSessions: createConsoleSessions({ database, clock, keys }),
     idempotency: createIdempotency({ database, clock }),
     rates: createRateCounter(clock),
     status: createTestStatus(clock.now()),

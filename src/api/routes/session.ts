@@ -19,7 +19,7 @@ export function sessionRoutes(app: Api, { config }: RouteContext): void {
   );
 }
 
-function sessionView(caller: Caller, organization: Organization): SessionAnswer {
+export function sessionView(caller: Caller, organization: Organization): SessionAnswer {
   const isFull = caller.kind === 'full';
   const { rateLimit, expiresAt, permission } = caller;
   return {

@@ -1,0 +1,51 @@
+import type { AppOptions } from './adapters.ts';
+import type { Credentials } from './connect/credentials/credentials.ts';
+import type { Outbound } from './connect/http/outbound.ts';
+import type { Registry } from './connect/registry.ts';
+import type { RunSettings } from './connect/run.ts';
+import type { Watching } from './connect/watching.ts';
+import { workOnSyncs } from './connect/work-syncs.ts';
+import type { HandOver } from './engine/hand-over.ts';
+import type { Processor } from './engine/process.ts';
+import type { TextWork } from './engine/text/text-work.ts';
+import type { Waking } from './engine/waking.ts';
+import type { TaskQueue } from './queue/task-queue.ts';
+import type { Database } from './store/database.ts';
+
+export interface WorkerParts {
+  database: Database;
+  processor: Processor;
+  textWork: TextWork;
+  handOver: HandOver;
+  queue: TaskQueue;
+  waking: Waking;
+  registry: Registry;
+  credentials: Credentials;
+  outbound: Outbound;
+  settings: RunSettings;
+  watching: Watching;
+}
+
+/** Takes documents and syncs from the queue, until that is closed. */
+export async function startWorker({ config, clock, log }: AppOptions, worker: WorkerParts): Promise<void> {
+  const { database, processor, textWork, handOver, queue, waking, registry, credentials, outbound } = worker;
+  const { settings, watching } = worker;
+  await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
+    concurrency: config.worker.concurrency,
+  });
+  const runner = {
+    database,
+    clock,
+    log,
+    credentials,
+    outbound,
+    extractor: textWork,
+    settings,
+    watching,
+    connector: (name: string) => registry.load(name),
+    wake: (count: number) => waking.documents(count),
+    invite: (connectionId: string) => waking.fetchers(connectionId),
+    handOver,
+  };
+  await workOnSyncs(queue, runner, config.sync.concurrency);
+}
