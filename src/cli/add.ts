@@ -5,11 +5,18 @@ import type { AddAnswer, AddBody, Client } from './client.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import {
+  addDaemonOptions,
+  addExamples,
+  addJsonOption,
+  addNamespaceOption,
+  type DaemonOptions,
+  type JsonOption,
+  type NamespaceOption,
+} from './options.ts';
 import { createStatusLine } from './status-line.ts';
 
-interface AddOptions extends DaemonOptions, JsonOption {
-  tag?: string;
+interface AddOptions extends DaemonOptions, JsonOption, NamespaceOption {
   customId?: string;
   title?: string;
   wait?: boolean;
@@ -19,15 +26,15 @@ export function addAddCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('add')
     .description('Put one document into memory: a file, a web address, a text, or the standard input.')
-    .argument('<what>', 'path of a file, an address, a text of several words, or - for the standard input')
-    .option('--tag <tag>', 'container tag (default: the daemon’s default)')
+    .argument('<what>', 'path of a file, an address, a text of several words, or - for the standard input');
+  addNamespaceOption(command, 'namespace to put it into (default: the daemon’s default)')
     .option('--custom-id <id>', 'your own id; adding it again replaces the document')
     .option('--title <title>', 'title of the document')
     .option('--wait', 'wait until it can be found');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd add ./roadmap.pdf --wait', purpose: 'a file' },
-    { command: 'memoryd add "Mira prefers short written updates" --tag user_mira', purpose: 'a sentence' },
+    { command: 'memoryd add "Mira prefers short written updates" --namespace user_mira', purpose: 'a sentence' },
     { command: 'git log -20 | memoryd add - --custom-id git-log', purpose: 'what another program prints' },
   ]);
   command.action((what: string, options: AddOptions) => add(what, options, context));
@@ -77,9 +84,9 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-function fields({ tag, customId, title }: AddOptions): Omit<AddBody, 'content'> {
+function fields({ namespace, customId, title }: AddOptions): Omit<AddBody, 'content'> {
   return {
-    ...(tag === undefined ? {} : { containerTag: tag }),
+    ...(namespace === undefined ? {} : { containerTag: namespace }),
     ...(customId === undefined ? {} : { customId }),
     ...(title === undefined ? {} : { metadata: { title } }),
   };

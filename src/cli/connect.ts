@@ -14,9 +14,11 @@ import {
   addDaemonOptions,
   addExamples,
   addJsonOption,
+  addNamespaceOption,
   collect,
   type DaemonOptions,
   type JsonOption,
+  type NamespaceOption,
 } from './options.ts';
 import {
   checkSettings,
@@ -28,8 +30,7 @@ import {
   type SettingTexts,
 } from './settings.ts';
 
-interface ConnectOptions extends DaemonOptions, JsonOption {
-  tag?: string;
+interface ConnectOptions extends DaemonOptions, JsonOption, NamespaceOption {
   set?: string[];
   setFile?: string[];
   setEnv?: string[];
@@ -50,8 +51,8 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .command('connect')
     .description('Mirror a source into memory, and keep it mirrored.')
     .argument('<provider>', 'the kind of source, e.g. folder')
-    .argument('[target]', 'what to mirror; for a folder its path')
-    .option('--tag <tag>', 'container tag of its documents (default: the daemon’s default)')
+    .argument('[target]', 'what to mirror; for a folder its path');
+  addNamespaceOption(command, 'namespace of its documents (default: the daemon’s default)')
     .option('--set <key=value>', 'a setting of the connector; may be repeated', collect)
     .option('--set-file <key=path>', 'the same, read from a file or from standard input (-): for secrets', collect)
     .option('--set-env <key=variable>', 'the same, read from an environment variable', collect)
@@ -74,7 +75,10 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },
-    { command: "memoryd connect folder . --include '**/*.md' --tag handbook", purpose: 'only Markdown, own container' },
+    {
+      command: "memoryd connect folder . --include '**/*.md' --namespace handbook",
+      purpose: 'only Markdown, own namespace',
+    },
     { command: 'memoryd connect imap --set host=mail.example.com --set-file password=-', purpose: 'a secret by input' },
     {
       command: 'memoryd connect folder ./journal --trust own --author Alice',
@@ -106,7 +110,7 @@ async function connect(
   await askMissing(texts, options.again === undefined ? settings : undefined, ways, context);
   const created = await client.connect(provider, {
     metadata: typedSettings(texts, configSchema),
-    ...(options.tag === undefined ? {} : { containerTag: options.tag }),
+    ...(options.namespace === undefined ? {} : { containerTag: options.namespace }),
     ...memorySettings(options),
     ...(await connectedBefore(options.again, client)),
   });

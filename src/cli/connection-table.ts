@@ -40,7 +40,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
   ]);
   const notes = states.flatMap((state) => notesOf(state).map((note) => [state.connection.id, note]));
   return [
-    ...table(['ID', 'PROVIDER', 'TAG', 'STATE', 'DOCUMENTS', 'FAILED', 'LAST SYNC', 'TARGET'], rows, columns),
+    ...table(['ID', 'PROVIDER', 'NAMESPACE', 'STATE', 'DOCUMENTS', 'FAILED', 'LAST SYNC', 'TARGET'], rows, columns),
     // Half a command or reason would be of no use, so these lines may be longer than the terminal.
     ...(notes.length > 0 ? ['', ...table(['ID', 'NOTE'], notes, Infinity)] : []),
   ];

@@ -63,7 +63,7 @@ function details(connection: ConnectionAnswer, progress: ProgressAnswer): string
   return [
     `${label('id')}${connection.id}`,
     `${label('source')}${connection.provider}, ${targetOf(connection)}`,
-    `${label('container')}${connection.containerTag}`,
+    `${label('namespace')}${connection.containerTag}`,
     `${label('state')}${status}${statusReason ? `: ${statusReason}` : ''}`,
     `${label('schedule')}${schedule ?? 'only on request'}${allowedHours ? `, within ${allowedHours}` : ''}`,
     `${label('next sync')}${localTime(connection.nextSyncAt)}`,

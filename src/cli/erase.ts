@@ -18,11 +18,11 @@ export function addEraseCommand(program: Command, context: CommandContext): void
     .description('Erase content for good: it is in no file of the database afterwards. There is no way back.');
   addExamples(erase, [
     { command: 'memoryd erase document NhFgtsqwDtGuSptFDaYPo2', purpose: 'one document and what was learned from it' },
-    { command: 'memoryd erase container user_mira --yes', purpose: 'everything of one user' },
+    { command: 'memoryd erase namespace user_mira --yes', purpose: 'everything of one user' },
     { command: 'memoryd erase deleted', purpose: 'what was deleted and forgotten before' },
   ]);
   addDocument(erase, context);
-  addContainer(erase, context);
+  addNamespace(erase, context);
   addDeleted(erase, context);
 }
 
@@ -36,14 +36,15 @@ function addDocument(erase: Command, context: CommandContext): void {
   command.action((documents: string[], options: EraseOptions) => run({ documents }, options, context));
 }
 
-function addContainer(erase: Command, context: CommandContext): void {
+function addNamespace(erase: Command, context: CommandContext): void {
   const command = erase
-    .command('container')
-    .description('Erase a container: documents, memories, connections and settings.')
-    .argument('<tag>', 'its container tag')
+    .command('namespace')
+    .alias('container')
+    .description('Erase a namespace: documents, memories, connections and settings.')
+    .argument('<name>', 'its name')
     .option('--yes', 'really');
   addOptions(command);
-  addExamples(command, [{ command: 'memoryd erase container user_mira --yes', purpose: 'everything of one user' }]);
+  addExamples(command, [{ command: 'memoryd erase namespace user_mira --yes', purpose: 'everything of one user' }]);
   command.action(async (containerTag: string, options: EraseOptions & { yes?: boolean }) => {
     if (!options.yes) {
       throw new CommandFailure(exitCodes.usage, `This erases everything in ${containerTag}.`, {
@@ -57,7 +58,7 @@ function addContainer(erase: Command, context: CommandContext): void {
 function addDeleted(erase: Command, context: CommandContext): void {
   const command = erase
     .command('deleted')
-    .description('Erase all that was deleted and forgotten so far, in all containers.');
+    .description('Erase all that was deleted and forgotten so far, in all namespaces.');
   addOptions(command);
   addExamples(command, [{ command: 'memoryd erase deleted', purpose: 'files hold only what can be found' }]);
   command.action((options: EraseOptions) => run({ deleted: true }, options, context));

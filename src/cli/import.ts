@@ -10,18 +10,24 @@ import { CommandFailure, exitCodes } from './exit.ts';
 import { fetchMem0, mem0Source, readMem0File } from './import-mem0.ts';
 import type { ImportPage, ImportSource } from './import-source.ts';
 import { openSupermemory } from './import-supermemory.ts';
-import { addExamples, addJsonOption, collect, type JsonOption } from './options.ts';
+import {
+  addExamples,
+  addJsonOption,
+  addNamespacesOption,
+  collect,
+  type JsonOption,
+  type NamespacesOption,
+} from './options.ts';
 import { createStatusLine } from './status-line.ts';
 import { counted } from './text.ts';
 
-interface ImportOptions extends JsonOption {
+interface ImportOptions extends JsonOption, NamespacesOption {
   url?: string;
   apiKey?: string;
   to?: string;
   key?: string;
   dataDir?: string;
   config?: string;
-  container?: string[];
   user?: string[];
   withSynced?: boolean;
   memories: boolean;
@@ -40,8 +46,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .command('supermemory')
     .description('Read documents, memories and settings from a running service that speaks the API of supermemory.')
     .option('--url <address>', `address of the service (default: ${hosted.supermemory})`)
-    .option('--api-key <key>', 'its API key (default: SUPERMEMORY_API_KEY)')
-    .option('--container <tag>', 'only this container (repeatable)', collect)
+    .option('--api-key <key>', 'its API key (default: SUPERMEMORY_API_KEY)');
+  addNamespacesOption(supermemory, 'only this namespace (repeatable)')
     .option('--with-synced', 'also what connections of the service wrote, which comes twice if you connect them here')
     .option('--no-memories', 'documents only: memories are made anew from them')
     .option('--no-settings', 'leave the settings here as they are');
@@ -56,12 +62,12 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .argument('[file]', 'an export: JSON')
     .option('--url <address>', `address of the service (default: ${hosted.mem0})`)
     .option('--api-key <key>', 'its API key (default: MEM0_API_KEY)')
-    .option('--user <id>', 'the user whose memories a server of your own holds (repeatable)', collect)
-    .option('--container <tag>', 'only this container (repeatable)', collect);
+    .option('--user <id>', 'the user whose memories a server of your own holds (repeatable)', collect);
+  addNamespacesOption(mem0, 'only this namespace (repeatable)');
   addCommonOptions(mem0).action((file: string | undefined, options: ImportOptions) =>
     importMem0(file, options, context),
   );
-  addExamples(mem0, [{ command: 'memoryd import mem0 export.json', purpose: 'a container for each user' }]);
+  addExamples(mem0, [{ command: 'memoryd import mem0 export.json', purpose: 'a namespace for each user' }]);
   addExamples(command, [
     { command: 'memoryd import supermemory --api-key sm_…', purpose: 'from the hosted service' },
     { command: 'memoryd import mem0 export.json', purpose: 'from an export' },
@@ -184,20 +190,20 @@ interface Carrying {
 
 async function carryAll(carrying: Carrying): Promise<void> {
   const { source, client, state, options, context, note } = carrying;
-  if (options.settings !== false && !state.settings && options.container === undefined) {
+  if (options.settings !== false && !state.settings && options.namespace === undefined) {
     const settings = await withPatience(context, () => source.settings());
     if (settings) await withPatience(context, () => client.setSettings(settings));
     state.settings = true;
     await note();
   }
   const found = await withPatience(context, () => source.containers());
-  const missing = (options.container ?? []).filter((container) => !found.includes(container));
+  const missing = (options.namespace ?? []).filter((container) => !found.includes(container));
   if (missing.length > 0) {
-    throw new CommandFailure(exitCodes.usage, `There is no container ${missing.join(', ')}.`, {
+    throw new CommandFailure(exitCodes.usage, `There is no namespace ${missing.join(', ')}.`, {
       remedy: found.length > 0 ? `There are: ${found.join(', ')}.` : 'The service shows none.',
     });
   }
-  for (const container of options.container ?? found) await carryContainer(carrying, container);
+  for (const container of options.namespace ?? found) await carryContainer(carrying, container);
 }
 
 async function carryContainer(carrying: Carrying, container: string): Promise<void> {
@@ -283,5 +289,5 @@ function report(state: State, options: ImportOptions, { stdout, stderr }: Comman
 
 function summary({ counts }: State): string {
   const { containers, documents, memories } = counts;
-  return `${counted(documents, 'document')}, ${counted(memories, 'memory', 'memories')}, ${counted(containers, 'container')} carried over`;
+  return `${counted(documents, 'document')}, ${counted(memories, 'memory', 'memories')}, ${counted(containers, 'namespace')} carried over`;
 }

@@ -5,10 +5,11 @@ import {
   addDaemonOptions,
   addExamples,
   addJsonOption,
-  collect,
+  addNamespacesOption,
   wholeNumber,
   type DaemonOptions,
   type JsonOption,
+  type NamespacesOption,
 } from './options.ts';
 import {
   addChangeKeyCommand,
@@ -20,9 +21,8 @@ import {
 } from './key-limits.ts';
 import { localTime, table } from './text.ts';
 
-interface CreateOptions extends DaemonOptions, JsonOption, Limits {
+interface CreateOptions extends DaemonOptions, JsonOption, NamespacesOption, Limits {
   name?: string;
-  tag?: string[];
   permission: string;
   expiresInDays?: number;
 }
@@ -31,7 +31,7 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
   const keys = program.command('keys').description('Manage the API keys of the daemon.');
   addExamples(keys, [
     { command: 'memoryd keys list', purpose: 'what exists' },
-    { command: 'memoryd keys create --tag user_mira --permission read', purpose: 'a key for one container' },
+    { command: 'memoryd keys create --namespace user_mira --permission read', purpose: 'a key for one namespace' },
     { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --documents 1000', purpose: 'limit what it may hold' },
     { command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'end a key at once' },
   ]);
@@ -58,7 +58,7 @@ function addList(keys: Command, context: CommandContext): void {
       key.enabled ? localTime(key.expiresAt) : 'disabled',
       localTime(key.lastUsedAt),
     ]);
-    const headings = ['ID', 'NAME', 'KEY', 'PERMISSION', 'TAGS', 'EXPIRES', 'LAST USED'];
+    const headings = ['ID', 'NAME', 'KEY', 'PERMISSION', 'NAMESPACES', 'EXPIRES', 'LAST USED'];
     for (const line of table(headings, rows, roomOf(context.stdout))) printLine(context.stdout, line);
   });
 }
@@ -66,24 +66,24 @@ function addList(keys: Command, context: CommandContext): void {
 function addCreate(keys: Command, context: CommandContext): void {
   const command = keys
     .command('create')
-    .description('Make a key: for everything, or with --tag for some containers.')
-    .option('--name <name>', 'what it is for')
-    .option('--tag <tag>', 'a container that it opens; may be repeated (default: all, and management)', collect)
+    .description('Make a key: for everything, or with --namespace for some namespaces.')
+    .option('--name <name>', 'what it is for');
+  addNamespacesOption(command, 'a namespace that it opens; may be repeated (default: all, and management)')
     .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
     .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
   addDaemonOptions(addJsonOption(addLimitOptions(command)));
   addExamples(command, [
     { command: 'memoryd keys create --name backup', purpose: 'full access' },
-    { command: 'memoryd keys create --tag user_mira --expires-in-days 30', purpose: 'one container, one month' },
+    { command: 'memoryd keys create --namespace user_mira --expires-in-days 30', purpose: 'one namespace, one month' },
   ]);
   command.action(async (options: CreateOptions) => {
     const client = await openClient(options, context);
     const created = await client.createKey({
       permission: options.permission,
       // The API wants a name for a full key and makes one up for the others.
-      ...(options.name === undefined && !options.tag ? { name: 'command line' } : {}),
+      ...(options.name === undefined && !options.namespace ? { name: 'command line' } : {}),
       ...(options.name === undefined ? {} : { name: options.name }),
-      ...(options.tag === undefined ? {} : { containerTags: options.tag }),
+      ...(options.namespace === undefined ? {} : { containerTags: options.namespace }),
       ...rateLimitOf(options),
       ...quotaOf(options),
       ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),

@@ -7,37 +7,37 @@ import {
   addDaemonOptions,
   addExamples,
   addJsonOption,
+  addNamespaceOption,
   pastMoment,
   wholeNumber,
   type DaemonOptions,
   type JsonOption,
+  type NamespaceOption,
 } from './options.ts';
 import { counted, localDay, oneLine, truncate, wrap } from './text.ts';
 
-interface ListOptions extends DaemonOptions, JsonOption {
-  tag?: string;
+interface ListOptions extends DaemonOptions, JsonOption, NamespaceOption {
   limit: number;
   page: number;
   forgotten?: boolean;
   asOf?: string;
 }
 
-interface ForgetOptions extends DaemonOptions, JsonOption {
-  tag?: string;
+interface ForgetOptions extends DaemonOptions, JsonOption, NamespaceOption {
   content?: string;
   about?: string;
   yes?: boolean;
   reason?: string;
 }
 
-type CorrectOptions = DaemonOptions & JsonOption & { tag?: string };
+type CorrectOptions = DaemonOptions & JsonOption & NamespaceOption;
 
 export function addMemoriesCommand(program: Command, context: CommandContext): void {
   const memories = program
     .command('memories')
     .description('Look through what is remembered, correct it, and forget it.');
   addExamples(memories, [
-    { command: 'memoryd memories list --tag user_mira', purpose: 'what is remembered of Mira' },
+    { command: 'memoryd memories list --namespace user_mira', purpose: 'what is remembered of Mira' },
     { command: 'memoryd memories correct ID Mira lives in Porto', purpose: 'a new version of a memory' },
     { command: 'memoryd memories forget --about her old address', purpose: 'shows what would be forgotten' },
   ]);
@@ -47,22 +47,20 @@ export function addMemoriesCommand(program: Command, context: CommandContext): v
 }
 
 function addList(memories: Command, context: CommandContext): void {
-  const command = memories
-    .command('list')
-    .description('List memories, newest first: the latest version of each.')
-    .option('--tag <tag>', 'only this container tag (default: all)')
+  const command = memories.command('list').description('List memories, newest first: the latest version of each.');
+  addNamespaceOption(command, 'only this namespace (default: all)')
     .option('--limit <number>', 'memories at the most', wholeNumber(1, 1_000), 20)
     .option('--page <number>', 'which page of them', wholeNumber(1, 1_000_000), 1)
     .option('--forgotten', 'also those that are forgotten')
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
-    { command: 'memoryd memories list --limit 100', purpose: 'the newest hundred of every container' },
+    { command: 'memoryd memories list --limit 100', purpose: 'the newest hundred of every namespace' },
     { command: 'memoryd memories list --json | jq .memoryEntries[].memory', purpose: 'for scripts' },
   ]);
-  command.action(async ({ tag, limit, page, forgotten = false, asOf, ...options }: ListOptions) => {
+  command.action(async ({ namespace, limit, page, forgotten = false, asOf, ...options }: ListOptions) => {
     const client = await openClient(options, context);
-    const containerTags = tag === undefined ? await client.containerTags() : [tag];
+    const containerTags = namespace === undefined ? await client.containerTags() : [namespace];
     if (containerTags.length === 0) return printLine(context.stderr, nothing);
     const found = await client.memories({
       ...{ containerTags, limit, page, includeForgotten: forgotten },
@@ -111,15 +109,15 @@ function addCorrect(memories: Command, context: CommandContext): void {
     .command('correct')
     .description('Write a new version of a memory. The one before stays in its history and is found no more.')
     .argument('<id>', 'its id, as `memoryd memories list` and `memoryd search` show it')
-    .argument('<text...>', 'what is true; quotes are not needed')
-    .option('--tag <tag>', 'its container tag (default: the only one there is)');
+    .argument('<text...>', 'what is true; quotes are not needed');
+  addNamespaceOption(command, 'its namespace (default: the only one there is)');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd memories correct mLidkuVKnRyjP2WPBg8Y4E Mira lives in Porto', purpose: 'what is true now' },
   ]);
-  command.action(async (id: string, words: string[], { tag, ...options }: CorrectOptions) => {
+  command.action(async (id: string, words: string[], { namespace, ...options }: CorrectOptions) => {
     const client = await openClient(options, context);
-    const containerTag = await chosenTag(client, tag);
+    const containerTag = await chosenNamespace(client, namespace);
     const written = await client.correctMemory({ containerTag, id, newContent: words.join(' ') });
     if (options.json) return printJson(context.stdout, written);
     printLine(context.stderr, `Version ${written.version}: ${oneLine(written.memory)}`);
@@ -135,8 +133,8 @@ function addForget(memories: Command, context: CommandContext): void {
     .option('--content <text>', 'the memory that says exactly this')
     .option('--about <topic>', 'all that are about this; without --yes they are only shown')
     .option('--yes', 'forget what --about finds')
-    .option('--reason <text>', 'why; kept with what is forgotten')
-    .option('--tag <tag>', 'their container tag (default: the only one there is)');
+    .option('--reason <text>', 'why; kept with what is forgotten');
+  addNamespaceOption(command, 'their namespace (default: the only one there is)');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd memories forget mLidkuVKnRyjP2WPBg8Y4E', purpose: 'one memory' },
@@ -147,12 +145,15 @@ function addForget(memories: Command, context: CommandContext): void {
 }
 
 async function forget(ids: string[], options: ForgetOptions, context: CommandContext): Promise<void> {
-  const { tag, content, about, yes = false, reason, ...rest } = options;
+  const { namespace, content, about, yes = false, reason, ...rest } = options;
   if ([ids.length > 0, content !== undefined, about !== undefined].filter(Boolean).length !== 1) {
     throw new CommandFailure(exitCodes.usage, 'Name what to forget: ids, --content or --about, one of them.');
   }
   const client = await openClient(rest, context);
-  const chosen = { containerTag: await chosenTag(client, tag), ...(reason === undefined ? {} : { reason }) };
+  const chosen = {
+    containerTag: await chosenNamespace(client, namespace),
+    ...(reason === undefined ? {} : { reason }),
+  };
   if (content !== undefined) {
     const { id } = await client.forgetMemory({ ...chosen, content });
     if (options.json) return printJson(context.stdout, { id, forgotten: true });
@@ -165,7 +166,7 @@ async function forget(ids: string[], options: ForgetOptions, context: CommandCon
   if (answer.dryRun && answer.count > 0) printLine(context.stderr, 'Add --yes to forget them.');
   if (about === undefined && answer.count < new Set(ids).size) {
     throw new CommandFailure(exitCodes.failure, `Only ${answer.count} of ${ids.length} ids are of memories there.`, {
-      remedy: 'See `memoryd memories list` for ids, and name their container with --tag.',
+      remedy: 'See `memoryd memories list` for ids, and name their namespace with --namespace.',
     });
   }
 }
@@ -178,12 +179,12 @@ function printForgotten({ dryRun, count, candidates, forgotten }: ForgottenAnswe
   printLine(context.stderr, `${dryRun ? 'Would forget' : 'Forgot'} ${counted(count, 'memory', 'memories')}.`);
 }
 
-/** The container that is named, or the only one there is. */
-async function chosenTag(client: Client, tag: string | undefined): Promise<string> {
-  if (tag !== undefined) return tag;
-  const tags = await client.containerTags();
-  if (tags.length === 1) return tags[0]!;
-  throw new CommandFailure(exitCodes.usage, 'Name the container of the memories with --tag.', {
-    remedy: tags.length === 0 ? 'There is none yet.' : `There are: ${tags.join(', ')}.`,
+/** The one that is named, or the only one there is. */
+async function chosenNamespace(client: Client, namespace: string | undefined): Promise<string> {
+  if (namespace !== undefined) return namespace;
+  const namespaces = await client.containerTags();
+  if (namespaces.length === 1) return namespaces[0]!;
+  throw new CommandFailure(exitCodes.usage, 'Name the namespace of the memories with --namespace.', {
+    remedy: namespaces.length === 0 ? 'There is none yet.' : `There are: ${namespaces.join(', ')}.`,
   });
 }

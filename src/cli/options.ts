@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 
 export interface Example {
   command: string;
@@ -27,6 +27,38 @@ export function addDaemonOptions(command: Command): Command {
     .option('--key <key>', 'API key (default: MEMORYD_API_KEY, else the key of the data directory)')
     .option('--data-dir <path>', 'data directory of the daemon')
     .option('--config <file>', 'configuration file (default: memoryd.config.json)');
+}
+
+export interface NamespaceOption {
+  namespace?: string;
+}
+
+/** A container tag is a namespace to people, as in the newer dialect of the API; the older words are taken too. */
+export function addNamespaceOption(command: Command, description: string): Command {
+  command.addOption(new Option('--namespace <name>', description));
+  return addOlderWords(command);
+}
+
+export interface NamespacesOption {
+  namespace?: string[];
+}
+
+/** The same for several: the option may be repeated. */
+export function addNamespacesOption(command: Command, description: string): Command {
+  command.addOption(new Option('--namespace <name>', description).argParser(collect));
+  return addOlderWords(command, collect);
+}
+
+function addOlderWords(command: Command, parse?: typeof collect): Command {
+  for (const word of ['tag', 'container']) {
+    const option = new Option(`--${word} <name>`, 'an older word for --namespace').hideHelp().conflicts('namespace');
+    command.addOption(parse ? option.argParser(parse) : option);
+  }
+  return command.hook('preAction', (_, called) => {
+    const { tag, container } = called.opts<{ tag?: unknown; container?: unknown }>();
+    const older = tag ?? container;
+    if (older !== undefined) called.setOptionValue('namespace', older);
+  });
 }
 
 export interface JsonOption {

@@ -23,8 +23,8 @@ const most = Number.MAX_SAFE_INTEGER;
 export function addQuotaCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('quota')
-    .description('Show or set what a container may hold, and how often it may be asked.')
-    .argument('<tag>', 'its container tag')
+    .description('Show or set what a namespace may hold, and how often it may be asked.')
+    .argument('<namespace>', 'its name')
     .option('--documents <count>', 'documents that it may hold, mirrored ones included', wholeNumber(1, most))
     .option('--bytes <count>', 'bytes of its documents', wholeNumber(1, most))
     .option('--requests-per-minute <count>', 'requests that name it', wholeNumber(1, 1_000_000))
@@ -35,11 +35,11 @@ export function addQuotaCommand(program: Command, context: CommandContext): void
     { command: 'memoryd quota user_mira --documents 10000 --bytes 500000000', purpose: 'as much and no more' },
     { command: 'memoryd quota user_mira --none', purpose: 'no limits' },
   ]);
-  command.action(async (tag: string, options: QuotaOptions) => {
+  command.action(async (namespace: string, options: QuotaOptions) => {
     const client = await openClient(options, context);
     const quota = changeOf(options);
-    if (Object.keys(quota).length > 0) await client.setQuota(tag, quota);
-    const container = await client.container(tag);
+    if (Object.keys(quota).length > 0) await client.setQuota(namespace, quota);
+    const container = await client.container(namespace);
     if (options.json) return printJson(context.stdout, { quota: container.quota, usage: container.usage });
     for (const line of linesOf(container)) printLine(context.stdout, line);
   });

@@ -6,17 +6,18 @@ import {
   addDaemonOptions,
   addExamples,
   addJsonOption,
+  addNamespaceOption,
   fraction,
   pastMoment,
   wholeNumber,
   type DaemonOptions,
   type JsonOption,
+  type NamespaceOption,
 } from './options.ts';
 import { formatSearch } from './search-format.ts';
 import { counted } from './text.ts';
 
-interface SearchOptions extends DaemonOptions, JsonOption {
-  tag?: string;
+interface SearchOptions extends DaemonOptions, JsonOption, NamespaceOption {
   limit: number;
   mode: SearchMode;
   threshold?: number;
@@ -27,8 +28,8 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
   const command = program
     .command('search')
     .description('Search what the daemon remembers.')
-    .argument('<query...>', 'what to look for; quotes are not needed')
-    .option('--tag <tag>', 'only this container tag (default: all)')
+    .argument('<query...>', 'what to look for; quotes are not needed');
+  addNamespaceOption(command, 'only this namespace (default: all)')
     .option('--limit <number>', 'results at the most', wholeNumber(1, 100), 10)
     .addOption(
       new Option('--mode <mode>', 'documents, memories, or both')
@@ -40,7 +41,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd search how do we rotate keys', purpose: 'ask in plain words' },
-    { command: 'memoryd search invoice --tag team_ops --limit 3', purpose: 'three results of one container' },
+    { command: 'memoryd search invoice --namespace team_ops --limit 3', purpose: 'three results of one namespace' },
     { command: 'memoryd search invoice --json | jq .results[0]', purpose: 'for scripts' },
   ]);
   command.action((words: string[], options: SearchOptions) => search(words.join(' '), options, context));
@@ -53,7 +54,7 @@ async function search(query: string, options: SearchOptions, context: CommandCon
     searchMode: options.mode,
     limit: options.limit,
     include: { documents: true },
-    ...(options.tag === undefined ? {} : { containerTag: options.tag }),
+    ...(options.namespace === undefined ? {} : { containerTag: options.namespace }),
     ...(options.threshold === undefined ? {} : { threshold: options.threshold }),
     ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
   });
@@ -67,7 +68,7 @@ async function search(query: string, options: SearchOptions, context: CommandCon
 }
 
 function nothingFound(options: SearchOptions): string {
-  const where = options.tag === undefined ? '' : ` with the tag ${options.tag}`;
+  const where = options.namespace === undefined ? '' : ` in the namespace ${options.namespace}`;
   const lower = (options.threshold ?? 0.6) > 0.3 ? 'Try `--threshold 0.3` for looser matches, or see' : 'See';
   return `Nothing found${where}. ${lower} \`memoryd status\`: documents may still be on their way.`;
 }

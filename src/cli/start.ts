@@ -6,12 +6,12 @@ import { createLogger } from '../base/log.ts';
 import { printLine, type CommandContext, type DaemonApp } from './context.ts';
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
 import { readableLogLine } from './log-line.ts';
-import { addExamples } from './options.ts';
+import { addExamples, addNamespaceOption } from './options.ts';
 import { checkFolder, mirrorFolder } from './start-folder.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
 import { welcome } from './welcome.ts';
 
-type StartOptions = { tag?: string; config?: string } & Record<string, string | undefined>;
+type StartOptions = { namespace?: string; config?: string } & Record<string, string | undefined>;
 
 const flagFields: readonly ConfigField[] = configFields.filter((field) => field.flag !== null);
 
@@ -19,9 +19,11 @@ export function addStartCommand(program: Command, context: CommandContext): void
   const command = program
     .command('start')
     .description('Run the daemon in the foreground. With a folder: mirror that folder too, now and from then on.')
-    .argument('[folder]', 'a folder to mirror')
-    .option('--tag <tag>', 'container tag of the folder’s documents')
-    .option('--config <file>', 'configuration file (default: memoryd.config.json)');
+    .argument('[folder]', 'a folder to mirror');
+  addNamespaceOption(command, 'namespace of the folder’s documents').option(
+    '--config <file>',
+    'configuration file (default: memoryd.config.json)',
+  );
   for (const { flag, schema } of flagFields) command.option(flag!, flagHelp(schema));
   addExamples(command, [
     { command: 'memoryd start', purpose: 'all in one process, data in ./.memoryd' },
@@ -86,7 +88,7 @@ function logText(text: string, line: StatusLine): string {
 }
 
 function tagOf(options: StartOptions, { config }: LoadedConfig): string {
-  return options.tag ?? config.defaultContainerTag;
+  return options.namespace ?? config.defaultContainerTag;
 }
 
 /** While `work` runs, commands in other terminals find this daemon. A process without the API is not found. */

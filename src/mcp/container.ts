@@ -4,7 +4,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { McpCall } from './tool.ts';
 
 /**
- * The container of a call (section 21 of the API): the one that is named, else the only one of a
+ * The namespace of a call (section 21 of the API): the one that is named, else the only one of a
  * scoped key, else the default one. Throws `forbidden` when the key may not read it.
  */
 export function containerToRead(call: McpCall, named: string | undefined): string {
@@ -35,7 +35,7 @@ export function grantedContainers(caller: Caller): string[] | null {
 function requiredContainer(call: McpCall): string {
   const tag = usualContainer(call);
   if (tag !== null) return tag;
-  throw new MemorydError('invalid_request', 'containerTag is required for this key', {
+  throw new MemorydError('invalid_request', 'namespace is required for this key', {
     details: 'listSpaces shows which ones it may use',
   });
 }

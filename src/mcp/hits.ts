@@ -52,7 +52,7 @@ export function hitSections(hits: readonly Hit[], fence: Fence): string[] {
 function labelOf({ id, kind, similarity, date, version, trust, containerTag, documentIds }: Hit): string {
   const [documentId] = documentIds;
   return [
-    ...[kind, `${percent(similarity)} match`, day(date), `space ${containerTag}`],
+    ...[kind, `${percent(similarity)} match`, day(date), `namespace ${containerTag}`],
     ...(trust === 'own' ? ['written by the owner'] : []),
     ...(kind === 'passage' ? [] : [`memory ${id}`]),
     ...(version !== null && version > 1 ? [`version ${version}`] : []),

@@ -11,14 +11,14 @@ export const resources = [
     uri: 'supermemory://profile',
     name: 'profile',
     title: 'Profile',
-    description: 'What is known in general and what is recent, in the space that is used when none is named.',
+    description: 'What is known in general and what is recent, in the namespace that is used when none is named.',
     mimeType,
   },
   {
     uri: 'supermemory://spaces',
     name: 'spaces',
-    title: 'Spaces',
-    description: 'The spaces that the key may read.',
+    title: 'Namespaces',
+    description: 'The namespaces that the key may read.',
     mimeType,
   },
 ];

@@ -8,11 +8,15 @@ export function describedAs<Schema extends TSchema>(schema: Schema, description:
   return { ...schema, description };
 }
 
-export const inContainer = {
-  containerTag: Type.Optional(
-    describedAs(containerTag, 'The space to use. Default: the only one of the key, else the default one.'),
-  ),
-};
+/** A namespace, under both its names. What the tools are given has it as `containerTag`. */
+export function namespaceInput(description: string) {
+  return {
+    namespace: Type.Optional(describedAs(containerTag, description)),
+    containerTag: Type.Optional(describedAs(containerTag, 'The older name of namespace.')),
+  };
+}
+
+export const inNamespace = namespaceInput('The one to use. Default: the only one of the key, else the default one.');
 
 export const memoryContent = Type.String({
   minLength: 1,

@@ -1,7 +1,7 @@
 import type { ContainerTagSummary } from '../account/container-tags.ts';
 import { joined, section } from './text.ts';
 
-/** Containers as the protocol's clients know them. */
+/** Namespaces as the protocol's clients know them. */
 export function spacesOf(containers: readonly ContainerTagSummary[]) {
   return containers.map(({ name, containerTag, description, documentCount, memoryCount, lastActivityAt }) => ({
     ...{ containerTag, description, documentCount, memoryCount },
@@ -15,7 +15,7 @@ export function spacesOf(containers: readonly ContainerTagSummary[]) {
 export function spacesText(spaces: ReturnType<typeof spacesOf>): string {
   const lines = spaces.map(
     ({ name, containerTag, documentCount, memoryCount }) =>
-      `${name} (containerTag ${containerTag}): ${documentCount} documents, ${memoryCount} memories`,
+      `${name} (namespace ${containerTag}): ${documentCount} documents, ${memoryCount} memories`,
   );
-  return joined(section('Spaces', lines), 'There are no spaces yet.');
+  return joined(section('Namespaces', lines), 'There are no namespaces yet.');
 }

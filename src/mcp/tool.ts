@@ -47,9 +47,17 @@ export function defineTool<Input extends TSchema, Output extends TSchema>(
       if (removed) throw new MemorydError('invalid_request', removed);
       const issues = check(given);
       if (issues.length > 0) throw validationFailed(issues);
-      return work(storable(given) as Static<Input>, call);
+      return work(storable(withContainerTag(given as object)) as Static<Input>, call);
     },
   };
+}
+
+/** `namespace` as `containerTag`, which is what the services know it as. */
+function withContainerTag(given: object): object {
+  const { namespace, ...others } = given as { namespace?: string; containerTag?: string };
+  if (namespace === undefined) return given;
+  if (others.containerTag === undefined) return { ...others, containerTag: namespace };
+  throw new MemorydError('invalid_request', 'Only one of namespace and containerTag can be given');
 }
 
 /** The database's text holds no U+0000, and no half characters. */

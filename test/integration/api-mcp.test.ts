@@ -99,7 +99,7 @@ describe.each(engines)('the tools on %s', (engine) => {
       documentIds: [documentId],
     });
     expect(found.text).toMatch(
-      /^## Told to memory\n\n\[1\] (fact|episode|passage), \d+% match, 2026-03-01, space user_mira, .*\n> .*short written/m,
+      /^## Told to memory\n\n\[1\] (fact|episode|passage), \d+% match, 2026-03-01, namespace user_mira, .*\n> .*short written/m,
     );
     expect(found.text).not.toContain('Profile');
     const both = await mcp.tool('search_memory', { query, containerTag: 'user_mira', includeProfile: true });
@@ -126,7 +126,7 @@ describe.each(engines)('the tools on %s', (engine) => {
     });
   });
 
-  it('list and show documents, memories and spaces', async () => {
+  it('list and show documents, memories and namespaces', async () => {
     const document = { id: documentId, type: 'text', status: 'done', createdAt: time, updatedAt: time };
     const list = await mcp.tool('listDocuments', { containerTag: 'user_mira', limit: 5 });
     expect(list.structured).toEqual({
@@ -175,7 +175,7 @@ describe.each(engines)('the tools on %s', (engine) => {
     expect(spaces.text).toContain('user_mira');
   });
 
-  it('search every space that the key may read unless one is named', async () => {
+  it('search every namespace that the key may read unless one is named', async () => {
     const memories = (content: string) => [{ content }];
     await test.call('POST', '/v4/memories', { containerTag: 'north', memories: memories('The beacon is red') });
     await test.call('POST', '/v4/memories', { containerTag: 'south', memories: memories('The beacon is green') });
@@ -183,8 +183,8 @@ describe.each(engines)('the tools on %s', (engine) => {
     expect(structured.containerTag).toBeNull();
     const tags = structured.results.map((hit: any) => hit.containerTag);
     expect(tags).toEqual(expect.arrayContaining(['north', 'south']));
-    expect(text).toContain('space north');
-    expect(text).toContain('space south');
+    expect(text).toContain('namespace north');
+    expect(text).toContain('namespace south');
     const scoped = await open(await test.newKey({ containerTags: ['south', 'other'] }));
     const own = await scoped.tool('search_memory', { query: 'beacon' });
     expect(own.structured.results.map((hit: any) => hit.containerTag)).toEqual(['south']);
@@ -335,6 +335,26 @@ describe.each(engines)('the tools on %s', (engine) => {
     expect(runs.body.map((run: { id: string }) => run.id)).toContain(synced.structured.runId);
   });
 
+  it('know a namespace by its older name too, and take one of the names', async () => {
+    const content = 'The harbour master is called Ada';
+    const saved = await mcp.tool('add_memory', { content, namespace: 'harbour' });
+    expect(saved.structured).toMatchObject({ containerTag: 'harbour', status: 'queued' });
+    const list = (scope: Record<string, string>) => mcp.tool('listDocuments', scope);
+    expect((await list({ namespace: 'harbour' })).structured).toEqual(
+      (await list({ containerTag: 'harbour' })).structured,
+    );
+    expect((await list({ namespace: 'harbour' })).structured.documents).toHaveLength(1);
+    expect((await mcp.tool('search_memory', { query: 'x', namespace: 'nowhere' })).structured.containerTag).toBe(
+      'nowhere',
+    );
+    expect(await list({ namespace: 'harbour', containerTag: 'harbour' })).toMatchObject({
+      isError: true,
+      text: 'Error: Only one of namespace and containerTag can be given',
+    });
+    for (const { inputSchema } of (await mcp.client.listTools()).tools)
+      expect('namespace' in inputSchema.properties!).toBe('containerTag' in inputSchema.properties!);
+  });
+
   it('are accompanied by resources and a prompt', async () => {
     const { resources } = await mcp.client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual(['supermemory://profile', 'supermemory://spaces']);
@@ -351,7 +371,7 @@ describe.each(engines)('the tools on %s', (engine) => {
       },
     ]);
     const spaces = await mcp.client.readResource({ uri: 'supermemory://spaces' });
-    expect((spaces.contents[0] as { text: string }).text).toContain('containerTag user_mira');
+    expect((spaces.contents[0] as { text: string }).text).toContain('namespace user_mira');
     expect((await mcp.client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['context']);
     const { messages } = await mcp.client.getPrompt({ name: 'context' });
     expect(messages).toHaveLength(1);
@@ -442,7 +462,7 @@ describe('a key', () => {
     const mcp = await open(await test.newKey({ containerTags: ['mine', 'ours'] }));
     expect((await mcp.tool('whoAmI')).structured.activeSpace).toBeNull();
     expect((await mcp.tool('search_memory', { query: 'x', includeProfile: true })).text).toMatch(
-      /^Error: containerTag is required for this key/,
+      /^Error: namespace is required for this key/,
     );
     expect((await mcp.tool('add_memory', { content: 'x' })).isError).toBe(true);
     await expect(mcp.client.readResource({ uri: 'supermemory://profile' })).rejects.toThrow('containerTag is required');

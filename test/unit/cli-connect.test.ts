@@ -25,7 +25,7 @@ describe('connect', () => {
 
   test('makes the path absolute and gives settings the types of the connector', async () => {
     const options = ['--include', '*.md', '--include', '*.{txt,rst}', '--gitignore', '--set', 'team=7', '--no-wait'];
-    const result = await cli.run(['connect', 'folder', './notes', '--tag', 'handbook', ...options]);
+    const result = await cli.run(['connect', 'folder', './notes', '--namespace', 'handbook', ...options]);
     expect(result).toMatchObject({ exitCode: 0, stdout: `${folderId}\n` });
     expect(sent()).toEqual({
       containerTag: 'handbook',

@@ -377,7 +377,7 @@ describe('status', () => {
     const failed = { ...connection, lastSyncRun: { status: 'failed', error: 'The disk is away.' } } as const;
     const states = [connection, paused, running, failed].map((one) => ({ connection: one, progress }));
     const lines = connectionTable(states, 120);
-    expect(lines[0]).toMatch(/^ID +PROVIDER +TAG +STATE +DOCUMENTS +FAILED +LAST SYNC +TARGET$/);
+    expect(lines[0]).toMatch(/^ID +PROVIDER +NAMESPACE +STATE +DOCUMENTS +FAILED +LAST SYNC +TARGET$/);
     for (const [index, state] of ['active', 'needs_reauth', 'syncing', 'sync failed'].entries()) {
       expect(lines[index + 1]).toMatch(new RegExp(`folder +handbook +${state} +118 +0 +- +/srv/notes$`));
     }

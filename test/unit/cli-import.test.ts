@@ -66,7 +66,7 @@ describe('import supermemory', () => {
       },
     ]);
     expect(given('PATCH /v3/settings')).toEqual([{ chunkSize: -1 }]);
-    expect(stderr).toContain('2 documents, 0 memories, 1 container carried over.');
+    expect(stderr).toContain('2 documents, 0 memories, 1 namespace carried over.');
     expect(stderr).toContain('Left behind: 1, each came from a connection');
     expect(stderr).toContain('Left behind: 1, each has no content yet');
     expect(service.requests.every(({ headers }) => headers.authorization === `Bearer ${goodKey}`)).toBe(true);
@@ -110,7 +110,7 @@ describe('import supermemory', () => {
 
   test('names the containers there are when it is asked for another one', async () => {
     serveOlder(() => ({ memories: [], pagination: pages(0) }));
-    const { exitCode, stderr } = await run('supermemory', '--url', service.url, '--container', 'bob');
+    const { exitCode, stderr } = await run('supermemory', '--url', service.url, '--namespace', 'bob');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('There are: ana.');
   });

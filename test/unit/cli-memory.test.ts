@@ -19,7 +19,7 @@ describe('search', () => {
 
   test('sends what the options say', async () => {
     cli.api.on('POST /v4/search', () => answer);
-    const options = ['--tag', 'handbook', '--limit', '3', '--mode', 'documents', '--threshold', '0.2'];
+    const options = ['--namespace', 'handbook', '--limit', '3', '--mode', 'documents', '--threshold', '0.2'];
     const result = await cli.run(['search', 'rotate', 'keys', ...options]);
     expect(result).toMatchObject({ exitCode: 0, stdout: '1.  0.90  k.md\n    Keys are rotated.\n' });
     expect(result.stderr).toBe('\n1 result in 7 ms\n');
@@ -31,6 +31,19 @@ describe('search', () => {
       limit: 3,
       include: { documents: true },
     });
+  });
+
+  test.each(['--tag', '--container'])('takes %s for --namespace, but not both', async (older) => {
+    cli.api.on('POST /v4/search', () => answer);
+    cli.api.on('POST /v3/auth/scoped-key', () => ({ id: 'K3', name: 'k', key: 'sm_new', permission: 'read' }));
+    await cli.run(['search', 'keys', older, 'handbook']);
+    await cli.run(['keys', 'create', older, 'a', older, 'b']);
+    const [search, key] = cli.api.requests.map(({ body }) => body as Record<string, unknown>);
+    expect(search!['containerTag']).toBe('handbook');
+    expect(key!['containerTags']).toEqual(['a', 'b']);
+    const both = await cli.run(['search', 'keys', older, 'one', '--namespace', 'two']);
+    expect(both).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--namespace') });
+    expect((await cli.run(['search', '--help'])).stdout).not.toContain(older);
   });
 
   test('searches everything without options', async () => {
@@ -53,9 +66,9 @@ describe('search', () => {
 
   test('says what to do when nothing is found', async () => {
     cli.api.on('POST /v4/search', () => ({ results: [], total: 0, timing: 1 }));
-    const loose = await cli.run(['search', 'keys', '--tag', 'handbook']);
+    const loose = await cli.run(['search', 'keys', '--namespace', 'handbook']);
     expect(loose).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(loose.stderr).toMatch(/^Nothing found with the tag handbook\. Try `--threshold 0\.3`.*`memoryd status`/);
+    expect(loose.stderr).toMatch(/^Nothing found in the namespace handbook\. Try `--threshold 0\.3`.*`memoryd status`/);
     expect((await cli.run(['search', 'keys', '--threshold', '0'])).stderr).not.toContain('--threshold');
   });
 });
@@ -68,7 +81,7 @@ describe('add', () => {
 
   test('takes a sentence, an address, the standard input and a file of text', async () => {
     writeFileSync(join(cli.folder, 'note.md'), '# Nöte');
-    await cli.run(['add', 'Mira likes Thursdays', '--tag', 'user_mira', '--custom-id', 'k1', '--title', 'Days']);
+    await cli.run(['add', 'Mira likes Thursdays', '--namespace', 'user_mira', '--custom-id', 'k1', '--title', 'Days']);
     await cli.run(['add', 'https://example.com/handbook']);
     await cli.run(['add', '-'], { readInput: async () => 'piped' });
     expect(await cli.run(['add', 'note.md'])).toMatchObject({ exitCode: 0, stdout: 'D1 queued\n' });
@@ -82,7 +95,7 @@ describe('add', () => {
 
   test('uploads other files', async () => {
     writeFileSync(join(cli.folder, 'scan.pdf'), Buffer.from([0x25, 0x50, 0xff, 0x00]));
-    const result = await cli.run(['add', 'scan.pdf', '--title', 'Scan', '--tag', 'ops', '--json']);
+    const result = await cli.run(['add', 'scan.pdf', '--title', 'Scan', '--namespace', 'ops', '--json']);
     expect(JSON.parse(result.stdout)).toEqual({ id: 'D2', status: 'queued' });
     const [{ headers, text }] = cli.api.requests as [(typeof cli.api.requests)[0]];
     expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
@@ -135,7 +148,18 @@ describe('keys', () => {
     cli.api.on('POST /v3/auth/scoped-key', () => made);
     const full = await cli.run(['keys', 'create']);
     expect(full).toMatchObject({ exitCode: 0, stdout: 'sm_new\n' });
-    await cli.run(['keys', 'create', '--tag', 'a', '--tag', 'b', '--permission', 'read', '--expires-in-days', '30']);
+    await cli.run([
+      'keys',
+      'create',
+      '--namespace',
+      'a',
+      '--namespace',
+      'b',
+      '--permission',
+      'read',
+      '--expires-in-days',
+      '30',
+    ]);
     expect(cli.api.requests.map(({ path, body }) => [path, body])).toEqual([
       ['/v3/auth/agent-key', { name: 'command line', permission: 'write' }],
       ['/v3/auth/scoped-key', { permission: 'read', containerTags: ['a', 'b'], expiresInDays: 30 }],
@@ -205,7 +229,7 @@ describe('memories', () => {
     const asked = { containerTags: ['user_mira', 'team'], limit: 5, page: 1, includeForgotten: true };
     expect(cli.api.requests.at(-1)!.body).toEqual(asked);
     cli.api.on('POST /v4/memories/list', () => page());
-    expect((await cli.run(['memories', 'list', '--tag', 'x'])).stderr).toMatch(/^Nothing is remembered yet/);
+    expect((await cli.run(['memories', 'list', '--namespace', 'x'])).stderr).toMatch(/^Nothing is remembered yet/);
     expect(cli.api.requests.at(-1)!.body).toMatchObject({ containerTags: ['x'] });
     tags();
     expect((await cli.run(['memories', 'list'])).stderr).toMatch(/^Nothing is remembered yet/);
@@ -238,7 +262,7 @@ describe('memories', () => {
       ...(body.dryRun ? { candidates: matched } : { forgotten: matched }),
     }));
     cli.api.on('DELETE /v4/memories', () => ({ id: entry.id, forgotten: true }));
-    const run = (...args: string[]) => cli.run(['memories', 'forget', '--tag', 'user_mira', ...args]);
+    const run = (...args: string[]) => cli.run(['memories', 'forget', '--namespace', 'user_mira', ...args]);
     const dry = await run('--about', 'her home');
     expect(dry.stdout).toBe(`Mira lives in Porto\n  ${entry.id}\n`);
     expect(dry.stderr).toBe('Would forget 1 memory.\nAdd --yes to forget them.\n');

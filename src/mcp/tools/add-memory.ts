@@ -4,7 +4,7 @@ import { documentInputOf } from '../../api/document-input.ts';
 import { words } from '../../api/schemas/shared.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { containerToWrite } from '../container.ts';
-import { inContainer } from '../schemas.ts';
+import { inNamespace } from '../schemas.ts';
 import { oneLine } from '../text.ts';
 import { defineTool, type McpCall } from '../tool.ts';
 
@@ -28,7 +28,7 @@ Next: nothing. With action "forget" it forgets the memory that says just this, o
         description: 'What to remember, or what to forget.',
       }),
       action: Type.Optional(words(['save', 'forget'], { default: 'save' })),
-      ...inContainer,
+      ...inNamespace,
     }),
     output: Type.Object({
       action: words(['save', 'forget']),

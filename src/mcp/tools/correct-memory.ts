@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { MemorydError } from '../../base/errors.ts';
 import { containerToWrite } from '../container.ts';
 import { quoted } from '../fence.ts';
-import { inContainer, memoryContent } from '../schemas.ts';
+import { inNamespace, memoryContent } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
 
 export const correctMemory = defineTool(
@@ -29,7 +29,7 @@ Next: nothing; search_memory finds the new version at once.`,
         'x-expected': 'text of 1 to 10000 characters',
         description: 'What is true: one statement that names whom it is about.',
       }),
-      ...inContainer,
+      ...inNamespace,
     }),
     output: Type.Object({
       containerTag: Type.String(),

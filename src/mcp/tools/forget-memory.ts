@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { MemorydError } from '../../base/errors.ts';
 import { containerToWrite } from '../container.ts';
 import { createFence } from '../fence.ts';
-import { inContainer, memoryContent } from '../schemas.ts';
+import { inNamespace, memoryContent } from '../schemas.ts';
 import { oneLine, percent } from '../text.ts';
 import { defineTool, type McpCall } from '../tool.ts';
 
@@ -40,7 +40,7 @@ Next: after a dry run show the user the list, then call again with the ids of th
         Type.Boolean({ description: 'For about: only show what would be forgotten. Default true.' }),
       ),
       reason: Type.Optional(Type.String({ maxLength: 1000, description: 'Kept with what is forgotten.' })),
-      ...inContainer,
+      ...inNamespace,
     }),
     output: Type.Object({
       containerTag: Type.String(),
@@ -90,7 +90,7 @@ async function matching({ ids, about, ...chosen }: Chosen, { services }: McpCall
   });
   if (ids && matched.length === 0) {
     throw new MemorydError('not_found', `No memory of ${chosen.containerTag} has these ids`, {
-      details: 'search_memory and listMemories show the ids, and the containerTag to name with them',
+      details: 'search_memory and listMemories show the ids, and the namespace to name with them',
     });
   }
   return matched.map(({ id, memory, score }) => ({ id, memory, ...(ids === undefined && { similarity: score }) }));

@@ -95,7 +95,7 @@ function boundary(text: string, place: number): number {
 function documentText(document: Document, content: string | null, page: Omit<ReturnType<typeof pageOfText>, 'part'>) {
   const { id, status, type, containerTag, title, filepath, author, url, trust: of, documentDate, createdAt } = document;
   const { offset, totalLength, nextOffset } = page;
-  const label = `Document ${id}, ${type}, ${day(documentDate ?? createdAt)}, space ${containerTag}`;
+  const label = `Document ${id}, ${type}, ${day(documentDate ?? createdAt)}, namespace ${containerTag}`;
   if (content === null) return `${label}. It has no text yet (${status}).`;
   const known = Object.entries({ title, path: filepath, from: author, link: url });
   const named = known.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${shortLine(value)}`]));

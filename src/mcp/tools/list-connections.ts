@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { readScope } from '../../account/access.ts';
-import { containerTag, nullable, timestamp } from '../../api/schemas/shared.ts';
+import { nullable, timestamp } from '../../api/schemas/shared.ts';
 import type { Connection } from '../../connect/connections.ts';
-import { describedAs } from '../schemas.ts';
+import { namespaceInput } from '../schemas.ts';
 import { joined, section } from '../text.ts';
 import { defineTool } from '../tool.ts';
 
@@ -14,13 +14,11 @@ export const listConnections = defineTool(
     title: 'List connections',
     description: `Lists the sources that are mirrored into memory, and how far each is.
 When: the user asks what is connected, or something that a source should hold is not found.
-Answers: id, provider, space, status with its reason, number of documents, and the time of the last sync.
+Answers: id, provider, namespace, status with its reason, number of documents, and the time of the last sync.
 Next: syncConnection syncs one now.`,
     effect: 'reads',
     input: Type.Object({
-      containerTag: Type.Optional(
-        describedAs(containerTag, 'Only those of this space. Default: of every one that the key may read.'),
-      ),
+      ...namespaceInput('Only those of this one. Default: of every one that the key may read.'),
     }),
     output: Type.Object({
       connections: Type.Array(

@@ -7,11 +7,11 @@ import { defineTool } from '../tool.ts';
 export const listSpaces = defineTool(
   {
     name: 'listSpaces',
-    title: 'List spaces',
-    description: `Lists the spaces (container tags) that the key may read, the one with the newest activity first.
-When: the user names a project or a source, and you want to search or save in that space alone.
-Answers: containerTag, description, and how many documents and memories each holds.
-Next: give a containerTag to the other tools. search_memory needs none: it searches all of them.`,
+    title: 'List namespaces',
+    description: `Lists the namespaces that the key may read, the one with the newest activity first.
+When: the user names a project or a source, and you want to search or save in that one alone.
+Answers: name, description, and how many documents and memories each holds.
+Next: give a namespace to the other tools. search_memory needs none: it searches all of them.`,
     effect: 'reads',
     input: Type.Object({}),
     output: Type.Object({

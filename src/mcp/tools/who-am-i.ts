@@ -10,7 +10,7 @@ export const whoAmI = defineTool(
   {
     name: 'whoAmI',
     title: 'Who am I',
-    description: `Says what the key of this connection may do, and which space add_memory uses when none is named.
+    description: `Says what the key of this connection may do, and which namespace add_memory uses when none is named.
 When: a call was refused, or the user asks where things are saved.`,
     effect: 'reads',
     input: Type.Object({}),
@@ -19,7 +19,7 @@ When: a call was refused, or the user asks where things are saved.`,
       name: Type.String({ description: 'Of the key.' }),
       role: words(['owner', 'member']),
       accessType: words(['full', 'restricted']),
-      activeSpace: nullable(Type.String(), { description: 'Null: a space has to be named.' }),
+      activeSpace: nullable(Type.String(), { description: 'Null: a namespace has to be named.' }),
       assignedSpaces: Type.Unsafe<string[] | null>({
         type: ['array', 'null'],
         items: { type: 'string' },
@@ -32,9 +32,9 @@ When: a call was refused, or the user asks where things are saved.`,
     const { keyId, name, kind, permission } = caller;
     const activeSpace = usualContainer({ caller, config });
     const assignedSpaces = grantedContainers(caller);
-    const spaces = assignedSpaces === null ? 'every space' : assignedSpaces.join(', ');
+    const spaces = assignedSpaces === null ? 'every namespace' : assignedSpaces.join(', ');
     return {
-      text: `Key "${name}": may ${permission === 'write' ? 'read and write' : 'read'} in ${spaces}. Space in use: ${activeSpace ?? 'none; name one'}.`,
+      text: `Key "${name}": may ${permission === 'write' ? 'read and write' : 'read'} in ${spaces}. Namespace in use: ${activeSpace ?? 'none; name one'}.`,
       structured: {
         ...{ userId: keyId, name, activeSpace, assignedSpaces },
         ...(kind === 'full' ? fullAccess : restrictedAccess),
