@@ -465,7 +465,7 @@ describe('a key', () => {
       /^Error: namespace is required for this key/,
     );
     expect((await mcp.tool('add_memory', { content: 'x' })).isError).toBe(true);
-    await expect(mcp.client.readResource({ uri: 'supermemory://profile' })).rejects.toThrow('containerTag is required');
+    await expect(mcp.client.readResource({ uri: 'supermemory://profile' })).rejects.toThrow('namespace is required');
     expect((await mcp.tool('add_memory', { content: 'x', containerTag: 'ours' })).isError).toBe(false);
   });
 
