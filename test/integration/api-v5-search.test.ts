@@ -70,6 +70,25 @@ describe('a search in a namespace', () => {
     }
   });
 
+  it('merges passages that follow each other where it is asked to aggregate', async () => {
+    const sentence = (index: number) =>
+      `The tide gauge number ${index} at the lighthouse shows what the harbour expects.`;
+    const content = Array.from({ length: 60 }, (_, index) => sentence(index)).join(' ');
+    await test.call('POST', '/ns/harbour/document', { content, id: 'tides', taskType: 'superrag' });
+    await test.call('POST', '/ns/harbour/document', { content: sentence(100), id: 'other', taskType: 'superrag' });
+    await test.process();
+    const find = async (rerank: string): Promise<Result[]> => {
+      const body = { query: 'tide gauge at the lighthouse', searchMode: 'chunks', threshold: 0, limit: 100, rerank };
+      return (await search(body, 'harbour')).body.results;
+    };
+    const [apart, together] = [await find('order'), await find('aggregate')];
+    expect(apart.length).toBeGreaterThan(4);
+    expect(together.map(({ chunk }) => chunk).toSorted()).toEqual([content, sentence(100)].toSorted());
+    const scores = (results: Result[]) => results.map(({ id, similarity }) => [id, similarity]);
+    expect(scores(apart)).toEqual(expect.arrayContaining(scores(together)));
+    expect(together[0]!.similarity).toBe(apart[0]!.similarity);
+  });
+
   it('finds what the older dialect finds', async () => {
     const query = 'where does the user live?';
     for (const [searchMode, older] of [

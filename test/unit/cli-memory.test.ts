@@ -38,7 +38,7 @@ describe('search', () => {
     cli.api.on('POST /v3/auth/scoped-key', () => ({ id: 'K3', name: 'k', key: 'sm_new', permission: 'read' }));
     await cli.run(['search', 'keys', older, 'handbook']);
     await cli.run(['keys', 'create', older, 'a', older, 'b']);
-    const [search, key] = cli.api.requests.map(({ body }) => body as Record<string, unknown>);
+    const [search, key] = cli.api.requests.map(({ body }) => body);
     expect(search!['containerTag']).toBe('handbook');
     expect(key!['containerTags']).toEqual(['a', 'b']);
     const both = await cli.run(['search', 'keys', older, 'one', '--namespace', 'two']);

@@ -1,4 +1,5 @@
 import { readScope } from '../../../account/access.ts';
+import { mergePassages } from '../../../search/merged-passages.ts';
 import type { SearchMode, SearchRequest } from '../../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { abortOnDisconnect } from '../../disconnect.ts';
@@ -36,7 +37,8 @@ export function namespaceSearchRoutes(app: Api, { services, clock }: RouteContex
         scope: readScope(callerOf(request), [request.params.namespace]),
         signal: abortOnDisconnect(reply),
       });
-      const results = found.map((result) => searchResultView(result, { documents, related }));
+      const shown = request.body.rerank === 'aggregate' ? mergePassages(found) : found;
+      const results = shown.map((result) => searchResultView(result, { documents, related }));
       return { results, searchTime: clock.now().getTime() - startedAtMs };
     },
   );

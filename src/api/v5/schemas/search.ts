@@ -28,7 +28,7 @@ export const searchBody = closedBody({
   rerank: Type.Optional(
     words(['none', 'order', 'aggregate'], {
       description:
-        'order: score the best results again, word by word, where the embedding model can. aggregate: also add statements that sum up several memories, where there is a language model. Default none.',
+        'order: score the best results again, word by word, where the embedding model can. aggregate: also merge passages that follow each other, and add statements that sum up several memories, where there is a language model. Default none.',
     }),
   ),
   rewriteQuery: flag('Search a query that asks for several things also by its parts.'),
