@@ -83,7 +83,7 @@ describe('a search in a namespace', () => {
     };
     const [apart, together] = [await find('order'), await find('aggregate')];
     expect(apart.length).toBeGreaterThan(4);
-    expect(together.map(({ chunk }) => chunk).toSorted()).toEqual([content, sentence(100)].toSorted());
+    expect(new Set(together.map(({ chunk }) => chunk))).toEqual(new Set([content, sentence(100)]));
     const scores = (results: Result[]) => results.map(({ id, similarity }) => [id, similarity]);
     expect(scores(apart)).toEqual(expect.arrayContaining(scores(together)));
     expect(together[0]!.similarity).toBe(apart[0]!.similarity);
