@@ -3,10 +3,14 @@ import { createServer } from 'node:net';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import type { createApi } from './api/create-api.ts';
 import type { ApiConfig } from './api/services.ts';
 import type { Config } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
+
+/** What `npm run build:console` makes; in the package it is beside the sources, too. */
+const consoleFolder = fileURLToPath(new URL('../console/dist', import.meta.url));
 
 /** Where browsers reach this process, without a slash at the end. */
 export function publicUrl({ publicUrl: configured, port, tls }: Config, listening: string): string {
@@ -50,6 +54,7 @@ export async function apiConfig(config: Config, organization: ApiConfig['organiz
     ...(tls && { tls }),
     limits: config.limits,
     requestTimeoutMs: config.requestTimeoutMs,
+    consoleFolder,
     uploadFolder: join(config.dataDir, 'uploads'),
     defaultContainerTag: config.defaultContainerTag,
     organization,

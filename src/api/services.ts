@@ -92,6 +92,8 @@ export interface ApiConfig {
   stalledTimeoutMs?: number;
   /** How long reading and deleting may take until they are answered 503. Default 60,000. */
   answerTimeoutMs?: number;
+  /** Where the built page of the console is, if it was built. Absent: none is served. */
+  consoleFolder?: string;
   /** Where uploads are received. Default: the system's folder for temporary files. */
   uploadFolder?: string;
   /** Where callers reach the API; absent: as the request says. */

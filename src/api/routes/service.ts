@@ -2,10 +2,12 @@ import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
 import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connect/connections.ts';
+import { createConsolePage, sendPageFile } from '../console-page.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies } from '../openapi.ts';
 import { ofNamespaces } from '../v5/openapi.ts';
 import * as schemas from '../schemas/service.ts';
+import { consoleAssetRoutes } from './console-page.ts';
 
 const tags = ['Service'];
 /** Routes for browsers and monitors. */
@@ -14,26 +16,41 @@ const noSecurity = { tags, security: [] };
 
 /** Section 22.3 of the API, and `GET /v3/status`. */
 export function serviceRoutes(app: Api, context: RouteContext): void {
+  rootRoute(app, context);
   probeRoutes(app, context);
   statusRoute(app, context);
   openapiRoutes(app);
 }
 
-function probeRoutes(app: Api, { services, version }: RouteContext): void {
+function rootRoute(app: Api, { config, version }: RouteContext): void {
+  const consolePage = config.consoleFolder === undefined ? null : createConsolePage(config.consoleFolder);
+  if (consolePage) consoleAssetRoutes(app, consolePage);
   app.get(
     '/',
     {
       ...open,
       schema: {
         operationId: 'getRoot',
-        summary: 'Name and version',
+        summary: 'Name and version; for browsers the console',
         ...noSecurity,
-        response: { 200: schemas.rootAnswer },
+        response: {
+          200: {
+            content: { 'application/json': { schema: schemas.rootAnswer }, 'text/html': { schema: schemas.page } },
+          },
+        },
+      },
+      preHandler: async (request, reply) => {
+        if (!consolePage) return undefined;
+        reply.header('vary', 'accept, accept-encoding');
+        const page = request.headers.accept?.includes('text/html') ? await consolePage.page() : null;
+        return page ? sendPageFile(request, reply.header('cache-control', 'no-cache'), page) : undefined;
       },
     },
     async () => ({ name: 'memoryd', version, docs: '/docs' }),
   );
+}
 
+function probeRoutes(app: Api, { services }: RouteContext): void {
   app.get(
     '/health',
     {

@@ -6,6 +6,9 @@ import { nullable, timestamp, words } from './shared.ts';
 
 export const rootAnswer = Type.Object({ name: Type.String(), version: Type.String(), docs: Type.String() });
 
+/** Of the console. */
+export const page = Type.String();
+
 export const healthAnswer = Type.Object({ status: Type.String() });
 
 export const readinessAnswer = Type.Object({
