@@ -8,14 +8,17 @@ afterEach(() => fixture.close());
 const minute = 60_000;
 const day = 86_400_000;
 
+const longAgo = Date.parse('2026-02-01T10:00:00.000Z');
+/** Of a page that is not hot. */
+const old = { createdAt: longAgo, edits: [longAgo] };
+
 /** Pages that were all edited long ago, so that none is hot. */
 function oldPages(workspace: Workspace, count: number, given: object = {}): void {
-  const at = Date.parse('2026-02-01T10:00:00.000Z');
   for (let index = 1; index <= count; index++) {
     workspace.addPage(`page ${index}`, {
       text: `Text ${index}.`,
-      createdAt: at + index * 20 * minute,
-      edits: [at + index * 20 * minute],
+      createdAt: longAgo + index * 20 * minute,
+      edits: [longAgo + index * 20 * minute],
       ...given,
     });
   }
@@ -139,9 +142,9 @@ describe('what the search leaves out', () => {
       const { mirror, takeRequests } = await opened({
         fill(all) {
           oldPages(all, 2);
-          all.addPage('top', { text: `The top. ${tag('middle')} ${tag('not shared')}` });
-          all.addPage('middle', { text: `In the middle. ${tag('bottom')}`, ...below('top') });
-          all.addPage('bottom', { text: 'At the bottom.', ...below('middle') });
+          all.addPage('top', { text: `The top. ${tag('middle')} ${tag('not shared')}`, ...old });
+          all.addPage('middle', { text: `In the middle. ${tag('bottom')}`, ...below('top'), ...old });
+          all.addPage('bottom', { text: 'At the bottom.', ...below('middle'), ...old });
           for (const name of ['middle', 'bottom']) all.omitted.add(idFor(name));
           if (by === 'blocks') for (const name of ['top', 'middle']) all.withoutMarkdown.add(idFor(name));
         },
