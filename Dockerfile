@@ -4,6 +4,7 @@
 FROM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY scripts/prepare.mjs scripts/
 RUN npm ci
 COPY . .
 RUN npm run build && npm pack ./dist --pack-destination /package

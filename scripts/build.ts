@@ -29,9 +29,19 @@ function compile(): void {
   process.exit(1);
 }
 
-/** Everything beside the sources that they read or that belongs to them: SQL, templates, READMEs. */
+/** The page at `/`. A package without it would answer JSON to browsers. */
+function buildConsole(): void {
+  const vite = fileURLToPath(import.meta.resolve('vite/package.json').replace('package.json', 'bin/vite.js'));
+  const { status } = spawnSync(process.execPath, [vite, 'build', 'console', '--logLevel', 'warn'], {
+    cwd: project,
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exit(1);
+}
+
+/** Everything beside the sources that they read or that belongs to them: SQL, templates, READMEs, the console. */
 function copyFiles(): string[] {
-  const assets = globSync(['src/**/*', 'connectors/**/*'], { cwd: project, withFileTypes: true })
+  const assets = globSync(['src/**/*', 'connectors/**/*', 'console/dist/**/*'], { cwd: project, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name).slice(project.length));
   const files = [...assets, 'bin/memoryd.js', 'README.md', 'LICENSE', 'CHANGELOG.md'];
@@ -61,7 +71,7 @@ function verify(): void {
   const targets = Object.values(packageJson.exports)
     .map(publishedExport)
     .flatMap((target) => (typeof target === 'string' ? [target] : Object.values(target)));
-  for (const target of [...targets, ...Object.values(packageJson.bin)]) {
+  for (const target of [...targets, ...Object.values(packageJson.bin), 'console/dist/index.html']) {
     if (!existsSync(join(dist, target))) throw new Error(`The package promises ${target}, which was not built.`);
   }
   for (const file of globSync('**/*.js', { cwd: dist })) {
@@ -72,6 +82,7 @@ function verify(): void {
 
 rmSync(dist, { recursive: true, force: true });
 compile();
+buildConsole();
 const copied = copyFiles();
 writePackageJson();
 verify();

@@ -1,6 +1,6 @@
 /**
  * Installs the package that `npm run build` made into an empty folder, as a user would, and tries it:
- * the program starts, the model is found, and what is written is found again. Threads, migrations and
+ * the program starts, the model is found, the console opens, and what is written is found again. Threads, migrations and
  * the model are read from other places than in a clone, which no other test sees. Throws what fails.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
@@ -77,6 +77,15 @@ async function writeAndFind(url: string): Promise<void> {
   expectEqual(results?.length, 1, 'The number of results');
 }
 
+/** The page of the console comes from the package, with what it loads. */
+async function openConsole(url: string): Promise<void> {
+  const page = await fetch(url, { headers: { accept: 'text/html' } });
+  expectEqual(page.headers.get('content-type'), 'text/html; charset=utf-8', 'The type of the page');
+  const parts = [...(await page.text()).matchAll(/(?:src|href)="([^":]*assets\/[^"]+)"/g)].map(([, path]) => path!);
+  expectEqual(parts.length > 1, true, 'Whether the page loads scripts and styles');
+  for (const path of parts) expectEqual((await fetch(new URL(path, url))).status, 200, `The status of ${path}`);
+}
+
 async function stop(daemon: ChildProcess): Promise<void> {
   if (daemon.exitCode !== null) throw new Error(`The daemon ended by itself with ${daemon.exitCode}.`);
   const ended = once(daemon, 'exit');
@@ -93,6 +102,7 @@ async function tryDaemon(app: string): Promise<void> {
   const daemon = spawn(program, parameters, { cwd: app, env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
     await until('The start', async () => (await fetch(`${url}/ready`)).ok);
+    await openConsole(url);
     await writeAndFind(url);
     await stop(daemon);
   } finally {

@@ -26,7 +26,7 @@ const units = {
   api: /^src\/api\//,
   cli: /^src\/cli\//,
   mcp: /^src\/mcp\//,
-  console: /^src\/console\//,
+  console: /^console\//,
   root: /^(src\/[^/]+\.ts|package\.json)$/,
   connectors: /^connectors\//,
 } as const;
@@ -119,7 +119,8 @@ const allowed: Record<Unit, Permissions> = {
   cli: services,
   // The tools are the API's operations for models: same keys, same shapes.
   mcp: { ...services, api: 'everything' },
-  console: services,
+  // Runs in browsers, and knows the daemon by its API alone.
+  console: {},
   // The composition root alone knows which engine, queue, models and connectors there are.
   root: Object.fromEntries(Object.keys(units).map((unit) => [unit, 'everything'])),
 };
@@ -248,6 +249,8 @@ describe('imports', () => {
       an('connectors/folder/index.ts', 'connectors/github/index.ts'),
       an('connectors/imap/index.ts', 'connectors/gmail/index.ts'),
       an('src/elsewhere/file.ts', 'src/base/ids.ts'),
+      an('console/src/main.tsx', 'src/api/context.ts', true),
+      an('src/api/console-page.ts', 'console/src/main.tsx'),
     ];
     for (const each of forbidden) expect(judge(each), `${each.from} → ${each.target}`).toBeDefined();
     const fine = [
@@ -258,6 +261,16 @@ describe('imports', () => {
       an('connectors/gmail/index.ts', 'connectors/google/oauth.ts'),
     ];
     for (const each of fine) expect(judge(each), `${each.from} → ${each.target}`).toBeUndefined();
+  });
+
+  it('of the console are its own files and the packages that are built into the page', () => {
+    const ofConsole = listFiles('console/src/**/*.{ts,tsx}').flatMap((file) => importsOf(file));
+    expect(ofConsole.length).toBeGreaterThan(1);
+    expect(ofConsole.map(judge).filter((reason) => reason !== undefined)).toEqual([]);
+    const packages = ofConsole
+      .filter(({ target }) => target === undefined)
+      .map(({ specifier }) => packageOf(specifier));
+    for (const name of packages) expect(['preact', '@preact/signals', 'uplot']).toContain(name);
   });
 
   it('make no cycle between folders', () => {

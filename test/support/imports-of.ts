@@ -32,7 +32,7 @@ export function readFile(path: string): string {
 export function importsOf(path: string, text: string = readFile(path)): Import[] {
   const found: Import[] = [];
   // oxlint-disable-next-line typescript/no-deprecated -- the parser that Vitest passes on from Vite
-  visit(parseAst(text, { lang: 'ts' }), (node) => {
+  visit(parseAst(text, { lang: path.endsWith('.tsx') ? 'tsx' : 'ts' }), (node) => {
     const specifier = specifierOf(node);
     if (specifier === undefined) return;
     const target = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined;

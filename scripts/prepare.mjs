@@ -1,0 +1,20 @@
+/**
+ * Builds the console after `npm install` in a clone. An installation without development dependencies has no Vite, and
+ * needs nothing: the package brings the page along. Plain JavaScript, because any Node may run it.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const project = fileURLToPath(new URL('../', import.meta.url));
+const page = fileURLToPath(new URL('../console/index.html', import.meta.url));
+const vite = fileURLToPath(new URL('../node_modules/vite/bin/vite.js', import.meta.url));
+
+if (existsSync(vite) && existsSync(page)) {
+  const { status } = spawnSync(process.execPath, [vite, 'build', 'console', '--logLevel', 'warn'], {
+    cwd: project,
+    stdio: 'inherit',
+  });
+  if (status !== 0)
+    console.error('The page at / was not built. Everything else works; `npm run build:console` tries again.');
+}
