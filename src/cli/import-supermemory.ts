@@ -81,13 +81,11 @@ function older(endpoint: Endpoint, options: SupermemoryOptions, tags: readonly s
     },
     async containerSettings(container) {
       const path = `/v3/container-tags/${encodeURIComponent(container)}`;
-      const { name, entityContext, memoryFilesystemPaths, profileBuckets } = await call<JsonObject>(
-        endpoint,
-        'GET',
-        path,
-      );
+      const settings = await call<JsonObject>(endpoint, 'GET', path);
+      // What memories are made of is a setting of memoryd alone.
+      const { name, entityContext, memoryFilesystemPaths, profileBuckets, memories } = settings;
       const buckets = Array.isArray(profileBuckets) && profileBuckets.length > 0 ? profileBuckets : null;
-      return unlessEmpty(present({ name, entityContext, memoryFilesystemPaths, profileBuckets: buckets }));
+      return unlessEmpty(present({ name, entityContext, memoryFilesystemPaths, profileBuckets: buckets, memories }));
     },
     async documents(container, page) {
       const answer = await list<{ memories: ListedDocument[] }>('/v3/documents/list', container, page, {

@@ -46,14 +46,15 @@ const memories = async (daemon: Daemon, containerTag: string) => {
 it('carries documents, memories and settings from one daemon to another, and the second time nothing more', async () => {
   const later = new Date(Date.now() + 86_400_000).toISOString();
   await ask(from, 'PATCH', '/v3/settings', { workspacePrompt: 'Notes of a nurse.' });
-  await ask(from, 'PATCH', '/v3/container-tags/mira', { name: 'Mira', entityContext: 'A nurse in Graz.' });
+  await ask(from, 'PATCH', '/v3/container-tags/mira', {
+    ...{ name: 'Mira', entityContext: 'A nurse in Graz.', memories: 'off' },
+  });
   const batch = Array.from({ length: 120 }, (_, index) => ({
     content: `The ward round of day ${index} begins at seven.`,
     customId: `round-${index}`,
     metadata: { day: index, title: `Day ${index}` },
     filepath: `/rounds/${index}.md`,
     documentDate: '2026-03-01',
-    taskType: 'superrag',
   }));
   await ask(from, 'POST', '/v3/documents/batch', { containerTag: 'mira', documents: batch });
   const { id } = await ask(from, 'POST', '/v3/documents', {
@@ -90,6 +91,7 @@ it('carries documents, memories and settings from one daemon to another, and the
   expect(await ask(to, 'GET', '/v3/container-tags/mira')).toMatchObject({
     name: 'Mira',
     entityContext: 'A nurse in Graz.',
+    memories: 'off',
   });
 
   expect((await run()).exitCode).toBe(0);
