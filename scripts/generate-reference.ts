@@ -174,6 +174,7 @@ async function capturingContext(): Promise<{ context: CommandContext; printed():
     stderr: screen,
     readInput: unused,
     ask: null,
+    openBrowser: unused,
     createApp: unused,
     createEmbedder: unused,
     localModels: unused,

@@ -74,6 +74,8 @@ export interface App {
   /** Opens the API to commands on this machine, until the process ends. */
   readonly localToken: string;
   readonly connections: Connections;
+  /** An address that opens the console, once, for whoever is at this machine. */
+  consoleLink(): Promise<string>;
   /** Starts working and listening. */
   start(): Promise<void>;
   /** Ends what is under way, in order; what is not finished goes on at the next start. */
@@ -261,6 +263,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   const model = trackModel(embedder, log);
   const status = createStatus(options, parts, model);
   const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
+  const consoleSessions = createConsoleSessions({ database, clock, keys });
   const content = createContentServices({
     database,
     clock,
@@ -285,7 +288,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     push,
     hooks: hooks.receiver,
     keys,
-    consoleSessions: createConsoleSessions({ database, clock, keys }),
+    consoleSessions,
     ...(config.metrics && { metrics }),
     status,
   };
@@ -352,6 +355,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     firstKey,
     localToken,
     connections,
+    consoleLink: async () => (await consoleSessions.createLink(keys.holderOf(null)!, config.publicUrl ?? url)).url,
     start,
     async close() {
       await api.close();

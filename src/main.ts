@@ -5,6 +5,7 @@ import { styleText } from 'node:util';
 import { systemClock } from './base/clock.ts';
 import { processEnvironment } from './base/config.ts';
 import type { Screen } from './cli/context.ts';
+import { openBrowser } from './cli/open-browser.ts';
 import { runCommandLine } from './cli/program.ts';
 import { askTerminal } from './cli/terminal-question.ts';
 
@@ -55,10 +56,11 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 };
 
 const signal = interruption();
+const env = processEnvironment();
 
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   version,
-  env: processEnvironment(),
+  env,
   cwd: process.cwd(),
   clock: systemClock,
   signal,
@@ -66,6 +68,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stderr: screenOf(process.stderr),
   readInput: () => text(process.stdin),
   ask: process.stdin.isTTY ? (question, { hidden }) => askTerminal({ question, hidden, signal }) : null,
+  openBrowser: (url) => openBrowser(url, { env, clock: systemClock, platform: process.platform }),
   // Loaded only by the commands that need them: the others start in a tenth of the time.
   createApp: async (options) => (await import('./app.ts')).createApp(options),
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),

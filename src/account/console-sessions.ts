@@ -28,8 +28,8 @@ export interface ConsoleSessions {
   /** Null for an unknown secret, after the end, and while the key is disabled or gone. */
   find(secret: string): Promise<ConsoleSession | null>;
   signOut(secret: string): Promise<void>;
-  /** Makes a link that signs in once, as this caller. */
-  createLink(caller: Caller): Promise<{ token: string; expiresAt: Date }>;
+  /** Makes a link that signs in once, as this caller. `address`: of the daemon, as its user reaches it. */
+  createLink(caller: Caller, address: string): Promise<{ url: string; expiresAt: Date }>;
 }
 
 export type Credential = { key: string } | { link: string };
@@ -72,11 +72,12 @@ export function createConsoleSessions({ database, clock, keys }: ConsoleSessions
       return caller && { caller, csrf: csrfOf(secret), expiresAt: earlier(found.endsAt, caller.expiresAt) };
     },
     signOut: (secret) => deleteConsoleSession(database, hashSecret(secret)),
-    async createLink(caller) {
+    async createLink(caller, address) {
       const token = newSecret();
       const expiresAt = inMs(linkMs);
       await insertConsoleLink(database, { hash: hashSecret(token), keyId: keyIdOf(caller), expiresAt });
-      return { token, expiresAt };
+      // What stands after # is in no log on the way.
+      return { url: `${address.replace(/\/+$/, '')}/#/sign-in/${token}`, expiresAt };
     },
   };
 }

@@ -280,6 +280,7 @@ export function createClient(endpoint: Endpoint) {
         (one) => one.containerTag,
       ),
     status: () => call<ServiceStatus>(endpoint, 'GET', '/v3/status'),
+    consoleLink: () => call<{ url: string; expiresAt: string }>(endpoint, 'POST', '/console/links'),
     session: () => call<{ accessType: string }>(endpoint, 'GET', '/v3/session'),
     /** One message of the model context protocol; null when it needs no answer. */
     mcp: (message: object) => call<object | null>(endpoint, 'POST', '/mcp', { body: message }),

@@ -21,6 +21,8 @@ export interface CommandContext {
   readInput(): Promise<string>;
   /** Asks whoever sits at the terminal for one line; null when nobody does. */
   ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
+  /** False when there is no browser, or none could be started. */
+  openBrowser(url: string): Promise<boolean>;
   createApp(options: AppOptions): Promise<DaemonApp>;
   createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
   /** The models that can be chosen with `memoryd models use`. */
@@ -96,6 +98,8 @@ export interface DaemonApp {
   /** A key for commands on this machine. */
   readonly localToken: string;
   readonly connections: Connections;
+  /** An address that opens the console, once. */
+  consoleLink(): Promise<string>;
   start(): Promise<void>;
   close(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { addConfigCommand } from './config.ts';
 import { addConnectCommand } from './connect.ts';
 import { addConnectionsCommand } from './connections.ts';
 import { addConnectorCommand } from './connector.ts';
+import { addConsoleCommand, addOpenCommand } from './console.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
 import { addDisconnectCommand } from './disconnect.ts';
 import { addDoctorCommand } from './doctor.ts';
@@ -52,6 +53,8 @@ export function buildProgram(context: CommandContext): Command {
   ]);
   program.commandsGroup('Run:');
   addStartCommand(program, context);
+  addOpenCommand(program, context);
+  addConsoleCommand(program, context);
   addStatusCommand(program, context);
   addConfigCommand(program, context);
   addDoctorCommand(program, context);

@@ -9,7 +9,7 @@ import { readableLogLine } from './log-line.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
 import { checkFolder, mirrorFolder } from './start-folder.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
-import { welcome } from './welcome.ts';
+import { welcome, type Introduction } from './welcome.ts';
 
 type StartOptions = { namespace?: string; config?: string } & Record<string, string | undefined>;
 
@@ -50,7 +50,7 @@ async function start(folder: string | undefined, options: StartOptions, context:
     line.above('Stopping. Press Ctrl-C again to stop at once.\n');
   });
   await withApp(loaded, line, context, async (app) => {
-    for (const text of welcome(introduction(loaded, app, context))) printLine(context.stdout, text);
+    for (const text of welcome(await introduction(loaded, app, context))) printLine(context.stdout, text);
     if (mirrored && !context.signal.aborted) {
       await mirrorFolder(app.connections, { ...mirrored, tag: tagOf(options, loaded) }, line, context);
     }
@@ -91,6 +91,11 @@ function tagOf(options: StartOptions, { config }: LoadedConfig): string {
   return options.namespace ?? config.defaultContainerTag;
 }
 
+/** Whether this process has the API. */
+function answers({ role }: LoadedConfig['config']): boolean {
+  return role === 'all' || role === 'api';
+}
+
 /** While `work` runs, commands in other terminals find this daemon. A process without the API is not found. */
 async function announced(
   { config }: LoadedConfig,
@@ -98,7 +103,7 @@ async function announced(
   context: CommandContext,
   work: () => Promise<void>,
 ): Promise<void> {
-  if (config.role !== 'all' && config.role !== 'api') return work();
+  if (!answers(config)) return work();
   const { pid } = process;
   const startedAt = context.clock.now().toISOString();
   const { certFile } = config.tls;
@@ -111,7 +116,7 @@ async function announced(
   }
 }
 
-function introduction(loaded: LoadedConfig, app: DaemonApp, context: CommandContext) {
+async function introduction(loaded: LoadedConfig, app: DaemonApp, context: CommandContext): Promise<Introduction> {
   const { config, sources } = loaded;
   const source = sources['databaseUrl']!;
   return {
@@ -119,6 +124,7 @@ function introduction(loaded: LoadedConfig, app: DaemonApp, context: CommandCont
     role: config.role,
     url: app.url,
     firstKey: app.firstKey,
+    consoleLink: answers(config) ? await app.consoleLink() : null,
     storage: config.databaseUrl === undefined ? config.dataDir : `PostgreSQL, as the ${describeSource(source)} says`,
     screen: context.stdout,
   };

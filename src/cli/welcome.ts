@@ -6,6 +6,8 @@ export interface Introduction {
   url: string;
   /** The key that this start generated; null at every later start. */
   firstKey: string | null;
+  /** Opens the console, once; null where no API is. */
+  consoleLink: string | null;
   /** Where everything is kept, in words. */
   storage: string;
   screen: Screen;
@@ -20,9 +22,18 @@ export function welcome(introduction: Introduction): string[] {
   return [
     `${paint(screen, 'bold', `memoryd ${version}`)} runs at ${paint(screen, 'cyan', url)}`,
     `Data: ${storage}`,
+    ...(introduction.consoleLink === null ? [] : console(introduction.consoleLink, screen)),
     ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, url, screen)),
     '',
     'Press Ctrl-C to stop.',
+  ];
+}
+
+function console(link: string, screen: Screen): string[] {
+  return [
+    '',
+    'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
+    `  ${paint(screen, 'cyan', link)}`,
   ];
 }
 

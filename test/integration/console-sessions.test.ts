@@ -270,7 +270,7 @@ describe.each(engines)('sessions on %s', (engine) => {
     await database.execute(sql`update api_keys set permission = 'read' where id = ${made.id}`);
     expect((await one.sessions.find(secret))?.caller.permission).toBe('read');
     const { caller } = (await other.sessions.find(secret))!;
-    await other.sessions.createLink(caller);
+    await other.sessions.createLink(caller, 'http://localhost');
     expect(await rows(database)).toBe(2);
     await other.keys.remove(made.id, { ...caller, keyId: configuredKeyId });
     expect(await one.sessions.find(secret)).toBeNull();
@@ -280,8 +280,9 @@ describe.each(engines)('sessions on %s', (engine) => {
 
   it('are given once for a link, whichever process is asked first', async () => {
     const { one, other, close } = await open();
-    const { token } = await one.sessions.createLink((await one.keys.authenticate(fullKey))!);
-    const link = { link: token };
+    const caller = (await one.keys.authenticate(fullKey))!;
+    const { url } = await one.sessions.createLink(caller, 'http://localhost');
+    const link = { link: url.split('/').at(-1)! };
     const made = await Promise.all([one, other, one, other].map(({ sessions }) => sessions.signIn(link)));
     expect(made.filter((session) => session !== null)).toHaveLength(1);
     await close();
@@ -300,7 +301,7 @@ describe.each(engines)('sessions on %s', (engine) => {
   it('are cleaned up when they are over', async () => {
     const { one, database, clock, close } = await open();
     const { caller } = (await one.sessions.signIn({ key: fullKey }))!;
-    await one.sessions.createLink(caller);
+    await one.sessions.createLink(caller, 'http://localhost');
     const cleanUp = createCleanUp({ database, clock, log: silentLogger });
     const { signal } = new AbortController();
     for (const [ms, left] of [

@@ -48,6 +48,7 @@ export async function runCommand(
     signal: new AbortController().signal,
     readInput: unused,
     ask: null,
+    openBrowser: async () => false,
     createApp: unused,
     createEmbedder: unused,
     localModels: unused,

@@ -289,6 +289,7 @@ describe('welcome', () => {
     role: 'all',
     url: 'http://127.0.0.1:6767',
     firstKey: 'sm_new',
+    consoleLink: 'http://127.0.0.1:6767/#/sign-in/token',
     storage: '/data',
     screen: createScreen(),
   } as const;
@@ -306,6 +307,9 @@ describe('welcome', () => {
     expect(welcome({ ...introduction, firstKey: null })).toEqual([
       'memoryd 1.2.3 runs at http://127.0.0.1:6767',
       'Data: /data',
+      '',
+      'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
+      '  http://127.0.0.1:6767/#/sign-in/token',
       '',
       'Press Ctrl-C to stop.',
     ]);

@@ -81,6 +81,7 @@ function standInApp(settings: {
     firstKey: settings.firstKey ?? null,
     localToken: 'local-token',
     connections,
+    consoleLink: async () => `${url}/#/sign-in/token`,
     async start() {
       events.push('start');
       if (settings.fail) throw settings.fail;
@@ -156,6 +157,17 @@ describe('start', () => {
     app.context.stdout = { ...app.context.stdout!, write: (text) => (printed.push(text), write(text)) };
     await runCommand(['start'], app.context);
     expect(printed.join('').match(/^ {2}sm_generated$/gm)).toHaveLength(1);
+  });
+
+  test('prints a link that opens the console, also when the key is known', async () => {
+    for (const firstKey of ['sm_generated', undefined]) {
+      const app = standInApp(firstKey === undefined ? {} : { firstKey });
+      const printed: string[] = [];
+      const write = app.context.stdout!.write;
+      app.context.stdout = { ...app.context.stdout!, write: (text) => (printed.push(text), write(text)) };
+      await runCommand(['start'], app.context);
+      expect(printed.join('').match(/^ {2}http:\/\/127\.0\.0\.1:6767\/#\/sign-in\/token$/gm)).toHaveLength(1);
+    }
   });
 
   test('mirrors a folder and tells how far it is', async () => {
@@ -323,6 +335,7 @@ describe('help', () => {
     stderr: screen,
     readInput: unused,
     ask: null,
+    openBrowser: unused,
     createApp: unused,
     createEmbedder: unused,
     localModels: unused,
@@ -365,7 +378,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add cancel check config connect connections connector disconnect doctor encryption erase failures import items keys mcp memories models pause push quota resume retry runs search start status sync'.split(
+      'add cancel check config connect connections connector console disconnect doctor encryption erase failures import items keys mcp memories models open pause push quota resume retry runs search start status sync'.split(
         ' ',
       ),
     );

@@ -131,9 +131,12 @@ function linkRoute(app: Api, { services, config }: RouteContext): void {
     },
     async (request, reply) => {
       if (request.consoleSession) throw new MemorydError('forbidden', 'This operation needs a key');
-      const { token, expiresAt } = await services.consoleSessions.createLink(callerOf(request));
+      const { url, expiresAt } = await services.consoleSessions.createLink(
+        callerOf(request),
+        addressOf(request, config),
+      );
       reply.headers(unstored);
-      return { url: `${addressOf(request, config)}/#/sign-in/${token}`, expiresAt: expiresAt.toISOString() };
+      return { url, expiresAt: expiresAt.toISOString() };
     },
   );
 }
@@ -141,6 +144,6 @@ function linkRoute(app: Api, { services, config }: RouteContext): void {
 /** Where whoever asks has reached the daemon; with its path when that is the public address. */
 function addressOf(request: FastifyRequest<any, any, any, any, any, any, any>, { publicUrl }: ApiConfig): string {
   const { host } = request;
-  if (publicUrl !== undefined && new URL(publicUrl).host === host) return publicUrl.replace(/\/+$/, '');
+  if (publicUrl !== undefined && new URL(publicUrl).host === host) return publicUrl;
   return `http${isSecure(request) ? 's' : ''}://${host}`;
 }

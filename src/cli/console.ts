@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { printJson, printLine, type CommandContext } from './context.ts';
+import { openClient } from './daemon-access.ts';
+import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+
+export function addConsoleCommand(program: Command, context: CommandContext): void {
+  const command = program
+    .command('console')
+    .description('Print a link that opens the console, the page of the daemon. It signs in once, within five minutes.');
+  addDaemonOptions(addJsonOption(command));
+  addExamples(command, [
+    { command: 'memoryd console', purpose: 'for the browser of this machine, or by way of a tunnel to it' },
+    { command: 'memoryd console --json | jq -r .url', purpose: 'for scripts' },
+  ]);
+  command.action(async (options: DaemonOptions & JsonOption) => {
+    const link = await (await openClient(options, context)).consoleLink();
+    if (options.json) return printJson(context.stdout, link);
+    printLine(context.stdout, link.url);
+  });
+}
+
+export function addOpenCommand(program: Command, context: CommandContext): void {
+  const command = program.command('open').description('Open the console, the page of the daemon, in the browser.');
+  addDaemonOptions(command);
+  addExamples(command, [
+    { command: 'memoryd open', purpose: 'signed in, without a key' },
+    { command: 'memoryd open --data-dir ~/memory', purpose: 'of the daemon that keeps its data there' },
+  ]);
+  command.action(async (options: DaemonOptions) => {
+    const { url } = await (await openClient(options, context)).consoleLink();
+    if (await context.openBrowser(url)) return printLine(context.stderr, 'The console opens in your browser.');
+    printLine(context.stderr, 'No browser could be opened here. This address signs in once, within five minutes:');
+    printLine(context.stdout, url);
+  });
+}
