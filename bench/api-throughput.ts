@@ -66,6 +66,66 @@ export async function benchApiGet(engine: Engine, requests: number): Promise<Fig
   });
 }
 
+/** What each dialect does per second, the newer one against the older one. */
+export async function benchDialects(engine: Engine, requests: number): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  await withServers(engine, async ({ ours, send, test }) => {
+    const ids = await stored(test, 500);
+    const count = Math.ceil(requests / rounds);
+    const post = (path: string, bodyOf: (index: number) => object) => ({
+      method: 'POST' as const,
+      paths: Array.from({ length: count }, () => path),
+      bodies: Array.from({ length: count }, (_, index) => JSON.stringify(bodyOf(index))),
+    });
+    const get = (pathOf: (id: string) => string) => ({
+      method: 'GET' as const,
+      paths: Array.from({ length: count }, (_, index) => pathOf(ids[index % ids.length]!)),
+    });
+    const content = (name: string, index: number) => `${name} ${index} ${words}`;
+    const operations: [name: string, older: (name: string) => Sent, newer: (name: string) => Sent][] = [
+      [
+        'documents added',
+        (name) => post('/v3/documents', (index) => ({ content: content(name, index), containerTag: 'bench' })),
+        (name) => post('/ns/bench/document', (index) => ({ content: content(name, index) })),
+      ],
+      [
+        'documents added under ids',
+        (name) =>
+          post('/v3/documents', (index) => ({
+            ...{ content: content(name, index), containerTag: 'bench', customId: `${name}-${index}` },
+          })),
+        (name) => post('/ns/bench/document', (index) => ({ content: content(name, index), id: `${name}-${index}` })),
+      ],
+      ['documents read by id', () => get((id) => `/v3/documents/${id}`), () => get((id) => `/ns/bench/document/${id}`)],
+      [
+        'searches of passages',
+        () =>
+          post('/v4/search', (index) => ({
+            ...{ q: `crane ${index % 100}`, containerTag: 'bench', searchMode: 'documents', threshold: 0.3 },
+          })),
+        () => post('/ns/bench/search', (index) => ({ query: `crane ${index % 100}`, searchMode: 'chunks' })),
+      ],
+    ];
+    for (const [name, older, newer] of operations) {
+      const rates: [older: number[], newer: number[]] = [[], []];
+      for (let round = 0; round < rounds; round++) {
+        const turns = [
+          async () => rates[0].push(await send({ ...older(`older-${round}`), origin: ours })),
+          async () => rates[1].push(await send({ ...newer(`newer-${round}`), origin: ours })),
+        ];
+        for (const turn of round % 2 === 0 ? turns : turns.toReversed()) await turn();
+      }
+      figures.push({
+        ...figure(`${name}, v5, ${engine}`, rates[1], rates[0], '', 0.95),
+        limit: `the older dialect: ${median(rates[0]).toFixed(0)} per second`,
+      });
+    }
+  });
+  return figures;
+}
+
+type Sent = Pick<Load, 'method' | 'paths' | 'bodies'>;
+
 const body = (content: string, containerTag = 'bench') =>
   JSON.stringify({ content, containerTag, metadata: { kind: 'bench' } });
 
@@ -90,7 +150,7 @@ interface Servers {
 }
 
 /** Both servers in this process, on one database; the client in a thread of its own. */
-async function withServers(engine: Engine, work: (servers: Servers) => Promise<Figure>): Promise<Figure> {
+async function withServers<Result>(engine: Engine, work: (servers: Servers) => Promise<Result>): Promise<Result> {
   const test = await startTestApi({ engine, logLevel: 'info' });
   const bareApp = bareServer(test.database);
   const client = new Worker(new URL('api-load-worker.ts', import.meta.url));

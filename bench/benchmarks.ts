@@ -76,6 +76,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchApiGet(engine, quick ? 2_000 : 20_000)];
     },
   },
+  'api-dialects': {
+    engines,
+    async run(engine, quick) {
+      const { benchDialects } = await import('./api-throughput.ts');
+      return benchDialects(engine, quick ? 1_000 : 5_000);
+    },
+  },
   'reads-under-load': {
     engines,
     async run(engine, quick) {
