@@ -5,7 +5,7 @@ const daemon = 'http://127.0.0.1:6767';
 
 export default defineConfig({
   root: import.meta.dirname,
-  base: '/',
+  base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: 'dist',
@@ -16,6 +16,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2023',
     sourcemap: false,
+    // What the licences of the parts ask for goes where the parts go.
+    license: { fileName: 'console/licenses.md' },
   },
   server: {
     proxy: {

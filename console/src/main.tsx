@@ -1,4 +1,14 @@
 import { render } from 'preact';
 import './tokens.css';
+import './page.css';
+import './parts.css';
+import './screens.css';
+import { followKeyboard } from './keyboard.ts';
+import { followRoute } from './route.ts';
+import { resume } from './session.ts';
+import { Shell } from './shell.tsx';
 
-render(<h1>memoryd</h1>, document.getElementById('console')!);
+followRoute();
+followKeyboard();
+void resume();
+render(<Shell />, document.getElementById('console')!);

@@ -1,0 +1,103 @@
+import { signal } from '@preact/signals';
+import { texts } from './texts.ts';
+
+/** What the API refused, or that nobody answered (status 0). */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+  }
+}
+
+/** Goes with every request that changes something; the session hands it out. */
+export const csrfToken = signal('');
+/** Whether the last request reached the daemon. */
+export const isReachable = signal(true);
+/** Counts how often the daemon came back, so that what is shown is read again. */
+export const returns = signal(0);
+/** Called when the API no longer knows the session. */
+export const onSignedOut: { call: () => void } = { call() {} };
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+interface CallOptions {
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+  /** A refused session is an answer here, and no reason to sign out. */
+  isSignIn?: boolean;
+}
+
+/** The address of the page without its own part: the daemon may answer below a path of a proxy. */
+export const baseAddress = new URL('.', location.href).href.replace(/\/$/, '');
+
+/** One operation of the HTTP API; answers its body. Throws ApiError, or what the signal threw. */
+export async function call<Answer>(method: Method, path: string, options: CallOptions = {}): Promise<Answer> {
+  const response = await send(method, path, options);
+  const text = await response.text();
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
+  if (response.status === 401 && !options.isSignIn) onSignedOut.call();
+  throw new ApiError(response.status, errorText(text) ?? texts.errors.status(response.status));
+}
+
+async function send(method: Method, path: string, { body, signal: abort }: CallOptions): Promise<Response> {
+  const headers = new Headers({ accept: 'application/json' });
+  if (method !== 'GET') headers.set('x-csrf-token', csrfToken.value);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  try {
+    const init: RequestInit = { method, headers, ...(abort && { signal: abort }) };
+    const response = await fetch(`${baseAddress}${path}`, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+    isReachable.value = true;
+    return response;
+  } catch (error) {
+    if (abort?.aborted) throw error;
+    lost();
+    throw new ApiError(0, texts.errors.unreachable);
+  }
+}
+
+function errorText(body: string): string | undefined {
+  try {
+    const { error, message, details } = JSON.parse(body) as Record<string, unknown>;
+    const said = [error, message, details].filter((part) => typeof part === 'string' && part !== '');
+    return said.length > 0 ? [...new Set(said)].join(': ') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const askAgainMs = 2_000;
+
+/** Asks until the daemon is back. */
+function lost(): void {
+  if (!isReachable.value) return;
+  isReachable.value = false;
+  const ask = async () => {
+    try {
+      await fetch(`${baseAddress}/health`);
+      isReachable.value = true;
+      returns.value += 1;
+    } catch {
+      setTimeout(() => void ask(), askAgainMs);
+    }
+  };
+  setTimeout(() => void ask(), askAgainMs);
+}
+
+/** Sends a file with its progress between 0 and 1, which `fetch` cannot tell. */
+export function upload(form: FormData, onProgress: (share: number) => void): Promise<{ id: string }> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', `${baseAddress}/v3/documents/file`);
+    request.setRequestHeader('x-csrf-token', csrfToken.value);
+    request.upload.addEventListener('progress', (event) => onProgress(event.loaded / Math.max(event.total, 1)));
+    request.addEventListener('error', () => reject(new ApiError(0, texts.errors.unreachable)));
+    request.addEventListener('load', () => {
+      if (request.status < 300) resolve(JSON.parse(request.responseText) as { id: string });
+      else reject(new ApiError(request.status, errorText(request.responseText) ?? texts.errors.status(request.status)));
+    });
+    request.send(form);
+  });
+}

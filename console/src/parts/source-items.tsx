@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { formatBytes } from '../format.ts';
+import { say } from '../message.ts';
+import { hrefOf } from '../route.ts';
+import { mayWrite } from '../session.ts';
+import { texts } from '../texts.ts';
+import type { Item, ItemPage } from '../types.ts';
+import { useAction } from '../use-action.ts';
+import { useDelayed } from '../use-delayed.ts';
+import { usePages } from '../use-pages.ts';
+import { Ago, Badge, Button, LoadProblem, Notice, Section, type Tone } from './controls.tsx';
+import { ChoiceField, TextField } from './field.tsx';
+import { WindowedList } from './windowed-list.tsx';
+
+interface SourceItemsProps {
+  connectionId: string;
+  state: string;
+  onState: (state: string) => void;
+  counts: string | undefined;
+  onChange: () => void;
+}
+
+/** Everything that the source holds, with what became of it. */
+export function SourceItems({ connectionId, state, onState, counts, onChange }: SourceItemsProps) {
+  const [typed, setTyped] = useState('');
+  const name = useDelayed(typed.trim());
+  const path = `/v3/connections/${connectionId}/items`;
+  const pages = usePages(
+    (cursor, signal) => {
+      const query = new URLSearchParams({ limit: '100', ...(cursor && { cursor }), ...(state && { state }) });
+      if (name !== '') query.set('q', name);
+      return call<ItemPage>('GET', `${path}?${query.toString()}`, { signal });
+    },
+    [path, state, name, counts],
+  );
+  const retry = useAction(async (item: Item) => {
+    await call('POST', `${path}/${encodeURIComponent(item.id)}/retry`);
+    say(texts.source.retried(1));
+    pages.reload();
+    onChange();
+  });
+  const isEmpty = !pages.isLoading && pages.rows.length === 0 && !pages.error;
+  return (
+    <Section title={texts.source.items} note={texts.source.itemsHelp}>
+      <div class="filters">
+        <TextField label={texts.source.itemName} type="search" value={typed} onInput={setTyped} />
+        <ChoiceField
+          label={texts.source.itemState}
+          value={state}
+          options={[['', texts.source.anyState], ...Object.entries(texts.source.states)]}
+          onChange={onState}
+        />
+      </div>
+      <LoadProblem error={pages.error} reload={pages.reload} />
+      {retry.error && <Notice tone="bad">{retry.error}</Notice>}
+      {isEmpty && (
+        <p class="quiet" role="status">
+          {name === '' ? texts.source.noItems : texts.source.notInList}
+        </p>
+      )}
+      <WindowedList
+        label={texts.source.items}
+        rows={pages.rows}
+        keyOf={(item) => item.id}
+        render={(item) => <ItemLine item={item} onRetry={() => retry.run(item)} />}
+        onNearEnd={pages.readMore}
+      />
+    </Section>
+  );
+}
+
+const tones: Readonly<Record<Item['state'], Tone>> = {
+  pending: 'busy',
+  held: 'warn',
+  fetching: 'busy',
+  done: 'good',
+  failed: 'bad',
+  dead: 'bad',
+  skipped: 'quiet',
+  suppressed: 'quiet',
+  gone: 'quiet',
+};
+const retriable = new Set<Item['state']>(['failed', 'dead', 'skipped']);
+
+/** Two lines of one height: the list of them draws only what is in sight. */
+export function ItemLine({ item, onRetry }: { item: Item; onRetry?: () => void }) {
+  const name = item.path ?? item.title ?? item.id;
+  const reason = item.error ?? (item.size === null ? '' : formatBytes(item.size));
+  return (
+    <div class="line">
+      <span class="grow">
+        {item.documentId && item.state !== 'gone' ? (
+          <a class="title" href={hrefOf(['documents', item.documentId])} title={name}>
+            <bdi>{name}</bdi>
+          </a>
+        ) : (
+          <span class="title" title={name}>
+            <bdi>{name}</bdi>
+          </span>
+        )}
+        <span class="quiet small cut title" title={reason}>
+          <bdi>{reason}</bdi>
+          {item.nextRetryAt && (
+            <>
+              {' · '}
+              {texts.source.tryAgainAt('')}
+              <Ago at={item.nextRetryAt} />
+            </>
+          )}
+        </span>
+      </span>
+      <Badge tone={tones[item.state]}>{texts.source.states[item.state]}</Badge>
+      {onRetry && mayWrite.value && retriable.has(item.state) && (
+        <Button look="plain" label={texts.source.retryAll(name)} onClick={onRetry}>
+          {texts.source.retry}
+        </Button>
+      )}
+    </div>
+  );
+}

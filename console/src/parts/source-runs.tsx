@@ -1,0 +1,69 @@
+import { call } from '../api.ts';
+import { formatDuration } from '../format.ts';
+import { changesOf } from '../run-changes.ts';
+import { texts } from '../texts.ts';
+import type { Run } from '../types.ts';
+import { usePages } from '../use-pages.ts';
+import { Ago, Badge, Button, LoadProblem, Section, type Tone } from './controls.tsx';
+
+const pageSize = 15;
+const tones: Readonly<Record<Run['status'], Tone>> = { running: 'busy', completed: 'good', failed: 'bad' };
+
+/** The runs of a source, newest first. `runKey` changes when there is another one. */
+export function SourceRuns({ connectionId, runKey }: { connectionId: string; runKey: string }) {
+  const pages = usePages(
+    async (before, signal) => {
+      const query = `limit=${pageSize}${before && `&before=${before}`}`;
+      const items = await call<Run[]>('GET', `/v3/connections/${connectionId}/runs?${query}`, { signal });
+      return { items, next: items.length < pageSize ? null : items.at(-1)!.id };
+    },
+    [connectionId, runKey],
+  );
+  return (
+    <Section title={texts.source.runs}>
+      <LoadProblem error={pages.error} reload={pages.reload} />
+      {!pages.isLoading && pages.rows.length === 0 && <p class="line quiet">{texts.source.noRuns}</p>}
+      <ul class="rows">
+        {pages.rows.map((run) => (
+          <li key={run.id} class="line wide">
+            <Badge tone={tones[run.status]}>{texts.source.runStatus[run.status]}</Badge>
+            <span class="grow">
+              {resultOf(run)}
+              {run.error && <bdi class="wrap"> {run.error}</bdi>}
+              {run.warnings.map(({ message }) => (
+                <bdi key={message} class="small quiet wrap">
+                  {' '}
+                  {message}
+                </bdi>
+              ))}
+            </span>
+            <span class="quiet small">
+              {kindOf(run)} · <Ago at={run.startedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {pages.readMore && (
+        <Button look="plain" onClick={pages.readMore}>
+          {texts.more}
+        </Button>
+      )}
+    </Section>
+  );
+}
+
+function resultOf(run: Run): string {
+  if (run.report) {
+    const { added, updated, deleted } = run.report;
+    const counts = { itemsAdded: added.count, itemsUpdated: updated.count, itemsDeleted: deleted.count };
+    const changes = changesOf({ ...run, ...counts });
+    return changes === '' ? texts.source.nothingNew : `${texts.source.would}${changes}`;
+  }
+  return changesOf(run) || (run.status === 'completed' ? texts.source.nothingNew : '');
+}
+
+function kindOf({ dryRun, mode, triggerType, startedAt, completedAt }: Run): string {
+  const took = completedAt === null ? '' : formatDuration(Date.parse(completedAt) - Date.parse(startedAt));
+  const kind = dryRun ? texts.source.dryRun : texts.source.runModes[mode];
+  return [kind, texts.source.triggers[triggerType], took].filter(Boolean).join(' · ');
+}

@@ -1,0 +1,190 @@
+import { useRef, useState } from 'preact/hooks';
+import { call, upload } from '../api.ts';
+import { say } from '../message.ts';
+import { Badge, Button, Head, Notice, Section } from '../parts/controls.tsx';
+import { Field, TextField } from '../parts/field.tsx';
+import { defaultNamespace, NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
+import { hrefOf } from '../route.ts';
+import { safeLink } from '../safe-link.ts';
+import { texts } from '../texts.ts';
+import { useAction } from '../use-action.ts';
+
+export function AddDocuments() {
+  const [namespace, setNamespace] = useState(defaultNamespace);
+  const namespaces = useNamespaces().data ?? [];
+  return (
+    <>
+      <Head title={texts.add.title} />
+      <div class="filters">
+        <NamespaceChoice label={texts.add.into} value={namespace} namespaces={namespaces} onChange={setNamespace} />
+      </div>
+      <Uploads namespace={namespace} />
+      <Section title={texts.add.link}>
+        <AddText
+          namespace={namespace}
+          label={texts.add.linkLabel}
+          help={texts.add.linkHelp}
+          submit={texts.add.linkSubmit}
+          accepts={(text) => (safeLink(text) ? '' : texts.add.badLink)}
+        />
+      </Section>
+      <Section title={texts.add.note}>
+        <AddText
+          namespace={namespace}
+          label={texts.add.noteLabel}
+          help={texts.add.noteHelp}
+          submit={texts.add.noteSubmit}
+          lines={5}
+          accepts={(text) => (text === '' ? texts.addSource.problems.missing : '')}
+        />
+      </Section>
+    </>
+  );
+}
+
+interface AddTextProps {
+  namespace: string;
+  label: string;
+  help: string;
+  submit: string;
+  lines?: number;
+  /** What is wrong with it; empty where nothing is. */
+  accepts: (text: string) => string;
+}
+
+function AddText({ namespace, label, help, submit, lines, accepts }: AddTextProps) {
+  const [text, setText] = useState('');
+  const [added, setAdded] = useState('');
+  const add = useAction(async () => {
+    const problem = accepts(text.trim());
+    if (problem !== '') throw new Error(problem);
+    const body = { content: text.trim(), containerTag: namespace };
+    const { id } = await call<{ id: string }>('POST', '/v3/documents', { body });
+    setAdded(id);
+    setText('');
+    say(texts.add.added);
+  });
+  return (
+    <form
+      class="form line-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        add.run();
+      }}
+    >
+      <TextField
+        label={label}
+        value={text}
+        onInput={setText}
+        help={help}
+        problem={add.error}
+        {...(lines !== undefined && { lines })}
+      />
+      <div class="row">
+        <Button submit isBusy={add.isBusy}>
+          {submit}
+        </Button>
+        {added && <a href={hrefOf(['documents', added])}>{texts.source.openDocument}</a>}
+      </div>
+    </form>
+  );
+}
+
+interface Upload {
+  name: string;
+  share: number;
+  id?: string;
+  error?: string;
+}
+
+const atOnce = 2;
+
+function Uploads({ namespace }: { namespace: string }) {
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const [isOver, setOver] = useState(false);
+  const started = useRef(0);
+  const update = (index: number, change: Partial<Upload>) =>
+    setUploads((before) => before.map((each, at) => (at === index ? { ...each, ...change } : each)));
+  const send = async (files: readonly File[]) => {
+    const first = started.current;
+    started.current += files.length;
+    setUploads((before) => [...before, ...files.map(({ name }) => ({ name, share: 0 }))]);
+    const queue = files.map((file, index) => ({ file, index: first + index }));
+    const work = async () => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        await sendOne(next.file, namespace, update.bind(null, next.index));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  };
+  return (
+    <Section title={texts.add.uploading}>
+      <div
+        class={`drop ${isOver ? 'over' : ''}`}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          void send([...(event.dataTransfer?.files ?? [])]);
+        }}
+      >
+        <strong>{texts.add.drop}</strong>
+        <Field label={texts.add.choose} help={texts.add.dropHelp}>
+          {(ids) => (
+            <input
+              {...ids}
+              type="file"
+              multiple
+              onChange={(event) => {
+                void send([...(event.currentTarget.files ?? [])]);
+                event.currentTarget.value = '';
+              }}
+            />
+          )}
+        </Field>
+      </div>
+      <ul class="rows" aria-live="polite">
+        {uploads.map((each, index) => (
+          <li key={index} class="line">
+            <UploadLine {...each} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function UploadLine({ name, share, id, error }: Upload) {
+  return (
+    <>
+      <span class="grow">
+        <bdi class="title">{name}</bdi>
+        {error && <Notice tone="bad">{error}</Notice>}
+        {!error && !id && <progress aria-label={name} value={share} max={1} />}
+      </span>
+      {id && (
+        <>
+          <Badge tone="good">{texts.add.uploaded}</Badge>
+          <a href={hrefOf(['documents', id])}>{texts.source.openDocument}</a>
+        </>
+      )}
+    </>
+  );
+}
+
+async function sendOne(file: File, namespace: string, tell: (change: Partial<Upload>) => void): Promise<void> {
+  const form = new FormData();
+  form.append('containerTag', namespace);
+  form.append('file', file);
+  try {
+    const { id } = await upload(form, (share) => tell({ share }));
+    tell({ id, share: 1 });
+  } catch (error) {
+    tell({ error: (error as Error).message });
+  }
+}

@@ -1,0 +1,218 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { baseAddress, call } from '../api.ts';
+import { copyText, say } from '../message.ts';
+import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
+import { CheckField, ChoiceField, TextField } from '../parts/field.tsx';
+import { defaultNamespace } from '../parts/namespace-choice.tsx';
+import { SchemaFields } from '../parts/schema-fields.tsx';
+import { goTo } from '../route.ts';
+import { safeLink } from '../safe-link.ts';
+import { answersOf, fieldsOf, initialValues, problemOf, type FormValues } from '../schema-form.ts';
+import { texts } from '../texts.ts';
+import type { AuthKind, ConnectorSpec } from '../types.ts';
+import { useAction } from '../use-action.ts';
+import { useLoad } from '../use-load.ts';
+
+export function AddSource({ provider }: { provider: string }) {
+  const path = `/v3/connectors/${encodeURIComponent(provider)}/spec`;
+  const { data, error, reload } = useLoad((signal) => call<ConnectorSpec>('GET', path, { signal }), [path]);
+  return (
+    <>
+      <Head title={texts.addSource.title(data?.title ?? provider)} note={data?.description} />
+      <LoadProblem error={error} reload={reload} />
+      {!data && !error && <Loading />}
+      {data && <SourceForm spec={data} />}
+    </>
+  );
+}
+
+interface Created {
+  id: string;
+  authLink: string | null;
+  redirectsTo?: string;
+}
+
+const isOAuth = (auth: AuthKind | undefined) => auth?.type === 'oauth2' || auth?.type === 'xoauth2';
+
+function SourceForm({ spec }: { spec: ConnectorSpec }) {
+  const [authIndex, setAuthIndex] = useState(firstUsable(spec));
+  const [isTried, setTried] = useState(false);
+  const [namespace, setNamespace] = useState(defaultNamespace);
+  const [memories, setMemories] = useState('');
+  const [consent, setConsent] = useState<Created>();
+  const auth = spec.auth[authIndex];
+  const config = useMemo(() => fieldsOf(spec.config), [spec]);
+  const fields = useMemo(() => [...config, ...fieldsOf(auth?.fields)], [config, auth]);
+  const [values, setValues] = useState<FormValues>(() => initialValues(fields));
+  const change = (name: string, value: FormValues[string]) => setValues((before) => ({ ...before, [name]: value }));
+  const parts = { values, onChange: change, showProblems: isTried };
+  const submit = useAction(async () => {
+    setTried(true);
+    if (fields.some((field) => problemOf(field, values[field.name] ?? field.initial))) {
+      throw new Error(texts.addSource.check);
+    }
+    // Before the answer is there, or the browser takes it for an advertisement.
+    const consentWindow = isOAuth(auth) ? open('', 'memoryd-consent', 'popup,width=620,height=760') : null;
+    try {
+      const created = await createConnection(spec.name, { ...answersOf(fields, values) }, { namespace, memories });
+      if (created.authLink === null) return finish(spec.title, created.id);
+      setConsent(created);
+      const link = safeLink(created.authLink);
+      if (consentWindow && link) consentWindow.location.href = link;
+    } catch (error) {
+      consentWindow?.close();
+      throw error;
+    }
+  });
+  if (consent) return <Consent created={consent} title={spec.title} onFailure={() => setConsent(undefined)} />;
+  const required = fields.filter((field) => field.isRequired);
+  return (
+    <form
+      class="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit.run();
+      }}
+    >
+      {spec.auth.length > 1 && <AuthChoice kinds={spec.auth} index={authIndex} onChange={setAuthIndex} />}
+      <SchemaFields fields={required} {...parts} />
+      {isOAuth(auth) && <OAuthHelp spec={spec} />}
+      <SchemaFields fields={openFields(config)} {...parts} />
+      <TextField
+        label={texts.namespace}
+        value={namespace}
+        onInput={setNamespace}
+        help={texts.addSource.namespaceHelp}
+      />
+      <details>
+        <summary>{texts.addSource.settings}</summary>
+        <div class="form">
+          <SchemaFields
+            fields={fields.filter((field) => !required.includes(field) && !openFields(config).includes(field))}
+            {...parts}
+          />
+          <ChoiceField
+            label={texts.addSource.memories}
+            value={memories}
+            options={Object.entries(texts.addSource.memoriesOptions)}
+            onChange={setMemories}
+            help={texts.addSource.memoriesHelp}
+          />
+        </div>
+      </details>
+      {submit.error && <Notice tone="bad">{submit.error}</Notice>}
+      <div class="row">
+        <Button submit look="main" isBusy={submit.isBusy}>
+          {submitText(submit.isBusy, auth)}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function submitText(isBusy: boolean, auth: AuthKind | undefined): string {
+  if (isBusy) return texts.addSource.working;
+  return isOAuth(auth) ? texts.addSource.submitOAuth : texts.addSource.submit;
+}
+
+/** Where no field must be filled in, the first of them says what is mirrored, and stands open. */
+function openFields(config: ReturnType<typeof fieldsOf>): ReturnType<typeof fieldsOf> {
+  return config.some((field) => field.isRequired) ? [] : config.filter((field) => field.kind === 'lines').slice(0, 1);
+}
+
+/** The first way that works as the daemon is set up; OAuth needs a client of its own. */
+function firstUsable({ auth, configured }: ConnectorSpec): number {
+  const found = auth.findIndex((kind) => configured || !isOAuth(kind));
+  return Math.max(found, 0);
+}
+
+async function createConnection(
+  provider: string,
+  metadata: Record<string, unknown>,
+  { namespace, memories }: { namespace: string; memories: string },
+): Promise<Created> {
+  return call<Created>('POST', `/v3/connections/${encodeURIComponent(provider)}`, {
+    body: {
+      metadata,
+      ...(namespace.trim() !== '' && { containerTag: namespace.trim() }),
+      ...(memories !== '' && { memories }),
+    },
+  });
+}
+
+function finish(title: string, id: string): void {
+  say(texts.addSource.connected(title));
+  goTo(['sources', id]);
+}
+
+interface AuthChoiceProps {
+  kinds: readonly AuthKind[];
+  index: number;
+  onChange: (index: number) => void;
+}
+
+function AuthChoice({ kinds, index, onChange }: AuthChoiceProps) {
+  return (
+    <fieldset class="stack">
+      <legend>{texts.addSource.authTitle}</legend>
+      {kinds.map(({ type, title }, each) => (
+        <CheckField
+          key={type}
+          group="auth"
+          label={title ?? texts.addSource.authKinds[type]}
+          isOn={each === index}
+          onChange={() => onChange(each)}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+function OAuthHelp({ spec }: { spec: ConnectorSpec }) {
+  const address = `${baseAddress}/v3/connections/auth/callback/${spec.name}`;
+  return (
+    <div class="notice stack">
+      <p>{spec.configured ? texts.addSource.oauth : texts.addSource.notConfigured}</p>
+      <div>
+        <strong>{texts.addSource.redirect}</strong>
+        <p class="small quiet">{texts.addSource.redirectHelp}</p>
+        <pre class="code">{address}</pre>
+        <Button look="plain" onClick={() => void copyText(address)}>
+          {texts.copy}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+const askEveryMs = 1_500;
+
+/** Waits until the source has sent the consent to the daemon. */
+function Consent({ created, title, onFailure }: { created: Created; title: string; onFailure: () => void }) {
+  const [problem, setProblem] = useState('');
+  const { data } = useLoad(
+    (signal) => call<{ status: string }>('GET', `/v3/connections/${created.id}/authorization`, { signal }),
+    [created.id],
+    problem === '' ? askEveryMs : undefined,
+  );
+  useEffect(() => {
+    if (data?.status === 'connected') finish(title, created.id);
+    const outcomes: Readonly<Record<string, string>> = texts.addSource.outcomes;
+    setProblem(outcomes[data?.status ?? ''] ?? '');
+  }, [data?.status]);
+  const link = safeLink(created.authLink);
+  return (
+    <div class="form">
+      {problem ? <Notice tone="bad">{problem}</Notice> : <p role="status">{texts.addSource.waiting}</p>}
+      <div class="row">
+        {link && (
+          <a class="button" href={link} target="_blank" rel="noreferrer">
+            {texts.addSource.openAgain}
+          </a>
+        )}
+        <Button onClick={onFailure}>{texts.cancel}</Button>
+      </div>
+    </div>
+  );
+}

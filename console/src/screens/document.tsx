@@ -1,0 +1,237 @@
+import { useState } from 'preact/hooks';
+import { baseAddress, call } from '../api.ts';
+import { formatMoment, formatNumber } from '../format.ts';
+import { say } from '../message.ts';
+import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { MarkedText } from '../parts/marked-text.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { goTo, hrefOf, route } from '../route.ts';
+import { safeLink } from '../safe-link.ts';
+import { mayWrite } from '../session.ts';
+import { texts } from '../texts.ts';
+import type { Chunk, DocumentAnswer } from '../types.ts';
+import { useAction } from '../use-action.ts';
+import { useLoad } from '../use-load.ts';
+import { DocumentBadge } from './documents.tsx';
+
+const pathOf = (id: string) => `/v3/documents/${encodeURIComponent(id)}`;
+const settled = new Set(['done', 'failed']);
+const lookEveryMs = 2_000;
+
+export function DocumentScreen({ id }: { id: string }) {
+  const [isSettled, setSettled] = useState(false);
+  const { data, error, reload } = useLoad(
+    async (signal) => {
+      const answer = await call<DocumentAnswer>('GET', pathOf(id), { signal });
+      setSettled(settled.has(answer.status));
+      return answer;
+    },
+    [id],
+    isSettled ? undefined : lookEveryMs,
+  );
+  if (data) return <DocumentView document={data} reload={reload} />;
+  return (
+    <>
+      <Head title={texts.nav.documents} />
+      {error ? <LoadProblem error={error} reload={reload} /> : <Loading />}
+    </>
+  );
+}
+
+function DocumentView({ document, reload }: { document: DocumentAnswer; reload: () => void }) {
+  const { id, title, filepath, error, status } = document;
+  const query = route.value.query.get('q') ?? '';
+  return (
+    <>
+      <Head
+        title={title ?? filepath ?? texts.untitled}
+        note={
+          <div class="row">
+            <DocumentBadge status={status} />
+            {filepath && filepath !== title && <bdi class="wrap">{filepath}</bdi>}
+          </div>
+        }
+      >
+        <Actions document={document} reload={reload} />
+      </Head>
+      {error && status === 'failed' && (
+        <Notice tone="bad">
+          <strong>{texts.document.failedTitle}</strong>
+          <p>
+            <bdi>{error.message}</bdi>
+          </p>
+        </Notice>
+      )}
+      <Tabs
+        label={texts.documents.title}
+        tabs={[
+          { name: texts.document.text, render: () => <FullText text={document.content ?? ''} query={query} /> },
+          { name: texts.document.chunks, render: () => <Chunks id={id} query={query} /> },
+          { name: texts.document.memories, render: () => <DrawnMemories document={document} /> },
+          { name: texts.document.details, render: () => <Details document={document} /> },
+        ]}
+      />
+    </>
+  );
+}
+
+function Actions({ document, reload }: { document: DocumentAnswer; reload: () => void }) {
+  const [isAsking, setAsking] = useState(false);
+  const { id, url, raw, connectionId } = document;
+  const original = safeLink(url);
+  const openFile = useAction(async () => {
+    const answer = await call<{ url: string }>('GET', `${pathOf(id)}/file-url`);
+    const link = safeLink(new URL(answer.url, baseAddress).href);
+    if (link) open(link, '_blank', 'noreferrer');
+  });
+  const again = useAction(async () => {
+    await call('POST', `${pathOf(id)}/retry`);
+    say(texts.document.requeued);
+    reload();
+  });
+  const remove = useAction(async () => {
+    await call('DELETE', pathOf(id));
+    say(texts.document.deleted);
+    goTo(['documents']);
+  });
+  const problem = openFile.error || again.error;
+  return (
+    <>
+      {original && (
+        <a class="button" href={original} target="_blank" rel="noreferrer">
+          {texts.document.original}
+        </a>
+      )}
+      {raw !== null && connectionId === null && !original && (
+        <Button isBusy={openFile.isBusy} onClick={() => openFile.run()}>
+          {texts.document.raw}
+        </Button>
+      )}
+      {mayWrite.value && document.status === 'failed' && (
+        <Button isBusy={again.isBusy} onClick={() => again.run()}>
+          {texts.document.reindex}
+        </Button>
+      )}
+      {mayWrite.value && (
+        <Button look="bad" onClick={() => setAsking(true)}>
+          {texts.document.delete}
+        </Button>
+      )}
+      {problem && <Notice tone="bad">{problem}</Notice>}
+      {isAsking && (
+        <Confirm
+          title={texts.document.deleteTitle}
+          action={remove}
+          confirm={texts.document.delete}
+          isDangerous
+          onClose={() => setAsking(false)}
+        >
+          <p>{texts.document.deleteHelp}</p>
+          {connectionId !== null && <p>{texts.document.deleteMirrored}</p>}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** So many characters are drawn at once; a text may have millions. */
+const shownCharacters = 40_000;
+
+function FullText({ text, query }: { text: string; query: string }) {
+  const [isWhole, setWhole] = useState(false);
+  if (text === '') return <p class="quiet">{texts.document.noText}</p>;
+  const shown = isWhole ? text : text.slice(0, shownCharacters);
+  return (
+    <>
+      <div class="prose">
+        <MarkedText text={shown} query={query} />
+      </div>
+      {shown.length < text.length && (
+        <p class="quiet">
+          {texts.document.longText(formatNumber(shown.length), formatNumber(text.length))}{' '}
+          <Button look="plain" onClick={() => setWhole(true)}>
+            {texts.document.showAll}
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Chunks({ id, query }: { id: string; query: string }) {
+  const path = `${pathOf(id)}/chunks`;
+  const { data, error, reload } = useLoad((signal) => call<{ chunks: Chunk[] }>('GET', path, { signal }), [path]);
+  const [shown, setShown] = useState(50);
+  if (error) return <LoadProblem error={error} reload={reload} />;
+  if (!data) return <Loading />;
+  return (
+    <>
+      <p class="quiet">{texts.document.chunksHelp}</p>
+      <ol class="chunks">
+        {data.chunks.slice(0, shown).map(({ id: chunkId, position, content }) => (
+          <li key={chunkId}>
+            <span class="quiet small">{texts.document.chunk(position)}</span>
+            <div class="prose">
+              <MarkedText text={content} query={query} />
+            </div>
+          </li>
+        ))}
+      </ol>
+      {shown < data.chunks.length && (
+        <Button look="plain" onClick={() => setShown(shown + 50)}>
+          {texts.more}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function DrawnMemories({ document: { memories = [], containerTags } }: { document: DocumentAnswer }) {
+  const latest = memories.filter((each) => each.isLatest && !each.isForgotten);
+  if (latest.length === 0) return <p class="quiet">{texts.document.noMemories}</p>;
+  return (
+    <ul class="rows">
+      {latest.map(({ id, memory }) => (
+        <li key={id} class="line">
+          <a href={hrefOf(['memories'], { ns: containerTags[0] ?? '' })}>
+            <bdi>{memory}</bdi>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Details({ document }: { document: DocumentAnswer }) {
+  const { labels } = texts.document;
+  const facts: [string, string | null][] = [
+    [labels.path, document.filepath],
+    [labels.type, document.type.replaceAll('_', ' ')],
+    [labels.status, texts.documents.statuses[document.status]],
+    [labels.namespace, document.containerTags.join(', ')],
+    [labels.source, document.source],
+    [labels.author, document.author],
+    [labels.dated, document.documentDate && formatMoment(document.documentDate)],
+    [labels.updated, formatMoment(document.updatedAt)],
+    [labels.customId, document.customId],
+    ...Object.entries(document.metadata).map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  ];
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value)
+        .map(([name, value]) => [
+          <dt key={name}>
+            <bdi>{name}</bdi>
+          </dt>,
+          <dd key={`${name} value`}>
+            <bdi>{value}</bdi>
+          </dd>,
+        ])}
+    </dl>
+  );
+}

@@ -1,0 +1,122 @@
+import { call } from '../api.ts';
+import { Ago, Badge, Empty, Head, LoadProblem, Loading, type Tone } from '../parts/controls.tsx';
+import { ChoiceField } from '../parts/field.tsx';
+import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
+import { WindowedList } from '../parts/windowed-list.tsx';
+import { hrefOf, replaceRoute, route } from '../route.ts';
+import { mayWrite } from '../session.ts';
+import { sourceName } from '../source-state.ts';
+import { texts } from '../texts.ts';
+import type { Connection, DocumentPage, DocumentRow, DocumentStatus } from '../types.ts';
+import { useLoad } from '../use-load.ts';
+import { usePages } from '../use-pages.ts';
+
+const pageSize = 100;
+
+function readFilters() {
+  const { query } = route.value;
+  return { ns: query.get('ns') ?? '', status: query.get('status') ?? '', source: query.get('source') ?? '' };
+}
+
+export function Documents() {
+  const filters = readFilters();
+  const namespaces = useNamespaces().data ?? [];
+  const connections = useLoad(
+    (signal) => call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
+    [],
+  ).data;
+  const total = useTotal(filters);
+  const pages = usePages((cursor, signal) => readPage(filters, Number(cursor || 1), signal), [filters]);
+  const change = (changed: Partial<typeof filters>) => replaceRoute(['documents'], { ...filters, ...changed });
+  const isEmpty = !pages.isLoading && pages.rows.length === 0 && !pages.error;
+  const isFiltered = Object.values(filters).some((value) => value !== '');
+  return (
+    <>
+      <Head title={texts.documents.title} note={total === undefined ? undefined : texts.documents.count(total)}>
+        {mayWrite.value && (
+          <a class="button main" href={hrefOf(['documents', 'add'])}>
+            {texts.documents.add}
+          </a>
+        )}
+      </Head>
+      <div class="filters">
+        <NamespaceChoice value={filters.ns} withAll namespaces={namespaces} onChange={(ns) => change({ ns })} />
+        <ChoiceField
+          label={texts.documents.status}
+          value={filters.status}
+          options={[['', texts.documents.anyStatus], ...Object.entries(texts.documents.statuses)]}
+          onChange={(status) => change({ status })}
+        />
+        <ChoiceField
+          label={texts.documents.source}
+          value={filters.source}
+          options={[
+            ['', texts.documents.anySource],
+            ...(connections ?? []).map((each) => [each.id, sourceName(each)] as const),
+          ]}
+          onChange={(source) => change({ source })}
+        />
+      </div>
+      <LoadProblem error={pages.error} reload={pages.reload} />
+      {pages.isLoading && pages.rows.length === 0 && <Loading />}
+      {isEmpty && isFiltered && <p class="quiet">{texts.documents.noMatch}</p>}
+      {isEmpty && !isFiltered && <Empty title={texts.documents.empty} text={texts.documents.emptyHelp} />}
+      <WindowedList
+        label={texts.documents.caption}
+        rows={pages.rows}
+        {...(total !== undefined && { total })}
+        keyOf={(row) => row.id}
+        render={(row) => <DocumentLine row={row} />}
+        onNearEnd={pages.readMore}
+      />
+    </>
+  );
+}
+
+function bodyOf({ ns, status, source }: ReturnType<typeof readFilters>): object {
+  return {
+    ...(ns !== '' && { containerTag: ns }),
+    ...(status !== '' && { status }),
+    ...(source !== '' && { connectionId: source }),
+  };
+}
+
+async function readPage(filters: ReturnType<typeof readFilters>, page: number, signal: AbortSignal) {
+  const body = { ...bodyOf(filters), page, limit: pageSize, sort: 'updatedAt', order: 'desc' };
+  const { memories, pagination } = await call<DocumentPage>('POST', '/v3/documents/list', { body, signal });
+  return { items: memories, next: page < pagination.totalPages ? String(page + 1) : null };
+}
+
+const countEveryMs = 5_000;
+
+function useTotal(filters: ReturnType<typeof readFilters>): number | undefined {
+  const { data } = useLoad(
+    (signal) => call<DocumentPage>('POST', '/v3/documents/list', { body: { ...bodyOf(filters), limit: 1 }, signal }),
+    [filters],
+    countEveryMs,
+  );
+  return data?.pagination.totalItems;
+}
+
+const tones: Partial<Record<DocumentStatus, Tone>> = { done: 'good', failed: 'bad', unknown: 'quiet' };
+
+export function DocumentBadge({ status }: { status: DocumentStatus }) {
+  return <Badge tone={tones[status] ?? 'busy'}>{texts.documents.statuses[status]}</Badge>;
+}
+
+function DocumentLine({ row }: { row: DocumentRow }) {
+  const title = row.title ?? row.filepath ?? texts.untitled;
+  return (
+    <a class="line" href={hrefOf(['documents', row.id])}>
+      <span class="grow">
+        <bdi class="title">{title}</bdi>
+        <span class="quiet small title">
+          {row.type.replaceAll('_', ' ')}
+          {row.filepath && row.filepath !== title && <bdi> · {row.filepath}</bdi>}
+          <bdi> · {row.containerTags.join(', ')}</bdi> · <Ago at={row.updatedAt} />
+        </span>
+      </span>
+      <DocumentBadge status={row.status} />
+    </a>
+  );
+}

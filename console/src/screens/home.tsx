@@ -1,0 +1,244 @@
+import { call } from '../api.ts';
+import { formatDuration } from '../format.ts';
+import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
+import { SourceMark } from '../parts/source-mark.tsx';
+import { hrefOf } from '../route.ts';
+import { changesOf } from '../run-changes.ts';
+import { mayManage, mayWrite } from '../session.ts';
+import { sourceName, sourceState } from '../source-state.ts';
+import { texts } from '../texts.ts';
+import type { Connection, Progress, Run, Status } from '../types.ts';
+import { useLoad } from '../use-load.ts';
+
+interface SourceView {
+  connection: Connection;
+  progress: Progress;
+  runs: Run[];
+}
+
+interface HomeView {
+  status: Status;
+  sources: SourceView[];
+}
+
+const everyMs = 4_000;
+const dayMs = 86_400_000;
+
+async function readHome(signal: AbortSignal): Promise<HomeView> {
+  const [status, connections] = await Promise.all([
+    call<Status>('GET', '/v3/status', { signal }),
+    call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
+  ]);
+  const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
+  return { status, sources };
+}
+
+async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
+  const path = `/v3/connections/${connection.id}`;
+  const [progress, runs] = await Promise.all([
+    call<Progress>('GET', `${path}/progress`, { signal }),
+    call<Run[]>('GET', `${path}/runs?limit=50`, { signal }),
+  ]);
+  return { connection, progress, runs };
+}
+
+export function Home() {
+  const { data, error, reload } = useLoad(readHome, [], everyMs);
+  return (
+    <>
+      <Head title={texts.home.title} />
+      <LoadProblem error={error} reload={reload} />
+      {!data && !error && <Loading />}
+      {data && <HomeSections {...data} />}
+    </>
+  );
+}
+
+function HomeSections({ status, sources }: HomeView) {
+  if (sources.length === 0 && status.documents.done === 0) return <Beginning />;
+  const running = sources.filter(isRunning);
+  const healthy = sources.filter((source) => !isRunning(source) && sourceState(source.connection).tone !== 'bad');
+  return (
+    <>
+      <Attention status={status} sources={sources} />
+      {(running.length > 0 || waitingOf(status) > 0) && (
+        <Section title={texts.home.running}>
+          <ul class="rows">
+            {running.map((source) => (
+              <SourceLine key={source.connection.id} {...source}>
+                <RunningNote {...source} />
+              </SourceLine>
+            ))}
+            {waitingOf(status) > 0 && <WaitingLine count={waitingOf(status)} />}
+          </ul>
+        </Section>
+      )}
+      {healthy.length > 0 && (
+        <Section title={texts.home.healthy}>
+          <ul class="rows">
+            {healthy.map((source) => (
+              <SourceLine key={source.connection.id} {...source}>
+                {texts.documentsCount(source.connection.documentCount)}
+              </SourceLine>
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Changes sources={sources} />
+    </>
+  );
+}
+
+const isRunning = ({ progress, connection }: SourceView) =>
+  progress.run?.status === 'running' || (connection.status === 'active' && progress.documents.waiting > 0);
+
+function waitingOf({ documents }: Status): number {
+  const { queued, extracting, chunking, embedding, indexing } = documents;
+  return queued + extracting + chunking + embedding + indexing;
+}
+
+function Beginning() {
+  return (
+    <Empty title={texts.home.teachTitle} text={texts.home.teach}>
+      {mayManage.value && (
+        <a class="button main" href={hrefOf(['sources'])}>
+          {texts.home.addSource}
+        </a>
+      )}
+      {mayWrite.value && (
+        <a class="button" href={hrefOf(['documents', 'add'])}>
+          {texts.home.writeNote}
+        </a>
+      )}
+    </Empty>
+  );
+}
+
+interface Concern {
+  key: string;
+  href: string;
+  title: string;
+  tone: 'bad' | 'warn';
+  detail: string;
+}
+
+function Attention({ status, sources }: HomeView) {
+  const concerns = [...sources.flatMap(concernsOf), ...modelConcerns(status)];
+  return (
+    <Section title={texts.home.attention}>
+      {concerns.length === 0 ? (
+        <p class="line quiet">{texts.home.nothingWrong}</p>
+      ) : (
+        <ul class="rows">
+          {concerns.map((concern) => (
+            <li key={concern.key}>
+              <a class="line wide" href={concern.href}>
+                <span class="grow">
+                  <Badge tone={concern.tone}>{concern.title}</Badge>
+                  <span class="quiet small wrap">
+                    {' '}
+                    <bdi>{concern.detail}</bdi>
+                  </span>
+                </span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function concernsOf({ connection, progress }: SourceView): Concern[] {
+  const name = sourceName(connection);
+  const href = hrefOf(['sources', connection.id]);
+  const concerns: Concern[] = [];
+  const add = (title: string, tone: Concern['tone'], detail: string) =>
+    concerns.push({ key: `${connection.id} ${title}`, href, title, tone, detail });
+  const { tone, text, reason } = sourceState(connection);
+  if (tone === 'bad' || tone === 'warn') add(text, tone, [name, reason].filter(Boolean).join(': '));
+  if (progress.heldDeletes > 0) add(texts.home.held(progress.heldDeletes), 'warn', `${name}. ${texts.home.heldHelp}`);
+  if (progress.items.failed > 0) add(texts.home.failedItems(progress.items.failed), 'warn', name);
+  return concerns;
+}
+
+function modelConcerns({ embedder }: Status): Concern[] {
+  if (!embedder || embedder.state !== 'failed') return [];
+  return [{ key: 'model', href: hrefOf(['system']), title: texts.home.model, tone: 'bad', detail: embedder.id }];
+}
+
+function SourceLine({ connection, children }: SourceView & { children: preact.ComponentChildren }) {
+  const { tone, text } = sourceState(connection);
+  return (
+    <li>
+      <a class="line wide" href={hrefOf(['sources', connection.id])}>
+        <SourceMark provider={connection.provider} />
+        <span class="grow">
+          <bdi class="title">{sourceName(connection)}</bdi>
+          <span class="quiet small">{children}</span>
+        </span>
+        <Badge tone={tone}>{text}</Badge>
+      </a>
+    </li>
+  );
+}
+
+function RunningNote({ progress }: SourceView) {
+  const { run, documents } = progress;
+  if (run?.status !== 'running') return <>{texts.home.uploadsWaiting(documents.waiting)}</>;
+  const left = run.etaMs === null ? '' : `, ${texts.source.left(formatDuration(run.etaMs))}`;
+  return (
+    <>
+      {texts.itemsCount(run.itemsProcessed)}
+      {run.itemsTotal !== null && ` / ${run.itemsTotal.toLocaleString()}`}
+      {left}
+    </>
+  );
+}
+
+function WaitingLine({ count }: { count: number }) {
+  return (
+    <li>
+      <a class="line wide" href={hrefOf(['documents'])}>
+        <span class="grow">
+          <span class="title">{texts.home.uploadsWaiting(count)}</span>
+          <span class="quiet small">{texts.home.waitingHelp}</span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** What the runs of the last day changed, newest first. */
+function Changes({ sources }: { sources: SourceView[] }) {
+  const changes = sources
+    .flatMap(({ connection, runs }) => runs.map((run) => ({ connection, run })))
+    .filter(({ run }) => !run.dryRun && changesOf(run) !== '' && Date.parse(run.startedAt) > aDayAgo())
+    .toSorted((one, other) => other.run.startedAt.localeCompare(one.run.startedAt));
+  return (
+    <Section title={texts.home.changes}>
+      {changes.length === 0 && <p class="line quiet">{texts.home.noChanges}</p>}
+      <ul class="rows">
+        {changes.slice(0, 20).map(({ connection, run }) => (
+          <li key={run.id} class="line">
+            <SourceMark provider={connection.provider} />
+            <span class="grow">
+              {changesOf(run)}{' '}
+              <a class="quiet" href={hrefOf(['sources', connection.id])}>
+                <bdi>{sourceName(connection)}</bdi>
+              </a>
+            </span>
+            <span class="quiet small">
+              <Ago at={run.completedAt ?? run.startedAt} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** The moment a day ago. */
+function aDayAgo(): number {
+  return performance.timeOrigin + performance.now() - dayMs;
+}

@@ -1,0 +1,188 @@
+import { useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import { say } from '../message.ts';
+import { Badge, Button, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
+import { SourceFailures } from '../parts/source-failures.tsx';
+import { SourceHeld } from '../parts/source-held.tsx';
+import { SourceItems } from '../parts/source-items.tsx';
+import { SourceProgress } from '../parts/source-progress.tsx';
+import { SourceRuns } from '../parts/source-runs.tsx';
+import { Disconnect } from '../parts/source-disconnect.tsx';
+import { ResourcePicker } from '../parts/resource-picker.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { mayManage, mayWrite } from '../session.ts';
+import { sourceName, sourceState } from '../source-state.ts';
+import { texts } from '../texts.ts';
+import type { Connection, Connector } from '../types.ts';
+import { useAction } from '../use-action.ts';
+import { useLoad } from '../use-load.ts';
+import { useProgress, type LiveProgress } from '../use-progress.ts';
+
+const everyMs = 5_000;
+
+export function SourceScreen({ id }: { id: string }) {
+  const path = `/v3/connections/${encodeURIComponent(id)}`;
+  const { data, error, reload } = useLoad((signal) => call<Connection>('GET', path, { signal }), [path], everyMs);
+  const connectors = useLoad((signal) => call<Connector[]>('GET', '/v3/connectors', { signal }), []);
+  const live = useProgress(id);
+  if (!data) {
+    return (
+      <>
+        <Head title={texts.nav.sources} />
+        {error ? <LoadProblem error={error} reload={reload} /> : <Loading />}
+      </>
+    );
+  }
+  const connector = connectors.data?.find(({ provider }) => provider === data.provider);
+  const changed = () => {
+    reload();
+    live.reload();
+  };
+  return <SourceView connection={data} connector={connector} live={live} onChange={changed} />;
+}
+
+interface SourceViewProps {
+  connection: Connection;
+  connector: Connector | undefined;
+  live: LiveProgress;
+  onChange: () => void;
+}
+
+function SourceView({ connection, connector, live, onChange }: SourceViewProps) {
+  const [itemState, setItemState] = useState('');
+  const { progress } = live;
+  const name = sourceName(connection, connector?.displayName);
+  const isRunning = progress?.run?.status === 'running';
+  const { tone, text, reason } = isRunning
+    ? ({ tone: 'busy', text: texts.sources.syncing } as const)
+    : sourceState(connection);
+  const runKey = `${progress?.run?.id} ${progress?.run?.status}`;
+  return (
+    <>
+      <Head
+        title={name}
+        note={
+          <div class="row">
+            <Badge tone={tone}>{text}</Badge>
+            <span>{connector?.displayName ?? connection.provider}</span>
+            <bdi class="tag">{connection.containerTag}</bdi>
+          </div>
+        }
+      >
+        {mayWrite.value && <Actions connection={connection} connector={connector} name={name} onChange={onChange} />}
+      </Head>
+      {reason && (
+        <Notice tone={tone === 'bad' ? 'bad' : 'warn'}>
+          <bdi>{reason}</bdi>
+        </Notice>
+      )}
+      <LoadProblem error={live.error} reload={live.reload} />
+      {progress && <SourceProgress live={live} connectionId={connection.id} />}
+      {progress && progress.heldDeletes > 0 && (
+        <SourceHeld connectionId={connection.id} count={progress.heldDeletes} onChange={onChange} />
+      )}
+      <SourceFailures
+        connectionId={connection.id}
+        counts={progress && `${progress.items.failed} ${progress.items.skipped}`}
+        onShow={setItemState}
+        onChange={onChange}
+      />
+      <SourceRuns connectionId={connection.id} runKey={runKey} />
+      <SourceItems
+        connectionId={connection.id}
+        state={itemState}
+        onState={setItemState}
+        counts={progress && JSON.stringify(progress.items)}
+        onChange={onChange}
+      />
+      <Section title={texts.source.settings}>
+        <Settings connection={connection} />
+      </Section>
+    </>
+  );
+}
+
+interface ActionsProps {
+  connection: Connection;
+  connector: Connector | undefined;
+  name: string;
+  onChange: () => void;
+}
+
+type Question = 'full' | 'disconnect' | 'choose';
+
+function Actions({ connection, connector, name, onChange }: ActionsProps) {
+  const [question, setQuestion] = useState<Question>();
+  const path = `/v3/connections/${connection.id}`;
+  const isPaused = connection.status === 'paused';
+  const close = () => setQuestion(undefined);
+  const sync = useAction(async (body: object, said: string) => {
+    await call('POST', `${path}/sync`, { body });
+    say(said);
+    close();
+    onChange();
+  });
+  const pause = useAction(async () => {
+    await call('POST', `${path}/${isPaused ? 'resume' : 'pause'}`);
+    say(isPaused ? texts.source.resumedNow : texts.source.pausedNow);
+    onChange();
+  });
+  const full = { ...sync, run: () => sync.run({ mode: 'full' }, texts.source.syncStarted) };
+  return (
+    <>
+      {!isPaused && (
+        <Button look="main" isBusy={sync.isBusy} onClick={() => sync.run({}, texts.source.syncStarted)}>
+          {texts.source.sync}
+        </Button>
+      )}
+      <Button isBusy={sync.isBusy} onClick={() => sync.run({ dryRun: true, mode: 'full' }, texts.source.dryStarted)}>
+        {texts.source.dry}
+      </Button>
+      <Button onClick={() => setQuestion('full')}>{texts.source.full}</Button>
+      {mayManage.value && (
+        <>
+          <Button isBusy={pause.isBusy} onClick={() => pause.run()}>
+            {isPaused ? texts.source.resume : texts.source.pause}
+          </Button>
+          {connector?.capabilities.selectable && (
+            <Button onClick={() => setQuestion('choose')}>{texts.source.choose}</Button>
+          )}
+          <Button look="bad" onClick={() => setQuestion('disconnect')}>
+            {texts.source.disconnect}
+          </Button>
+        </>
+      )}
+      {(sync.error || pause.error) && question === undefined && <Notice tone="bad">{sync.error || pause.error}</Notice>}
+      {question === 'full' && (
+        <Confirm title={texts.source.full} action={full} confirm={texts.source.full} onClose={close}>
+          <p>{texts.source.fullHelp}</p>
+        </Confirm>
+      )}
+      {question === 'choose' && <ResourcePicker connectionId={connection.id} onClose={close} onChange={onChange} />}
+      {question === 'disconnect' && <Disconnect connection={connection} name={name} onClose={close} />}
+    </>
+  );
+}
+
+/** What its configuration says, as it was given. */
+function Settings({ connection }: { connection: Connection }) {
+  const shown = Object.entries(connection.metadata).filter(
+    ([name, value]) => name !== 'lastSyncedAt' && value !== null && !(Array.isArray(value) && value.length === 0),
+  );
+  return (
+    <dl class="facts">
+      <dt>{texts.source.schedule}</dt>
+      <dd>{connection.schedule ?? '–'}</dd>
+      <dt>{texts.source.onDelete}</dt>
+      <dd>{texts.source.onDeleteOptions[connection.onSourceDelete]}</dd>
+      {shown.map(([name, value]) => [
+        <dt key={name}>
+          <bdi>{name}</bdi>
+        </dt>,
+        <dd key={`${name} value`}>
+          <bdi>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
+        </dd>,
+      ])}
+    </dl>
+  );
+}

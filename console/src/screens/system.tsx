@@ -1,0 +1,102 @@
+import { call } from '../api.ts';
+import { formatMoment, formatNumber } from '../format.ts';
+import { Ago, Badge, Button, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
+import { hrefOf } from '../route.ts';
+import { mayManage } from '../session.ts';
+import { texts } from '../texts.ts';
+import type { AuditPage, DocumentStatus, Status } from '../types.ts';
+import { useLoad } from '../use-load.ts';
+import { usePages } from '../use-pages.ts';
+
+const everyMs = 5_000;
+
+export function System() {
+  const status = useLoad((signal) => call<Status>('GET', '/v3/status', { signal }), [], everyMs);
+  const ready = useLoad((signal) => call<Record<string, string>>('GET', '/ready', { signal }), [], everyMs);
+  return (
+    <>
+      <Head title={texts.system.title} note={texts.system.help} />
+      <LoadProblem error={status.error} reload={status.reload} />
+      {!status.data && !status.error && <Loading />}
+      <Section title={texts.system.health}>
+        <LoadProblem error={ready.error} reload={ready.reload} />
+        <dl class="facts">
+          {Object.entries(ready.data ?? {}).map(([part, state]) => [
+            <dt key={part}>{texts.system.parts[part] ?? part}</dt>,
+            <dd key={`${part} state`}>
+              <Badge tone={state === 'ok' ? 'good' : 'warn'}>{state === 'ok' ? texts.system.ok : state}</Badge>
+            </dd>,
+          ])}
+        </dl>
+      </Section>
+      {status.data && <About status={status.data} />}
+      {mayManage.value && <Audit />}
+    </>
+  );
+}
+
+function About({ status }: { status: Status }) {
+  const { storage, embedder, languageModel } = status;
+  const facts: [string, string][] = [
+    [texts.system.version, status.version],
+    [texts.system.since, formatMoment(status.startedAt)],
+    [texts.system.role, status.role],
+    [texts.system.store, [storage.engine, storage.dataDir].filter(Boolean).join(', ')],
+    [texts.system.queue, status.queue.kind],
+    [texts.system.model, embedder ? `${embedder.id}, ${embedder.runtime}, ${embedder.state}` : '–'],
+    [texts.system.languageModel, languageModel ? `${languageModel.id}, ${languageModel.state}` : texts.system.noModel],
+  ];
+  const counts = (Object.entries(status.documents) as [DocumentStatus, number][]).filter(([, count]) => count > 0);
+  return (
+    <>
+      <Section title={texts.system.about}>
+        <dl class="facts">
+          {facts.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
+        </dl>
+      </Section>
+      <Section title={texts.system.documents}>
+        <dl class="facts">
+          {counts.map(([state, count]) => [
+            <dt key={state}>
+              <a href={hrefOf(['documents'], { status: state })}>{texts.documents.statuses[state]}</a>
+            </dt>,
+            <dd key={`${state} count`}>{formatNumber(count)}</dd>,
+          ])}
+        </dl>
+        {status.foundByWords > 0 && <p class="quiet">{texts.system.byWords(status.foundByWords)}</p>}
+      </Section>
+    </>
+  );
+}
+
+function Audit() {
+  const pages = usePages(async (cursor, signal) => {
+    const query = `limit=50${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
+    const { events, next } = await call<AuditPage>('GET', `/v3/audit?${query}`, { signal });
+    return { items: events, next };
+  }, []);
+  return (
+    <Section title={texts.system.audit} note={texts.system.auditHelp}>
+      <LoadProblem error={pages.error} reload={pages.reload} />
+      {!pages.isLoading && pages.rows.length === 0 && <p class="line quiet">{texts.system.auditEmpty}</p>}
+      <ul class="rows">
+        {pages.rows.map((event) => (
+          <li key={event.id} class="line wide">
+            <Badge tone={event.outcome === 'done' ? 'good' : 'bad'}>{texts.system.outcomes[event.outcome]}</Badge>
+            <span class="grow wrap">
+              <code>{event.action}</code> <bdi class="quiet small">{event.target}</bdi>
+            </span>
+            <span class="quiet small">
+              <bdi>{event.keyName ?? event.address}</bdi> · <Ago at={event.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {pages.readMore && (
+        <Button look="plain" onClick={pages.readMore}>
+          {texts.more}
+        </Button>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Tone } from './parts/controls.tsx';
+import { texts } from './texts.ts';
+import type { Connection } from './types.ts';
+
+/** What a source is called: the one thing that tells it from others of its kind. */
+export function sourceName({ provider, email, metadata }: Connection, displayName?: string): string {
+  const { path, user, host, name, repositories } = metadata;
+  const own = [email, path, user, Array.isArray(repositories) ? repositories.join(', ') : undefined, host, name];
+  const telling = own.find((value) => typeof value === 'string' && value !== '');
+  return typeof telling === 'string' ? telling : (displayName ?? provider);
+}
+
+export interface SourceState {
+  tone: Tone;
+  text: string;
+  /** Why it needs a hand. */
+  reason?: string | undefined;
+}
+
+/** Running is never called an error, whatever the run before it was. */
+export function sourceState(connection: Connection): SourceState {
+  const { status, statusReason, lastSyncRun, problems } = connection;
+  const reason = statusReason ?? problems[0]?.reason;
+  if (status === 'deleting') return { tone: 'quiet', text: texts.sources.deleting };
+  if (status === 'needs_reauth') return { tone: 'bad', text: texts.sources.needsReauth, reason };
+  if (status === 'needs_configuration') return { tone: 'bad', text: texts.sources.needsConfiguration, reason };
+  if (status === 'paused') return { tone: 'quiet', text: texts.sources.paused };
+  if (lastSyncRun?.status === 'running') return { tone: 'busy', text: texts.sources.syncing };
+  if (lastSyncRun?.status === 'failed') {
+    return { tone: 'bad', text: texts.sources.failing, reason: lastSyncRun.error ?? reason };
+  }
+  if (problems.length > 0) return { tone: 'warn', text: texts.sources.attention, reason };
+  return { tone: 'good', text: texts.sources.active };
+}

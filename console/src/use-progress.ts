@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'preact/hooks';
+import { baseAddress, call, returns } from './api.ts';
+import type { Progress } from './types.ts';
+
+export interface LiveProgress {
+  progress: Progress | undefined;
+  /** Whether the daemon tells by itself; else it is asked every few seconds. */
+  isLive: boolean;
+  error: string | undefined;
+  reload(): void;
+}
+
+const askEveryMs = 3_000;
+
+/** The progress of a source: told by server-sent events while a run goes on, asked for otherwise. */
+export function useProgress(connectionId: string): LiveProgress {
+  const [progress, setProgress] = useState<Progress>();
+  const [error, setError] = useState<string>();
+  const [turn, setTurn] = useState(0);
+  const path = `/v3/connections/${encodeURIComponent(connectionId)}`;
+  useEffect(() => {
+    const abort = new AbortController();
+    const ask = () => {
+      if (document.hidden) return;
+      call<Progress>('GET', `${path}/progress`, { signal: abort.signal })
+        .then((answer) => {
+          setProgress(answer);
+          setError(undefined);
+        })
+        .catch((reason: Error) => abort.signal.aborted || setError(reason.message));
+    };
+    ask();
+    const timer = setInterval(ask, askEveryMs);
+    return () => {
+      abort.abort();
+      clearInterval(timer);
+    };
+  }, [path, turn, returns.value]);
+  const isLive = useRunEvents(path, progress, setProgress);
+  return { progress, isLive, error, reload: () => setTurn((before) => before + 1) };
+}
+
+function useRunEvents(path: string, progress: Progress | undefined, tell: (progress: Progress) => void): boolean {
+  const [isLive, setLive] = useState(false);
+  const run = progress?.run?.status === 'running' ? progress.run.id : undefined;
+  useEffect(() => {
+    if (run === undefined) return undefined;
+    const stream = new EventSource(`${baseAddress}${path}/runs/${run}/events?until=documents`);
+    const read = (event: MessageEvent<string>) => tell(JSON.parse(event.data) as Progress);
+    stream.addEventListener('open', () => setLive(true));
+    stream.addEventListener('error', () => setLive(false));
+    stream.addEventListener('progress', read);
+    stream.addEventListener('end', (event) => {
+      read(event);
+      stream.close();
+      setLive(false);
+    });
+    return () => {
+      stream.close();
+      setLive(false);
+    };
+  }, [path, run]);
+  return isLive;
+}
