@@ -48,7 +48,10 @@ async function send(method: Method, path: string, { body, signal: abort }: CallO
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
     const init: RequestInit = { method, headers, ...(abort && { signal: abort }) };
-    const response = await fetch(`${baseAddress}${path}`, body === undefined ? init : { ...init, body: JSON.stringify(body) });
+    const response = await fetch(
+      `${baseAddress}${path}`,
+      body === undefined ? init : { ...init, body: JSON.stringify(body) },
+    );
     isReachable.value = true;
     return response;
   } catch (error) {

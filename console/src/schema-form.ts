@@ -58,7 +58,7 @@ function initialOf(kind: FormField['kind'], value: unknown): FieldValue {
   if (kind === 'switch') return value === true;
   if (kind === 'choices') return Array.isArray(value) ? value.map(String) : [];
   if (kind === 'lines') return Array.isArray(value) ? value.join('\n') : '';
-  return value === undefined || value === null ? '' : String(value);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 export function initialValues(fields: readonly FormField[]): FormValues {

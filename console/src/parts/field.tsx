@@ -59,7 +59,7 @@ export function TextField({ label, value, onInput, type = 'text', lines, placeho
         lines === undefined ? (
           <input
             {...ids}
-            type={type as 'text'}
+            {...({ type } as { type: 'text' })}
             value={value}
             placeholder={placeholder}
             autocomplete="off"
