@@ -16,7 +16,8 @@ const wordPattern = /[\p{L}\p{N}]+(?:['’][\p{L}]+)?/gu;
 /** A rough stem: words of one root are marked, too. */
 function stemOf(word: string): string {
   const plain = word.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return plain.length > 4 ? plain.replace(/(?:ations?|ings?|ed|es|e|s)$/, '') : plain;
+  const singular = plain.length > 3 ? plain.replace(/s$/, '') : plain;
+  return singular.length > 4 ? singular.replace(/(?:ation|ing|ed|e)$/, '') : singular;
 }
 
 /** The text in parts, cut where words of the query begin and end. Its parts joined are the text. */

@@ -4,17 +4,17 @@ import type { ConsoleSession, Session } from './types.ts';
 
 /** Undefined until it is known whether somebody is signed in. */
 export const session = signal<Session | null | undefined>(undefined);
-export const sessionEnd = signal<string | null>(null);
 /** Whether a session ended by itself, which the sign-in screen then says. */
 export const hasExpired = signal(false);
 
 export const mayWrite = computed(() => session.value?.scope.permission === 'write');
+/** What belongs to the whole daemon is shown to full keys only. */
+export const isFull = computed(() => session.value?.scope.type === 'full');
 /** Keys, sources and namespaces belong to the whole daemon: only a full key manages them. */
-export const mayManage = computed(() => mayWrite.value && session.value?.scope.type === 'full');
+export const mayManage = computed(() => mayWrite.value && isFull.value);
 
-function begin({ csrf, expiresAt, session: begun }: ConsoleSession): void {
+function begin({ csrf, session: begun }: ConsoleSession): void {
   csrfToken.value = csrf;
-  sessionEnd.value = expiresAt;
   hasExpired.value = false;
   session.value = begun;
 }

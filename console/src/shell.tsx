@@ -6,7 +6,8 @@ import { message } from './message.ts';
 import { Dialog } from './parts/dialog.tsx';
 import { Badge, Button, Loading } from './parts/controls.tsx';
 import { ProductMark } from './parts/source-mark.tsx';
-import { hrefOf, route } from './route.ts';
+import { hrefOf } from './address.ts';
+import { route } from './route.ts';
 import { Screen } from './screen.tsx';
 import { mayWrite, session, signOut } from './session.ts';
 import { SignIn } from './screens/sign-in.tsx';
@@ -112,7 +113,7 @@ function Side() {
           </ul>
         ))}
       </nav>
-      <footer>
+      <div class="side-foot">
         {!mayWrite.value && <Badge tone="quiet">{texts.readOnly}</Badge>}
         <Button look="plain" onClick={() => (isKeyboardHelpOpen.value = true)}>
           {texts.keyboard.title}
@@ -120,7 +121,7 @@ function Side() {
         <Button look="plain" onClick={() => void signOut()}>
           {texts.signOut}
         </Button>
-      </footer>
+      </div>
     </header>
   );
 }

@@ -71,7 +71,6 @@ export const texts = {
     writeNote: 'Write a note',
     uploadsWaiting: (count: number) => `${plural(count, 'document', 'documents')} being read`,
     waitingHelp: 'They can be found by their words at once, and by meaning when this is done.',
-    failedDocuments: (count: number) => `${plural(count, 'document', 'documents')} could not be read`,
     failedItems: (count: number) => `${plural(count, 'item', 'items')} could not be mirrored`,
     held: (count: number) => `${plural(count, 'deletion is', 'deletions are')} held back`,
     heldHelp: 'They went missing at the source without being deleted there. Look at them, then keep or delete.',

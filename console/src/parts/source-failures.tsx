@@ -44,8 +44,8 @@ export function SourceFailures({ connectionId, counts, onShow, onChange }: Sourc
               <Badge tone={cause.states.includes('skipped') ? 'quiet' : 'bad'}>
                 {cause.title} · {data?.next ? `${cause.count}+` : cause.count}
               </Badge>
-              {cause.message && <bdi class="wrap"> {cause.message}</bdi>}
-              <span class="quiet small"> {cause.remedy}</span>
+              {cause.message && <bdi class="sub wrap">{cause.message}</bdi>}
+              <span class="quiet small sub">{cause.remedy}</span>
             </span>
             <Button look="plain" onClick={() => onShow(cause.states[0]!)}>
               {texts.source.showItems}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { formatBytes } from '../format.ts';
 import { say } from '../message.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf } from '../address.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
 import type { Item, ItemPage } from '../types.ts';
@@ -99,7 +99,7 @@ export function ItemLine({ item, onRetry }: { item: Item; onRetry?: () => void }
             <bdi>{name}</bdi>
           </span>
         )}
-        <span class="quiet small cut title" title={reason}>
+        <span class="quiet small cut sub" title={reason}>
           <bdi>{reason}</bdi>
           {item.nextRetryAt && (
             <>

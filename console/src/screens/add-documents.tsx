@@ -4,7 +4,7 @@ import { say } from '../message.ts';
 import { Badge, Button, Head, Notice, Section } from '../parts/controls.tsx';
 import { Field, TextField } from '../parts/field.tsx';
 import { defaultNamespace, NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
-import { hrefOf } from '../route.ts';
+import { hrefOf } from '../address.ts';
 import { safeLink } from '../safe-link.ts';
 import { texts } from '../texts.ts';
 import { useAction } from '../use-action.ts';

@@ -6,7 +6,8 @@ import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.ts
 import { Confirm } from '../parts/dialog.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { Tabs } from '../parts/tabs.tsx';
-import { goTo, hrefOf, route } from '../route.ts';
+import { hrefOf } from '../address.ts';
+import { goTo, route } from '../route.ts';
 import { safeLink } from '../safe-link.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';

@@ -3,7 +3,8 @@ import { Ago, Badge, Empty, Head, LoadProblem, Loading, type Tone } from '../par
 import { ChoiceField } from '../parts/field.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
 import { WindowedList } from '../parts/windowed-list.tsx';
-import { hrefOf, replaceRoute, route } from '../route.ts';
+import { hrefOf } from '../address.ts';
+import { replaceRoute, route } from '../route.ts';
 import { mayWrite } from '../session.ts';
 import { sourceName } from '../source-state.ts';
 import { texts } from '../texts.ts';
@@ -110,7 +111,7 @@ function DocumentLine({ row }: { row: DocumentRow }) {
     <a class="line" href={hrefOf(['documents', row.id])}>
       <span class="grow">
         <bdi class="title">{title}</bdi>
-        <span class="quiet small title">
+        <span class="quiet small sub cut">
           {row.type.replaceAll('_', ' ')}
           {row.filepath && row.filepath !== title && <bdi> · {row.filepath}</bdi>}
           <bdi> · {row.containerTags.join(', ')}</bdi> · <Ago at={row.updatedAt} />

@@ -2,12 +2,12 @@ import { call } from '../api.ts';
 import { formatDuration } from '../format.ts';
 import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
-import { hrefOf } from '../route.ts';
+import { hrefOf } from '../address.ts';
 import { changesOf } from '../run-changes.ts';
-import { mayManage, mayWrite } from '../session.ts';
+import { isFull, mayManage, mayWrite } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, Progress, Run, Status } from '../types.ts';
+import type { Connection, DocumentPage, Progress, Run, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 
 interface SourceView {
@@ -17,20 +17,26 @@ interface SourceView {
 }
 
 interface HomeView {
-  status: Status;
+  /** Of the whole daemon, which only a full key may see. */
+  status: Status | undefined;
   sources: SourceView[];
+  documentCount: number;
+  /** Documents that are not yet made searchable, in every namespace that the key may read. */
+  waiting: number;
 }
 
 const everyMs = 4_000;
 const dayMs = 86_400_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
-  const [status, connections] = await Promise.all([
-    call<Status>('GET', '/v3/status', { signal }),
+  const [status, connections, documents, processing] = await Promise.all([
+    isFull.value ? call<Status>('GET', '/v3/status', { signal }) : undefined,
     call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
+    call<DocumentPage>('POST', '/v3/documents/list', { body: { limit: 1 }, signal }),
+    call<{ totalCount: number }>('GET', '/v3/documents/processing', { signal }),
   ]);
   const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
-  return { status, sources };
+  return { status, sources, documentCount: documents.pagination.totalItems, waiting: processing.totalCount };
 }
 
 async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
@@ -54,14 +60,14 @@ export function Home() {
   );
 }
 
-function HomeSections({ status, sources }: HomeView) {
-  if (sources.length === 0 && status.documents.done === 0) return <Beginning />;
+function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
+  if (sources.length === 0 && documentCount === 0) return <Beginning />;
   const running = sources.filter(isRunning);
   const healthy = sources.filter((source) => !isRunning(source) && sourceState(source.connection).tone !== 'bad');
   return (
     <>
       <Attention status={status} sources={sources} />
-      {(running.length > 0 || waitingOf(status) > 0) && (
+      {(running.length > 0 || waiting > 0) && (
         <Section title={texts.home.running}>
           <ul class="rows">
             {running.map((source) => (
@@ -69,7 +75,7 @@ function HomeSections({ status, sources }: HomeView) {
                 <RunningNote {...source} />
               </SourceLine>
             ))}
-            {waitingOf(status) > 0 && <WaitingLine count={waitingOf(status)} />}
+            {waiting > 0 && <WaitingLine count={waiting} />}
           </ul>
         </Section>
       )}
@@ -91,11 +97,6 @@ function HomeSections({ status, sources }: HomeView) {
 
 const isRunning = ({ progress, connection }: SourceView) =>
   progress.run?.status === 'running' || (connection.status === 'active' && progress.documents.waiting > 0);
-
-function waitingOf({ documents }: Status): number {
-  const { queued, extracting, chunking, embedding, indexing } = documents;
-  return queued + extracting + chunking + embedding + indexing;
-}
 
 function Beginning() {
   return (
@@ -122,7 +123,7 @@ interface Concern {
   detail: string;
 }
 
-function Attention({ status, sources }: HomeView) {
+function Attention({ status, sources }: Pick<HomeView, 'status' | 'sources'>) {
   const concerns = [...sources.flatMap(concernsOf), ...modelConcerns(status)];
   return (
     <Section title={texts.home.attention}>
@@ -135,10 +136,7 @@ function Attention({ status, sources }: HomeView) {
               <a class="line wide" href={concern.href}>
                 <span class="grow">
                   <Badge tone={concern.tone}>{concern.title}</Badge>
-                  <span class="quiet small wrap">
-                    {' '}
-                    <bdi>{concern.detail}</bdi>
-                  </span>
+                  <bdi class="quiet small sub wrap">{concern.detail}</bdi>
                 </span>
               </a>
             </li>
@@ -162,7 +160,8 @@ function concernsOf({ connection, progress }: SourceView): Concern[] {
   return concerns;
 }
 
-function modelConcerns({ embedder }: Status): Concern[] {
+function modelConcerns(status: Status | undefined): Concern[] {
+  const embedder = status?.embedder;
   if (!embedder || embedder.state !== 'failed') return [];
   return [{ key: 'model', href: hrefOf(['system']), title: texts.home.model, tone: 'bad', detail: embedder.id }];
 }

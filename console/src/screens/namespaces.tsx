@@ -6,7 +6,7 @@ import { Ago, Button, Head, LoadProblem, Loading } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
 import { useNamespaces } from '../parts/namespace-choice.tsx';
-import { hrefOf } from '../route.ts';
+import { hrefOf } from '../address.ts';
 import { mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
 import type { Namespace } from '../types.ts';

@@ -7,7 +7,8 @@ import { Ago, Button, Empty, Head, LoadProblem, Loading } from '../parts/control
 import { ChoiceField, TextField } from '../parts/field.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
-import { hrefOf, replaceRoute, route } from '../route.ts';
+import { hrefOf } from '../address.ts';
+import { replaceRoute, route } from '../route.ts';
 import { safeLink } from '../safe-link.ts';
 import { texts } from '../texts.ts';
 import type { SearchAnswer, SearchHit } from '../types.ts';

@@ -88,6 +88,9 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
         onChange={onChange}
       />
       <SourceRuns connectionId={connection.id} runKey={runKey} />
+      <Section title={texts.source.settings}>
+        <Settings connection={connection} />
+      </Section>
       <SourceItems
         connectionId={connection.id}
         state={itemState}
@@ -95,9 +98,6 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
         counts={progress && JSON.stringify(progress.items)}
         onChange={onChange}
       />
-      <Section title={texts.source.settings}>
-        <Settings connection={connection} />
-      </Section>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { call } from '../api.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
-import { hrefOf } from '../route.ts';
+import { hrefOf } from '../address.ts';
 import { mayManage } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';

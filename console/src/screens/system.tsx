@@ -1,8 +1,8 @@
 import { call } from '../api.ts';
 import { formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Button, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
-import { hrefOf } from '../route.ts';
-import { mayManage } from '../session.ts';
+import { hrefOf } from '../address.ts';
+import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
 import type { AuditPage, DocumentStatus, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
@@ -11,13 +11,17 @@ import { usePages } from '../use-pages.ts';
 const everyMs = 5_000;
 
 export function System() {
-  const status = useLoad((signal) => call<Status>('GET', '/v3/status', { signal }), [], everyMs);
+  const status = useLoad(
+    async (signal) => (isFull.value ? call<Status>('GET', '/v3/status', { signal }) : null),
+    [],
+    everyMs,
+  );
   const ready = useLoad((signal) => call<Record<string, string>>('GET', '/ready', { signal }), [], everyMs);
   return (
     <>
       <Head title={texts.system.title} note={texts.system.help} />
       <LoadProblem error={status.error} reload={status.reload} />
-      {!status.data && !status.error && <Loading />}
+      {status.data === undefined && !status.error && <Loading />}
       <Section title={texts.system.health}>
         <LoadProblem error={ready.error} reload={ready.reload} />
         <dl class="facts">

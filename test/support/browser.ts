@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import axe from 'axe-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { describeWhen } from './services.ts';
+
+const projectFolder = join(import.meta.dirname, '../..');
+const places = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser'];
+const program = places.find((path) => path !== undefined && existsSync(path));
+
+/** A suite that needs a browser. */
+export function describeWithBrowser(title: string, suite: () => void): void {
+  const install = 'apt-get install --no-install-recommends chromium fonts-noto-core';
+  describeWhen(program, `Chromium is missing (${install}, or CHROMIUM_PATH)`, title, () => suite());
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  // The sandbox of Chromium asks for rights that containers do not have.
+  return chromium.launch({ executablePath: program!, args: ['--no-sandbox'] });
+}
+
+/** Builds the page where its sources are newer than what was built. */
+export async function buildConsole(): Promise<void> {
+  const [built, sources] = [join(projectFolder, 'console/dist/index.html'), join(projectFolder, 'console')];
+  if (existsSync(built) && (await stat(built)).mtimeMs > (await newestIn(sources))) return;
+  await promisify(execFile)(join(projectFolder, 'node_modules/.bin/vite'), ['build', 'console'], {
+    cwd: projectFolder,
+  });
+}
+
+async function newestIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.startsWith(join(folder, 'dist')));
+  const times = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).mtimeMs),
+  );
+  return Math.max(...times);
+}
+
+export interface WatchedPage {
+  page: Page;
+  /** What no page may do: throw, open a dialog, break its own policy. */
+  faults: string[];
+  close(): Promise<void>;
+}
+
+export interface PageOptions {
+  colorScheme?: 'light' | 'dark';
+  width?: number;
+}
+
+/** A page in a session of its own that keeps what goes wrong in it. */
+export async function openPage(
+  browser: Browser,
+  { colorScheme = 'light', width = 1180 }: PageOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme,
+    reducedMotion: 'reduce',
+  });
+  await context.addInitScript({ content: axe.source });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`));
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    // Chromium says so of every answer with a status from 400 on, and those are answers that the page expects.
+    const isAnswer = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isAnswer) faults.push(`console: ${message.text()}`);
+  });
+  return { page, faults, close: () => context.close() };
+}
+
+/** What axe-core finds wrong with the screen, as `rule: element`. */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const run = `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`;
+  return page.evaluate<string[]>(run);
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { searchAsCurl, shellQuoted } from '../../../console/src/client-code.ts';
+import { causesOf } from '../../../console/src/failure-causes.ts';
+import { formatAgo, formatBytes, formatDuration } from '../../../console/src/format.ts';
+import { hrefOf, parseRoute } from '../../../console/src/address.ts';
+import { safeLink } from '../../../console/src/safe-link.ts';
+import type { Item } from '../../../console/src/types.ts';
+
+describe('addresses within the page', () => {
+  it('lead back to what they were made of', () => {
+    const href = hrefOf(['documents', 'a/b ü?#'], { q: 'keys & more', ns: '' });
+    const { path, query } = parseRoute(href);
+    expect(path).toEqual(['documents', 'a/b ü?#']);
+    expect([...query]).toEqual([['q', 'keys & more']]);
+    expect(parseRoute('').path).toEqual([]);
+    expect(parseRoute('#/a%').path).toEqual(['a%']);
+  });
+});
+
+describe('addresses of others', () => {
+  it('are links only where they lead to the web', () => {
+    expect(safeLink('https://example.com/a b')).toBe('https://example.com/a%20b');
+    for (const address of ['javascript:alert(1)', ' JaVaScRiPt:alert(1)', 'data:text/html,x', 'file:///etc', 'x', '']) {
+      expect(safeLink(address), address).toBeUndefined();
+    }
+    expect(safeLink(null)).toBeUndefined();
+  });
+});
+
+describe('a command to copy', () => {
+  it('is one argument to the shell, whatever was asked', () => {
+    expect(shellQuoted(`it's $(rm -rf ~)`)).toBe(`'it'\\''s $(rm -rf ~)'`);
+    const command = searchAsCurl('http://127.0.0.1:6767', { q: "it's", searchMode: 'hybrid', limit: 5 });
+    expect(command).toContain(`-d '{"q":"it'\\''s","searchMode":"hybrid","limit":5}'`);
+  });
+});
+
+describe('numbers and times', () => {
+  it('are short and have units', () => {
+    expect([0, 999, 1_500, 26_214_400, 3e12].map(formatBytes)).toEqual([
+      '0 bytes',
+      '999 bytes',
+      '1.5 kB',
+      '26.2 MB',
+      '3 TB',
+    ]);
+    expect([400, 45_000, 180_000, 7_500_000, 3 * 86_400_000].map(formatDuration)).toEqual([
+      'under 1 s',
+      '45 s',
+      '3 min',
+      '2 h 5 min',
+      '3 days',
+    ]);
+    const now = new Date('2026-03-04T12:00:00Z');
+    expect(
+      ['2026-03-04T11:59:58Z', '2026-03-04T11:57:00Z', '2026-03-04T14:00:00Z', '2026-03-03T12:00:00Z'].map((at) =>
+        formatAgo(at, now),
+      ),
+    ).toEqual(['just now', '3 minutes ago', 'in 2 hours', 'yesterday']);
+  });
+});
+
+describe('causes of failures', () => {
+  const item = (errorClass: string | null, state: Item['state'], error: string | null = null) =>
+    ({ errorClass, state, error }) as Item;
+
+  it('are counted, the most frequent first, each with a remedy', () => {
+    const causes = causesOf([
+      item('too_large', 'skipped'),
+      item('extract_failed', 'dead', 'damaged'),
+      item('extract_failed', 'failed', 'later'),
+      item('of_a_plugin', 'skipped'),
+    ]);
+    expect(causes.map(({ name, count, states }) => [name, count, states])).toEqual([
+      ['extract_failed', 2, ['dead', 'failed']],
+      ['too_large', 1, ['skipped']],
+      ['of_a_plugin', 1, ['skipped']],
+    ]);
+    expect(causes[0]!.message).toBe('damaged');
+    for (const { remedy, title } of causes) expect(`${title} ${remedy}`).toMatch(/\w+ .+\./);
+  });
+});
