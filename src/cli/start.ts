@@ -124,6 +124,7 @@ async function introduction(loaded: LoadedConfig, app: DaemonApp, context: Comma
     role: config.role,
     url: app.url,
     firstKey: app.firstKey,
+    namespace: config.defaultContainerTag,
     consoleLink: answers(config) ? await app.consoleLink() : null,
     storage: config.databaseUrl === undefined ? config.dataDir : `PostgreSQL, as the ${describeSource(source)} says`,
     screen: context.stdout,

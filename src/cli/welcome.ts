@@ -6,6 +6,8 @@ export interface Introduction {
   url: string;
   /** The key that this start generated; null at every later start. */
   firstKey: string | null;
+  /** The one that is used when none is named. */
+  namespace: string;
   /** Opens the console, once; null where no API is. */
   consoleLink: string | null;
   /** Where everything is kept, in words. */
@@ -23,7 +25,7 @@ export function welcome(introduction: Introduction): string[] {
     `${paint(screen, 'bold', `memoryd ${version}`)} runs at ${paint(screen, 'cyan', url)}`,
     `Data: ${storage}`,
     ...(introduction.consoleLink === null ? [] : console(introduction.consoleLink, screen)),
-    ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, url, screen)),
+    ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, introduction)),
     '',
     'Press Ctrl-C to stop.',
   ];
@@ -37,7 +39,7 @@ function console(link: string, screen: Screen): string[] {
   ];
 }
 
-function newKey(key: string, url: string, screen: Screen): string[] {
+function newKey(key: string, { url, namespace, screen }: Introduction): string[] {
   const dim = (text: string) => paint(screen, 'dim', text);
   return [
     '',
@@ -49,8 +51,8 @@ function newKey(key: string, url: string, screen: Screen): string[] {
     '  npx memoryd connect folder ./notes',
     '  npx memoryd search "what did we decide?"',
     dim('  # or by HTTP'),
-    `  curl ${url}/v4/search -H 'Authorization: Bearer ${key}' \\`,
-    `    -H 'Content-Type: application/json' -d '{"q":"what did we decide?","searchMode":"hybrid"}'`,
+    `  curl ${url}/ns/${encodeURIComponent(namespace)}/search -H 'Authorization: Bearer ${key}' \\`,
+    `    -H 'Content-Type: application/json' -d '{"query":"what did we decide?"}'`,
     dim('  # or from your program: npm install supermemory'),
     `  new Supermemory({ baseURL: '${url}', apiKey: '${key}' })`,
   ];

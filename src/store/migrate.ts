@@ -47,13 +47,17 @@ export async function applyMigrations(
   options: { log: Logger },
 ): Promise<string[]> {
   await database.transaction(makeTable);
-  checkKnown(await readApplied(database), migrations);
+  const before = await readApplied(database);
+  checkKnown(before, migrations);
+  // Each one counts where there is something to lose; a new database has them all.
+  const level = before.length === 0 ? 'debug' : 'info';
   const names: string[] = [];
   for (const migration of migrations) {
     if (!(await database.transaction((tx) => apply(tx, migration)))) continue;
-    options.log.info({ migration: migration.name }, 'migration applied');
+    options.log[level]({ migration: migration.name }, 'migration applied');
     names.push(migration.name);
   }
+  if (before.length === 0 && names.length > 0) options.log.info({ migrations: names.length }, 'database prepared');
   return names;
 }
 

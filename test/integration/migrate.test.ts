@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dumpSchema, schemaFile } from '../../scripts/dump-schema.ts';
-import { silentLogger } from '../../src/base/log.ts';
+import { createLogger, silentLogger } from '../../src/base/log.ts';
 import type { Database } from '../../src/store/database.ts';
 import { applyMigrations, migrate, readMigrations, type Migration } from '../../src/store/migrate.ts';
 import { sql } from '../../src/store/sql.ts';
@@ -46,6 +46,20 @@ describe.each(engines)('migrations on %s', (engine) => {
     const results = await Promise.all([1, 2, 3, 4].map(() => applyMigrations(database, migrations, { log })));
     expect(results.flat().toSorted()).toEqual(['0001-test', '0002-test', '0003-test']);
     expect(await database.query(sql`select n from log order by n`)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
+  test('a new database is one line of the log, each later migration another', async () => {
+    await database.script('drop schema public cascade; create schema public');
+    const lines: string[] = [];
+    const listening = createLogger('info', { write: (line) => void lines.push(line) });
+    const [first, second, third] = [1, 2, 3].map((number) => migration(number, `create table t${number} ()`));
+    await applyMigrations(database, [first!, second!], { log: listening });
+    await applyMigrations(database, [first!, second!, third!], { log: listening });
+    await applyMigrations(database, [first!, second!, third!], { log: listening });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { msg: 'database prepared', migrations: 2 },
+      { msg: 'migration applied', migration: '0003-test' },
+    ]);
   });
 
   test('only what is missing is applied, in order', async () => {

@@ -289,6 +289,7 @@ describe('welcome', () => {
     role: 'all',
     url: 'http://127.0.0.1:6767',
     firstKey: 'sm_new',
+    namespace: 'sm_project_default',
     consoleLink: 'http://127.0.0.1:6767/#/sign-in/token',
     storage: '/data',
     screen: createScreen(),
@@ -298,7 +299,7 @@ describe('welcome', () => {
     const text = welcome(introduction).join('\n');
     expect(text).toContain('memoryd 1.2.3 runs at http://127.0.0.1:6767\nData: /data\n');
     expect(text).toContain('API key (shown only this once, keep it):\n  sm_new\n');
-    expect(text).toContain("curl http://127.0.0.1:6767/v4/search -H 'Authorization: Bearer sm_new'");
+    expect(text).toContain("curl http://127.0.0.1:6767/ns/sm_project_default/search -H 'Authorization: Bearer sm_new'");
     expect(text).toContain('npx memoryd search "');
     expect(text).toContain("new Supermemory({ baseURL: 'http://127.0.0.1:6767', apiKey: 'sm_new' })");
   });
