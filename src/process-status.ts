@@ -9,6 +9,7 @@ import type { Embedder } from './models/embedder.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
 import type { Database } from './store/database.ts';
 import { isLeaseHeld } from './store/leases.ts';
+import { databaseBytes } from './store/database-bytes.ts';
 import { rawSql } from './store/sql.ts';
 
 /** How the embedding model is doing. */
@@ -78,7 +79,11 @@ export function createStatus(
     describe: async () => ({
       startedAt,
       role: config.role,
-      storage: { engine: database.engine, dataDir: database.engine === 'pglite' ? config.dataDir : null },
+      storage: {
+        engine: database.engine,
+        dataDir: database.engine === 'pglite' ? config.dataDir : null,
+        bytes: await databaseBytes(database),
+      },
       queue: { kind: queue.kind },
       embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
       languageModel: languageModel && (await languageModel.usage()),

@@ -62,7 +62,8 @@ export interface Status {
 export interface ProcessStatus {
   startedAt: Date;
   role: 'all' | 'api' | 'worker' | 'scheduler';
-  storage: { engine: 'postgres' | 'pglite'; dataDir: string | null };
+  /** `bytes`: of the database; null where it does not tell. */
+  storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
   queue: { kind: 'in-process' | 'bullmq' };
   /** `state`: `ready`, `loading`, `failed`, … */
   embedder: { id: string; runtime: string; state: string };

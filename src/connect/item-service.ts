@@ -4,6 +4,7 @@ import type { Database } from '../store/database.ts';
 import { forgetJudgements } from '../store/partition-scope.ts';
 import { isPending, listPartitions, setHeldSweep, type PartitionRow } from '../store/partitions.ts';
 import {
+  countFailures,
   findItems,
   listHeldItems,
   listItems,
@@ -13,6 +14,7 @@ import {
   type ListedItemRow,
 } from '../store/sync-items-list.ts';
 import type { SyncRequest, SyncRuns } from './connections.ts';
+import { toFailureCause } from './failure-causes.ts';
 import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems } from './items.ts';
 import { pushProvider, type Push } from './push/push-service.ts';
 import { requireConnection } from './require-connection.ts';
@@ -39,6 +41,10 @@ export function createSyncItems({ database, clock, requestSync, push }: ItemServ
       await requireConnection(database, id);
       const page = { limit: limit + 1, after: placeOf(cursor) };
       return paged(await listItems(database, id, selection, page), limit);
+    },
+    async failures(id) {
+      await requireConnection(database, id);
+      return (await countFailures(database, id)).map(toFailureCause);
     },
     async retryItems(id, selection) {
       const { status } = await requireConnection(database, id);

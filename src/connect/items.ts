@@ -41,6 +41,8 @@ export interface ItemQuery {
   states: readonly ItemState[];
   /** Empty: all. */
   errorClasses: readonly string[];
+  /** In title, path or id, in any case. */
+  text?: string;
   limit: number;
   /** `next` of the page before. Throws `invalid_request` for any other text. */
   cursor?: string;
@@ -70,10 +72,28 @@ export interface HeldPartition {
   confirmed: boolean;
 }
 
+/** Items that failed or were skipped for one reason. */
+export interface FailureCause {
+  state: 'failed' | 'dead' | 'skipped';
+  errorClass: string | null;
+  count: number;
+  /** Of the one that failed last. */
+  error: string | null;
+  lastAt: Date;
+  /** The earliest; null: none is tried again by itself. */
+  nextRetryAt: Date | null;
+  /** What can be done; null: nothing is known. */
+  remedy: string | null;
+  /** Whether another attempt can bring anything, which `retryItems` makes. */
+  retriable: boolean;
+}
+
 /** What is done with the items of a connection. Throws `not_found` for a connection that is not there. */
 export interface SyncItems {
   /** Ordered by partition and id. */
   items(id: string, query: ItemQuery): Promise<Paged<SyncItem>>;
+  /** Most frequent first. */
+  failures(id: string): Promise<FailureCause[]>;
   /** Tries items again now, with fresh attempts. Answers how many there are. */
   retryItems(
     id: string,

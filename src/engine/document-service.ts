@@ -15,6 +15,7 @@ import {
   type DocumentRow,
   type DocumentWithContent,
 } from '../store/documents.ts';
+import { containsText } from '../store/contains-text.ts';
 import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
@@ -166,6 +167,8 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
   };
 }
 
+const names = [rawSql('d.title'), rawSql('d.filepath')];
+
 function listCondition(query: DocumentListQuery): Sql {
   const conditions = [inContainers(rawSql('d.container_tag'), query.scope.containerTags)];
   if (query.namedTags) {
@@ -175,6 +178,7 @@ function listCondition(query: DocumentListQuery): Sql {
   if (query.customIds) conditions.push(sql`d.custom_id = any(${query.customIds}::text[])`);
   if (query.filters) conditions.push(compileFilter(query.filters, filterable));
   if (query.filepath !== undefined) conditions.push(atFilepath(query.filepath));
+  if (query.text !== undefined) conditions.push(containsText(names, query.text));
   if (query.statuses) conditions.push(sql`d.status = any(${query.statuses}::text[])`);
   if (query.sources) conditions.push(sql`d.source = any(${query.sources}::text[])`);
   if (query.connectionId !== undefined) conditions.push(sql`d.connection_id = ${query.connectionId}`);

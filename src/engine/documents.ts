@@ -25,6 +25,8 @@ export interface DocumentListQuery {
   filters?: Filter;
   /** Exact, or a prefix when it ends with `/`. */
   filepath?: string;
+  /** In title or path, in any case. */
+  text?: string;
   statuses?: readonly DocumentStatus[];
   sources?: readonly string[];
   connectionId?: string;

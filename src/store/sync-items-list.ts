@@ -1,3 +1,4 @@
+import { containsText } from './contains-text.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { isLeftOut } from './scope-reasons.ts';
 import { joinSql, rawSql, sql, type Sql } from './sql.ts';
@@ -39,9 +40,13 @@ export interface ItemSelection {
   states: readonly string[];
   /** Empty: all. */
   errorClasses: readonly string[];
+  /** In title, path or id. */
+  text?: string;
 }
 
-function selected({ states, errorClasses }: ItemSelection): Sql {
+const names = [rawSql(`i.ref ->> 'title'`), rawSql(`i.ref ->> 'path'`), rawSql('i.ext_id')];
+
+function selected({ states, errorClasses, text }: ItemSelection): Sql {
   const conditions = [rawSql(`i.kind = 'document'`)];
   if (states.length > 0) {
     // The first condition is what an index can serve.
@@ -50,6 +55,7 @@ function selected({ states, errorClasses }: ItemSelection): Sql {
   if (errorClasses.length > 0) {
     conditions.push(sql`coalesce(d.error_code, i.error_class) = any(${errorClasses}::text[])`);
   }
+  if (text !== undefined) conditions.push(containsText(names, text));
   return joinSql(conditions, ' and ');
 }
 
@@ -84,6 +90,33 @@ export async function listItems(
     select ${columns} from ${itemsWithFailure}
     where i.connection_id = ${connectionId} and ${selected(selection)} and ${following(page)}
     order by i.partition_id, i.ext_id limit ${page.limit}`);
+}
+
+export interface FailureCauseRow {
+  state: string;
+  errorClass: string | null;
+  count: number;
+  /** Of the one that failed last. */
+  error: string | null;
+  lastAt: Date;
+  /** The earliest; null: none is tried again by itself. */
+  nextRetryAt: Date | null;
+}
+
+/** What failed or was skipped, counted by shown state and error class; the most frequent first. */
+export function countFailures(database: Queryable, connectionId: string): Promise<FailureCauseRow[]> {
+  return database.query<FailureCauseRow>(sql`
+    with failing as (
+      select ${columns} from ${itemsWithFailure}
+      where i.connection_id = ${connectionId} and i.kind = 'document'
+        and (i.state in ('failed', 'skipped') or d.id is not null)
+    ), causes as (
+      select distinct on ("state", "errorClass") "state", "errorClass", "error", "updatedAt" as "lastAt",
+        (count(*) over cause)::integer as "count", min("nextRetryAt") over cause as "nextRetryAt"
+      from failing window cause as (partition by "state", "errorClass")
+      order by "state", "errorClass", "updatedAt" desc, "id"
+    )
+    select * from causes order by "count" desc, "state", "errorClass"`);
 }
 
 /** What the sweeps that the brake holds would remove. */

@@ -367,7 +367,7 @@ describe.each(engines)('connections on %s', (engine) => {
       startedAt: '2026-03-01T09:00:00.000Z',
       uptimeMs: test.clock.now().getTime() - Date.parse('2026-03-01T09:00:00.000Z'),
       role: 'all',
-      storage: { engine: 'pglite', dataDir: '/data' },
+      storage: { engine: 'pglite', dataDir: '/data', bytes: 1_000_000 },
       queue: { kind: 'in-process' },
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
       languageModel: null,

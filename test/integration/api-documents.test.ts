@@ -15,6 +15,17 @@ describe.each(engines)('documents on %s', (engine) => {
   const add = async (body: object) => (await test.call('POST', '/v3/documents', body)).body.id as string;
   const list = async (body: object) => (await test.call('POST', '/v3/documents/list', body)).body;
 
+  it('are found by a part of their title or path, in any case', async () => {
+    const containerTag = 'named';
+    const named = await add({ content: 'x', containerTag, filepath: '/Plans/Boat House.md' });
+    await add({ content: 'Plans for the boat house.', containerTag });
+    const found = async (q: string) =>
+      (await list({ containerTag, q })).memories.map((document: { id: string }) => document.id);
+    expect(await found('boat house')).toEqual([named]);
+    await test.database.execute(sql`update documents set title = '100% done' where id = ${named}`);
+    expect([await found('0% D'), await found('%house'), await found('_')]).toEqual([[named], [], []]);
+  });
+
   it('are added and read back with every field of the contract', async () => {
     const metadata = { channel: 'slack', turns: 6, archived: false, labels: ['planning', 'prefs'] };
     const added = await test.call('POST', '/v3/documents', {

@@ -86,6 +86,54 @@ describe.each(engines)('items on %s', (engine) => {
     expect((await test.call('GET', `/v3/documents/${done.documentId}`)).body.customId).toBe('synthetic:a');
   });
 
+  it('are found by a part of their title, path or id, in any case', async () => {
+    await mirrorFive();
+    expect(await ids('?q=BAD')).toEqual(['bad', 'bad-for-good']);
+    expect(await ids('?q=bad&state=dead')).toEqual(['bad-for-good']);
+    expect(await ids('?q=/big')).toEqual(['big']);
+    for (const text of ['%', '_', 'none', '%5C']) expect(await ids(`?q=${encodeURIComponent(text)}`)).toEqual([]);
+    expect((await test.call('GET', url('items?q='))).status).toBe(400);
+  });
+
+  it('that failed or were skipped are counted by reason, with what can be done', async () => {
+    source.put('bad-too', 'x');
+    source.put('torn', 'x');
+    await mirrorFive();
+    await test.database.execute(sql`
+      update documents set status = 'failed', error_code = 'extract_failed', error_message = 'It is damaged.',
+        next_attempt_at = null where custom_id = 'synthetic:torn' and connection_id = ${connection}`);
+    const later = new Date(test.clock.now().getTime() + 1_000);
+    await test.database.execute(sql`
+      update sync_items set error = 'The server sleeps.', updated_at = ${later}
+      where connection_id = ${connection} and ext_id = 'bad-too'`);
+    const { status, body } = await test.call('GET', url('failures'));
+    expect(status).toBe(200);
+    const lastAt = test.clock.now().toISOString();
+    expect(body.causes).toEqual([
+      {
+        ...{ state: 'failed', class: 'transient', count: 2, message: 'The server sleeps.', retriable: true },
+        ...{ lastAt: later.toISOString(), nextRetryAt: expect.any(String) },
+        remedy: 'Nothing needs to be done: it is tried again by itself.',
+      },
+      {
+        ...{ state: 'dead', class: 'extract_failed', count: 1, message: 'It is damaged.', retriable: true },
+        ...{ lastAt, nextRetryAt: null },
+        remedy: 'Repair the file at the source.',
+      },
+      {
+        ...{ state: 'dead', class: 'transient', count: 1, message: 'The server is tired.', retriable: true },
+        ...{ lastAt, nextRetryAt: null },
+        remedy: 'Try it again: it is not tried by itself any more.',
+      },
+      {
+        ...{ state: 'skipped', class: 'too_large', count: 1, message: 'It has 9 GB.', retriable: true },
+        ...{ lastAt, nextRetryAt: null },
+        remedy: 'Split it, or raise the limit in the configuration.',
+      },
+    ]);
+    expect((await test.call('GET', '/v3/connections/none/failures')).status).toBe(404);
+  });
+
   it('come in pages that meet without gap or overlap, also while items come and go', async () => {
     for (let place = 10; place < 21; place++) source.put(`item-${place}`, 'x');
     await sync();

@@ -77,7 +77,7 @@ describe('a key for one container', () => {
     );
   });
 
-  it.each(['sync-runs', 'progress', 'sync'])(
+  it.each(['sync-runs', 'progress', 'items', 'failures', 'sync'])(
     'sees /v3/connections/{id}/%s of another container as missing',
     async (part) => {
       const method = part === 'sync' ? 'POST' : 'GET';

@@ -243,7 +243,7 @@ function createTestStatus(startedAt: Date): Status {
     describe: async () => ({
       startedAt,
       role: 'all',
-      storage: { engine: 'pglite', dataDir: '/data' },
+      storage: { engine: 'pglite', dataDir: '/data', bytes: 1_000_000 },
       queue: { kind: 'in-process' },
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
       languageModel: null,

@@ -65,7 +65,7 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
 }
 
 function listQuery(body: schemas.ListBody): Omit<DocumentListQuery, 'scope'> {
-  const { filepath, connectionId, type, includeContent } = body;
+  const { filepath, q: text, connectionId, type, includeContent } = body;
   const filters = parseFilters(body.filters);
   const statuses = body.status === undefined ? undefined : ([body.status].flat() as DocumentStatus[]);
   const sources = [...(body.source === undefined ? [] : [body.source]), ...(body.sources ?? [])];
@@ -78,6 +78,7 @@ function listQuery(body: schemas.ListBody): Omit<DocumentListQuery, 'scope'> {
     ...(statuses && { statuses }),
     ...(sources.length > 0 && { sources }),
     ...(filepath !== undefined && { filepath }),
+    ...(text !== undefined && { text }),
     ...(connectionId !== undefined && { connectionId }),
     ...(type !== undefined && { type }),
     ...(includeContent !== undefined && { includeContent }),

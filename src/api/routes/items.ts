@@ -6,7 +6,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/items.ts';
 import { progressAnswer } from '../schemas/sync-runs.ts';
-import { itemView, pendingDeletesView } from '../views/items.ts';
+import { failureView, itemView, pendingDeletesView } from '../views/items.ts';
 import { progressView } from '../views/sync-runs.ts';
 
 const tags = ['Connections'];
@@ -15,6 +15,7 @@ const failedStates: RetriedState[] = ['failed', 'dead'];
 /** The items between a source and its documents: what became of them, and what can be done about it. */
 export function itemRoutes(app: Api, context: RouteContext): void {
   listRoute(app, context);
+  failuresRoute(app, context);
   retryRoutes(app, context);
   pendingDeletesRoute(app, context);
   decisionRoutes(app, context);
@@ -35,11 +36,32 @@ function listRoute(app: Api, { services }: RouteContext): void {
       },
     },
     async (request) => {
-      const { state = [], class: errorClasses = [], limit = 100, cursor } = request.query;
+      const { state = [], class: errorClasses = [], q: text, limit = 100, cursor } = request.query;
       const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-      const query = { states: state, errorClasses, limit, ...(cursor !== undefined && { cursor }) };
+      const more = { ...(text !== undefined && { text }), ...(cursor !== undefined && { cursor }) };
+      const query = { states: state, errorClasses, limit, ...more };
       const { entries, next } = await services.connections.items(id, query);
       return { items: entries.map(itemView), next };
+    },
+  );
+}
+
+function failuresRoute(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/connections/:connectionId/failures',
+    {
+      schema: {
+        operationId: 'listFailures',
+        summary: 'Why items of a connection failed or were skipped',
+        description: 'Counted by reason, with what can be done; `listItems` has the items by state and class.',
+        tags,
+        params: connectionParams,
+        response: { 200: schemas.failuresAnswer },
+      },
+    },
+    async (request) => {
+      const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
+      return { causes: (await services.connections.failures(id)).map(failureView) };
     },
   );
 }

@@ -168,6 +168,13 @@ export const listBody = Type.Object({
   containerTags: Type.Optional(containerTags),
   filters: Type.Optional(filters),
   filepath: Type.Optional(filepath),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      description: 'Only documents with this in title or path, in any case.',
+    }),
+  ),
   includeContent: Type.Optional(Type.Boolean()),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1100, description: 'Default 10.' })),

@@ -38,11 +38,34 @@ export const itemsQuery = Type.Object({
   class: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), { description: 'Only items with one of these error classes.' }),
   ),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1000,
+      description: 'Only items with this in title, path or id, in any case.',
+    }),
+  ),
   limit,
   cursor,
 });
 
 export const itemsAnswer = Type.Object({ items: Type.Array(itemRef), next });
+
+export const failuresAnswer = Type.Object({
+  causes: Type.Array(
+    Type.Object({
+      state: words(retriedStates, { description: 'dead: failed, and not tried again by itself.' }),
+      class: nullable(Type.String(), { description: 'The error class, as in the items.' }),
+      count: Type.Integer(),
+      message: nullable(Type.String(), { description: 'Of the one that failed last.' }),
+      remedy: nullable(Type.String(), { description: 'What can be done about it.' }),
+      retriable: Type.Boolean({ description: 'Whether another attempt can bring anything.' }),
+      lastAt: timestamp,
+      nextRetryAt: nullable(timestamp, { description: 'The earliest; null: none is tried again by itself.' }),
+    }),
+    { description: 'Most frequent first.' },
+  ),
+});
 
 export const itemParams = Type.Object({
   ...connectionParams.properties,

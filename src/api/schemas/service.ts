@@ -25,7 +25,11 @@ export const statusAnswer = Type.Object({
   startedAt: timestamp,
   uptimeMs: Type.Integer(),
   role: words(['all', 'api', 'worker', 'scheduler']),
-  storage: Type.Object({ engine: words(['postgres', 'pglite']), dataDir: nullable(Type.String()) }),
+  storage: Type.Object({
+    engine: words(['postgres', 'pglite']),
+    dataDir: nullable(Type.String()),
+    bytes: nullable(Type.Integer(), { description: 'Of the database; null where it does not tell.' }),
+  }),
   queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
   embedder: Type.Object({ id: Type.String(), runtime: Type.String(), state: Type.String() }),
   languageModel: nullable(

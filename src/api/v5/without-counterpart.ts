@@ -15,7 +15,7 @@ export const withoutCounterpart: Readonly<Record<string, readonly string[]>> = {
   'POST /v3/documents/file': ['filepath', 'customId'],
   'PATCH /v3/documents/:id': ['containerTag', 'containerTags', 'customId', 'filepath'],
   'DELETE /v3/documents/bulk': ['filepath'],
-  'POST /v3/documents/list': ['filepath', 'includeContent', 'status', 'source', 'sources', 'connectionId', 'type'],
+  'POST /v3/documents/list': ['filepath', 'q', 'includeContent', 'status', 'source', 'sources', 'connectionId', 'type'],
   'GET /v3/documents/processing': operation,
   'GET /v3/documents/:id/file-url': operation,
   'POST /v3/documents/:id/retry': operation,

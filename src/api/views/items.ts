@@ -1,4 +1,4 @@
-import type { PendingDeletes, SyncItem } from '../../connect/items.ts';
+import type { FailureCause, PendingDeletes, SyncItem } from '../../connect/items.ts';
 import type { ItemAnswer } from '../schemas/items.ts';
 
 export function itemView(item: SyncItem): ItemAnswer {
@@ -6,6 +6,16 @@ export function itemView(item: SyncItem): ItemAnswer {
     ...item,
     nextRetryAt: item.nextRetryAt?.toISOString() ?? null,
     updatedAt: item.updatedAt.toISOString(),
+  };
+}
+
+export function failureView({ errorClass, error, lastAt, nextRetryAt, ...cause }: FailureCause) {
+  return {
+    ...cause,
+    class: errorClass,
+    message: error,
+    lastAt: lastAt.toISOString(),
+    nextRetryAt: nextRetryAt?.toISOString() ?? null,
   };
 }
 
