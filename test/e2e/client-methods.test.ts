@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Supermemory from 'supermemory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -49,8 +49,11 @@ describe.each(stores.slice(0, 2))('every method of the official client on $name'
     expect(watched.answers.flatMap(problemsOf)).toEqual([]);
   });
 
-  it('and there is no other method', () => {
+  it('and there is no other method, also on the page of clients', async () => {
     expect(tourSteps.map(([name]) => name).sort()).toEqual(methodsOf(tour.client));
+    const page = await readFile(join(import.meta.dirname, '../../docs/clients.md'), 'utf8');
+    const described = [...page.matchAll(/^\| `([a-zA-Z.]+)` +\| `[A-Z]+ \//gm)].map(([, name]) => name!);
+    expect(described.toSorted()).toEqual(methodsOf(tour.client));
   });
 
   it('takes the daemon for its own local server', async () => {
