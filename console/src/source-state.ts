@@ -18,7 +18,7 @@ export interface SourceState {
 }
 
 /** Running is never called an error, whatever the run before it was. */
-export function sourceState(connection: Connection): SourceState {
+export function sourceState(connection: Connection, heldDeletes = 0): SourceState {
   const { status, statusReason, lastSyncRun, problems } = connection;
   const reason = statusReason ?? problems[0]?.reason;
   if (status === 'deleting') return { tone: 'quiet', text: texts.sources.deleting };
@@ -29,6 +29,7 @@ export function sourceState(connection: Connection): SourceState {
   if (lastSyncRun?.status === 'failed') {
     return { tone: 'bad', text: texts.sources.failing, reason: lastSyncRun.error ?? reason };
   }
+  if (heldDeletes > 0) return { tone: 'warn', text: texts.sources.attention };
   if (problems.length > 0) return { tone: 'warn', text: texts.sources.attention, reason };
   return { tone: 'good', text: texts.sources.active };
 }

@@ -27,6 +27,7 @@ export interface Connector {
   description: string;
   configured: boolean;
   capabilities: Capabilities;
+  configSchema: JsonSchema;
 }
 
 export interface JsonSchema {

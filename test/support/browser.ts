@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import axe from 'axe-core';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Page, type Request } from 'playwright-core';
 import { describeWhen } from './services.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');
@@ -44,6 +44,8 @@ export interface WatchedPage {
   page: Page;
   /** What no page may do: throw, open a dialog, break its own policy. */
   faults: string[];
+  /** Resolves when the screen has read what it shows and drawn it. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -76,7 +78,24 @@ export async function openPage(
     const isAnswer = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !isAnswer) faults.push(`console: ${message.text()}`);
   });
-  return { page, faults, close: () => context.close() };
+  return { page, faults, settle: settling(page), close: () => context.close() };
+}
+
+/** Effects begin their requests a frame after something was drawn, and what they read is drawn a frame later. */
+const twoFrames = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))';
+const quietLooks = 4;
+
+function settling(page: Page): () => Promise<void> {
+  const open = new Set<Request>();
+  page.on('request', (request) => {
+    // A stream of events is open for as long as there is something to tell.
+    if (request.resourceType() !== 'eventsource') open.add(request);
+  });
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'request', (one) => open.delete(one));
+  return async () => {
+    for (let quiet = 0; quiet < quietLooks; quiet = open.size === 0 ? quiet + 1 : 0) await page.evaluate(twoFrames);
+  };
 }
 
 /** What axe-core finds wrong with the screen, as `rule: element`. */

@@ -26,6 +26,7 @@ export function SourceProgress({ live, connectionId }: { live: LiveProgress; con
         <Counter label={texts.source.waiting} count={items.pending + documents.waiting} />
         <Counter label={texts.source.failed} count={items.failed} />
         <Counter label={texts.source.skipped} count={items.skipped} />
+        {progress.heldDeletes > 0 && <Counter label={texts.source.heldBack} count={progress.heldDeletes} />}
       </dl>
     </>
   );

@@ -63,7 +63,7 @@ export function Home() {
 function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
   if (sources.length === 0 && documentCount === 0) return <Beginning />;
   const running = sources.filter(isRunning);
-  const healthy = sources.filter((source) => !isRunning(source) && sourceState(source.connection).tone !== 'bad');
+  const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
   return (
     <>
       <Attention status={status} sources={sources} />
@@ -94,6 +94,9 @@ function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
     </>
   );
 }
+
+const needsHand = ({ connection, progress }: SourceView) =>
+  ['bad', 'warn'].includes(sourceState(connection, progress.heldDeletes).tone);
 
 const isRunning = ({ progress, connection }: SourceView) =>
   progress.run?.status === 'running' || (connection.status === 'active' && progress.documents.waiting > 0);

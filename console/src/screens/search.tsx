@@ -46,11 +46,12 @@ export function Search() {
   const asked = askedFor();
   const [typed, setTyped] = useState(asked.q);
   const input = useRef<HTMLInputElement>(null);
-  const namespaces = useNamespaces().data ?? [];
-  const tags = namespaces.map((each) => each.containerTag);
+  const readNamespaces = useNamespaces();
+  const namespaces = readNamespaces.data ?? [];
+  const tags = readNamespaces.data?.map((each) => each.containerTag);
   const { data, error, isLoading, reload } = useLoad<SearchAnswer | undefined>(
     (signal) => searchIn(asked, tags, signal),
-    [asked, tags.length > 0],
+    [asked, tags === undefined],
   );
   const ask = (changed: Partial<Asked>) => replaceRoute(['search'], { ...asked, ...changed });
   useEffect(() => input.current?.focus(), []);
@@ -100,8 +101,12 @@ export function Search() {
 }
 
 /** One namespace, or each that the key may read, best first. */
-async function searchIn(asked: Asked, tags: readonly string[], signal: AbortSignal): Promise<SearchAnswer | undefined> {
-  if (asked.q === '') return undefined;
+async function searchIn(
+  asked: Asked,
+  tags: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<SearchAnswer | undefined> {
+  if (asked.q === '' || tags === undefined) return undefined;
   const scopes = asked.ns === '' ? tags : [asked.ns];
   const answers = await Promise.all(
     scopes.map((ns) => call<SearchAnswer>('POST', '/v4/search', { body: bodyOf({ ...asked, ns }), signal })),
@@ -123,8 +128,7 @@ interface ResultsProps {
 }
 
 function Results({ answer, isLoading, asked }: ResultsProps) {
-  if (isLoading && !answer) return <Loading />;
-  if (!answer) return null;
+  if (!answer) return isLoading ? <Loading /> : null;
   return (
     <>
       <div class="section-head">

@@ -6,6 +6,7 @@ import { SourceFailures } from '../parts/source-failures.tsx';
 import { SourceHeld } from '../parts/source-held.tsx';
 import { SourceItems } from '../parts/source-items.tsx';
 import { SourceProgress } from '../parts/source-progress.tsx';
+import { SourceSettings } from '../parts/source-settings.tsx';
 import { SourceRuns } from '../parts/source-runs.tsx';
 import { Disconnect } from '../parts/source-disconnect.tsx';
 import { ResourcePicker } from '../parts/resource-picker.tsx';
@@ -55,7 +56,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
   const isRunning = progress?.run?.status === 'running';
   const { tone, text, reason } = isRunning
     ? ({ tone: 'busy', text: texts.sources.syncing } as const)
-    : sourceState(connection);
+    : sourceState(connection, progress?.heldDeletes);
   const runKey = `${progress?.run?.id} ${progress?.run?.status}`;
   return (
     <>
@@ -89,7 +90,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
       />
       <SourceRuns connectionId={connection.id} runKey={runKey} />
       <Section title={texts.source.settings}>
-        <Settings connection={connection} />
+        <SourceSettings connection={connection} connector={connector} />
       </Section>
       <SourceItems
         connectionId={connection.id}
@@ -161,28 +162,5 @@ function Actions({ connection, connector, name, onChange }: ActionsProps) {
       {question === 'choose' && <ResourcePicker connectionId={connection.id} onClose={close} onChange={onChange} />}
       {question === 'disconnect' && <Disconnect connection={connection} name={name} onClose={close} />}
     </>
-  );
-}
-
-/** What its configuration says, as it was given. */
-function Settings({ connection }: { connection: Connection }) {
-  const shown = Object.entries(connection.metadata).filter(
-    ([name, value]) => name !== 'lastSyncedAt' && value !== null && !(Array.isArray(value) && value.length === 0),
-  );
-  return (
-    <dl class="facts">
-      <dt>{texts.source.schedule}</dt>
-      <dd>{connection.schedule ?? '–'}</dd>
-      <dt>{texts.source.onDelete}</dt>
-      <dd>{texts.source.onDeleteOptions[connection.onSourceDelete]}</dd>
-      {shown.map(([name, value]) => [
-        <dt key={name}>
-          <bdi>{name}</bdi>
-        </dt>,
-        <dd key={`${name} value`}>
-          <bdi>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
-        </dd>,
-      ])}
-    </dl>
   );
 }

@@ -1,0 +1,40 @@
+import { formatBytes } from '../format.ts';
+import { fieldsOf, type FormField } from '../schema-form.ts';
+import { texts } from '../texts.ts';
+import type { Connection, Connector } from '../types.ts';
+
+interface SourceSettingsProps {
+  connection: Connection;
+  connector: Connector | undefined;
+}
+
+/** What its configuration says, in the words of its form. */
+export function SourceSettings({ connection, connector }: SourceSettingsProps) {
+  const { metadata, schedule, onSourceDelete } = connection;
+  const known = fieldsOf(connector?.configSchema).filter(({ name }) => isGiven(metadata[name]));
+  return (
+    <dl class="facts">
+      {known.map((field) => [
+        <dt key={field.name}>{field.title}</dt>,
+        <dd key={`${field.name} value`}>
+          <bdi>{valueText(field, metadata[field.name])}</bdi>
+        </dd>,
+      ])}
+      <dt>{texts.source.schedule}</dt>
+      <dd>{schedule === null ? '–' : texts.source.everyTime(schedule)}</dd>
+      <dt>{texts.source.onDelete}</dt>
+      <dd>{texts.source.onDeleteOptions[onSourceDelete]}</dd>
+    </dl>
+  );
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+function valueText(field: FormField, value: unknown): string {
+  if (typeof value === 'boolean') return value ? texts.source.yes : texts.source.no;
+  if (Array.isArray(value)) return value.join(', ');
+  if (field.countsBytes) return formatBytes(Number(value));
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
