@@ -1,3 +1,4 @@
+import { createActivity } from './account/activity.ts';
 import { createAudit } from './account/audit.ts';
 import { createContainerTags } from './account/container-tags.ts';
 import { createErasures } from './account/erasures.ts';
@@ -66,6 +67,7 @@ export function createContentServices(options: ContentServicesOptions) {
   const search = options.answering ? withAggregation(found, options.answering, clock) : found;
   return {
     search,
+    activity: createActivity({ database, clock }),
     audit: createAudit({ database, clock, log: options.log }),
     memories: createMemories({
       database,

@@ -18,6 +18,7 @@ import { openapiOptions } from './openapi.ts';
 import { limitRates } from './rate-limit.ts';
 import { refuseUnknownPaths, rewritten } from './removed-paths.ts';
 import { replayAnswers } from './replay.ts';
+import { activityRoutes } from './routes/activity.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { authorizationRoutes } from './routes/authorizations.ts';
 import { connectionRoutes } from './routes/connections.ts';
@@ -232,6 +233,7 @@ function addRoutes(app: Api, options: RouteContext): void {
   inferredMemoryRoutes(app, options);
   settingsRoutes(app, options);
   keyRoutes(app, options);
+  activityRoutes(app, options);
   auditRoutes(app, options);
   sessionRoutes(app, options);
   consoleSessionRoutes(app, options);

@@ -1,3 +1,4 @@
+import type { Activity } from '../account/activity.ts';
 import type { Audit } from '../account/audit.ts';
 import type { ConsoleSessions } from '../account/console-sessions.ts';
 import type { ContainerTags } from '../account/container-tags.ts';
@@ -38,6 +39,7 @@ export interface ApiServices {
   hooks: Pick<HookReceiver, 'open' | 'shared' | 'accept' | 'forget'>;
   keys: Keys;
   consoleSessions: ConsoleSessions;
+  activity: Activity;
   audit: Audit;
   idempotency: Idempotency;
   rates: Pick<RateCounter, 'count'>;

@@ -49,6 +49,7 @@ describe('a key for one container', () => {
     ['POST', '/v3/documents/list', { containerTag: 'foreign' }],
     ['POST', '/v3/documents/list', { containerTags: ['mine', 'foreign'] }],
     ['GET', '/v3/documents/processing?containerTags=foreign', undefined],
+    ['GET', '/v3/activity?containerTags=foreign', undefined],
     ['POST', '/v4/search', { q: 'x', containerTag: 'foreign' }],
     ['POST', '/v4/search', { q: 'x', containerTag: 'mine', containerTags: ['foreign'] }],
     ['POST', '/v3/connections/list', { containerTags: ['foreign'] }],

@@ -1,0 +1,42 @@
+import Type from 'typebox';
+import { containerTags, timestamp } from './shared.ts';
+
+export const activityQuery = Type.Object(
+  {
+    containerTags: Type.Optional(containerTags),
+    hours: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 720, description: 'How far sources and uploads go back. Default 24.' }),
+    ),
+    days: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 366, description: 'How far growth goes back. Default 30.' }),
+    ),
+  },
+  { style: 'form', explode: false },
+);
+
+export const activityAnswer = Type.Object({
+  since: timestamp,
+  sources: Type.Array(
+    Type.Object({
+      connectionId: Type.String(),
+      provider: Type.String(),
+      containerTag: Type.String(),
+      runs: Type.Integer({ description: 'Syncs that ended since, or go on.' }),
+      added: Type.Integer(),
+      updated: Type.Integer(),
+      deleted: Type.Integer(),
+      failed: Type.Integer(),
+      lastAt: timestamp,
+    }),
+    { description: 'What syncs have changed, the latest first. Sources of which nothing ran are left out.' },
+  ),
+  uploads: Type.Integer({ description: 'Documents that were sent and not mirrored.' }),
+  growth: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date', description: 'In UTC.' }),
+      documents: Type.Integer({ description: 'That were added on it and are still there.' }),
+      bytes: Type.Integer({ description: 'Of each of them the larger of what was sent and its text.' }),
+    }),
+    { description: 'In order; days without any are left out.' },
+  ),
+});
