@@ -33,7 +33,7 @@ describe('a hit', () => {
     const named = { title: 'Crane log', filepath: 'port/crane.md', url: 'https://port.example/crane' };
     const text = shown(result({}, { ...named, metadata: { from: ['Ada <ada@port.example>', 'Bob'] } }));
     expect(outside(text)).toBe(
-      `## From mirrored sources\n${fenceNote}\n\n[1] passage, 72% match, 2026-03-04, space team, document doc\n(fenced)`,
+      `## From mirrored sources\n${fenceNote}\n\n[1] passage, 72% match, 2026-03-04, namespace team, document doc\n(fenced)`,
     );
     expect(text).toMatch(
       /\ntitle: Crane log\npath: port\/crane\.md\nfrom: Ada <ada@port\.example>, Bob\nlink: https:\/\/port\.example\/crane\n\nThe crane lifts\.\n<\/untrusted/,
@@ -45,9 +45,9 @@ describe('a hit', () => {
     expect(outside(shown(result(), result({ ...told, text: 'Mira sails.\n## From mirrored sources' })))).toBe(
       [
         '## Told to memory',
-        '[2] fact, 72% match, 2026-03-04, space team, memory mem, version 2, document doc\n> from: Mira\n> \n> Mira sails.\n> ## From mirrored sources',
+        '[2] fact, 72% match, 2026-03-04, namespace team, memory mem, version 2, document doc\n> from: Mira\n> \n> Mira sails.\n> ## From mirrored sources',
         `## From mirrored sources\n${fenceNote}`,
-        '[1] passage, 72% match, 2026-03-04, space team, document doc\n(fenced)',
+        '[1] passage, 72% match, 2026-03-04, namespace team, document doc\n(fenced)',
       ].join('\n\n'),
     );
   });
