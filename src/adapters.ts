@@ -1,5 +1,5 @@
 import type { Clock } from './base/clock.ts';
-import type { Config } from './base/config.ts';
+import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import type { LocalModels } from './cli/context.ts';
@@ -17,6 +17,8 @@ import { migrate } from './store/migrate.ts';
 /** What every part of the process is built from. */
 export interface AppOptions {
   config: Config;
+  /** The same for people, with where each value is from; absent: not shown by the API. */
+  settings?: readonly ConfigRow[];
   clock: Clock;
   log: Logger;
 }

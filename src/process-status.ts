@@ -1,8 +1,9 @@
 import type { Status } from './api/services.ts';
 import type { Clock } from './base/clock.ts';
-import type { Config } from './base/config.ts';
+import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
+import { risksOf } from './base/risks.ts';
 import { slownessOf } from './base/slow-runtime.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';
@@ -58,7 +59,7 @@ const patienceMs = 3_000;
 
 /** What the process knows about itself. */
 export function createStatus(
-  { config, clock }: { config: Config; clock: Clock },
+  { config, settings = [], clock }: { config: Config; settings?: readonly ConfigRow[]; clock: Clock },
   parts: { database: Database; embedder: Embedder; queue: TaskQueue; languageModel: MeteredModel | null },
   model: ModelState,
 ): Status {
@@ -88,6 +89,7 @@ export function createStatus(
       embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
       languageModel: languageModel && (await languageModel.usage()),
     }),
+    configuration: () => ({ settings: [...settings], risks: risksOf(config) }),
     async readiness() {
       const [ofDatabase, ofQueue, ofScheduler] = await Promise.all([
         probe(() => database.query(rawSql('select 1'))),

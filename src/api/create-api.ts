@@ -21,6 +21,7 @@ import { replayAnswers } from './replay.ts';
 import { activityRoutes } from './routes/activity.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { authorizationRoutes } from './routes/authorizations.ts';
+import { configurationRoutes } from './routes/configuration.ts';
 import { connectionRoutes } from './routes/connections.ts';
 import { connectorRoutes } from './routes/connectors.ts';
 import { consoleSessionRoutes } from './routes/console-sessions.ts';
@@ -232,6 +233,7 @@ function addRoutes(app: Api, options: RouteContext): void {
   erasureRoutes(app, options);
   inferredMemoryRoutes(app, options);
   settingsRoutes(app, options);
+  configurationRoutes(app, options);
   keyRoutes(app, options);
   activityRoutes(app, options);
   auditRoutes(app, options);

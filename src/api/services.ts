@@ -12,6 +12,7 @@ import type { Organization } from '../account/organization.ts';
 import type { ResetReport } from '../account/reset.ts';
 import type { Settings } from '../account/settings.ts';
 import type { LanguageModelUsage } from '../memory/llm/metered-model.ts';
+import type { ConfigRow } from '../base/config.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { RateCounter } from '../base/rate-counter.ts';
 import type { Connections } from '../connect/connections.ts';
@@ -59,6 +60,13 @@ export interface ApiServices {
 export interface Status {
   describe(): Promise<ProcessStatus>;
   readiness(): Promise<Readiness>;
+  configuration(): ShownConfiguration;
+}
+
+export interface ShownConfiguration {
+  settings: ConfigRow[];
+  /** What in it makes the daemon easier to get into than it need be. */
+  risks: string[];
 }
 
 export interface ProcessStatus {

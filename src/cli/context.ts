@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import type { Config, Environment } from '../base/config.ts';
+import type { Config, ConfigRow, Environment } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from '../connect/connections.ts';
 
@@ -42,6 +42,8 @@ export interface RotationReport {
 
 export interface AppOptions {
   config: Config;
+  /** The same for people, with where each value is from; absent: not shown by the API. */
+  settings?: readonly ConfigRow[];
   clock: Clock;
   log: Logger;
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { configFields, type ConfigField } from '../base/config-schema.ts';
-import { describeSource, loadConfig, type LoadedConfig } from '../base/config.ts';
+import { describeConfig, describeSource, loadConfig, type LoadedConfig } from '../base/config.ts';
 import { createLogger } from '../base/log.ts';
 import { printLine, type CommandContext, type DaemonApp } from './context.ts';
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
@@ -70,7 +70,7 @@ async function withApp(
   // The first start makes a database, which takes a few seconds.
   if (line.live) line.show('Starting …');
   try {
-    const app = await context.createApp({ config, clock: context.clock, log });
+    const app = await context.createApp({ config, settings: describeConfig(loaded), clock: context.clock, log });
     try {
       await app.start();
       line.clear();

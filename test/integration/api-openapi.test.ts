@@ -108,6 +108,7 @@ describe('the description of the API', () => {
         'DELETE /console/session',
         'GET /console/session',
         'GET /v3/activity',
+        'GET /v3/configuration',
         'GET /v3/connections/{connectionId}/failures',
         'POST /console/links',
         'POST /console/session',

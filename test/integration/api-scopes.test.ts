@@ -165,6 +165,7 @@ describe('a key for one container', () => {
     ['DELETE', '/v3/connections/synthetic', { containerTags: ['mine'] }],
     ['GET', '/v3/auth/keys', undefined],
     ['GET', '/v3/status', undefined],
+    ['GET', '/v3/configuration', undefined],
   ])('may not %s %s: that needs a full key', async (method, url, body) => {
     const response = await test.call(method, url.replace('{own}', own.connection), body, keys.mine);
     expect(response).toMatchObject({ status: 403, body: { error: 'This operation needs a full key' } });
@@ -281,6 +282,7 @@ it('a full key that may only read does not change the organization', async () =>
   expect((await test.call('POST', '/v3/auth/agent-key', { name: 'x' }, keys.readAll)).status).toBe(403);
   expect((await test.call('DELETE', `/v3/connections/${own.connection}`, undefined, keys.readAll)).status).toBe(403);
   expect((await test.call('GET', '/v3/status', undefined, keys.readAll)).status).toBe(200);
+  expect((await test.call('GET', '/v3/configuration', undefined, keys.readAll)).status).toBe(200);
 });
 
 it('a list of one tag is a tag, of every write; several scope a write only where the operator allows it', async () => {

@@ -248,6 +248,7 @@ function createTestStatus(startedAt: Date): Status {
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
       languageModel: null,
     }),
+    configuration: () => ({ settings: [{ field: 'port', value: 6767, source: 'default' }], risks: [] }),
     readiness: async () => ({ database: 'ok', queue: 'ok', embeddings: 'ok', scheduler: 'ok' }),
   };
 }

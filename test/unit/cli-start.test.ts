@@ -148,6 +148,12 @@ describe('start', () => {
       orgName: 'Example',
     });
     expect(app.options().log.level).toBe('silent');
+    expect(app.options().settings).toEqual(
+      expect.arrayContaining([
+        { field: 'port', value: 8080, source: 'option --port' },
+        { field: 'orgName', value: 'Example', source: expect.stringContaining('c.json line 1') },
+      ]),
+    );
   });
 
   test('prints a generated key once', async () => {
