@@ -19,8 +19,8 @@ const { values, positionals } = parseArgs({ options: { all: { type: 'boolean' } 
 const target = positionals[0] ?? join(projectFolder, 'docs/console');
 
 const looks: Record<string, PageOptions> = {
-  light: { colorScheme: 'light', width: 1180 },
-  dark: { colorScheme: 'dark', width: 1180 },
+  light: { colorScheme: 'light', width: 1080 },
+  dark: { colorScheme: 'dark', width: 1080 },
   narrow: { colorScheme: 'light', width: 360 },
 };
 /** What the documentation shows, as `screen-look`. */
@@ -53,7 +53,8 @@ try {
 async function fill(to: Daemon): Promise<Filled> {
   const [handbook, archive] = [join(folder, 'handbook'), join(folder, 'archive')];
   await cp(join(projectFolder, 'fixtures/documents'), handbook, { recursive: true });
-  await cp(join(projectFolder, 'fixtures/documents'), archive, { recursive: true });
+  const older = ['kunden.txt', 'letter.docx', 'montageanleitung.md', 'newsletter.html', 'sites.tsv', 'stock.xlsx'];
+  for (const name of older) await cp(join(projectFolder, 'fixtures/documents', name), join(archive, name));
   const connect = async (path: string, containerTag: string) => {
     const body = { metadata: { path }, containerTag };
     const { id } = await call<{ id: string }>(to, 'POST', '/v3/connections/folder', body);

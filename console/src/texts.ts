@@ -194,6 +194,7 @@ export const texts = {
     retryAll: (cause: string) => `Try again: ${cause}`,
     retried: (count: number) => `${plural(count, 'item is', 'items are')} tried again.`,
     showItems: 'Show them',
+    showItemsOf: (cause: string) => `Show them: ${cause}`,
     held: 'Held deletions',
     heldHelp: (count: number) =>
       `${plural(count, 'item', 'items')} went missing at the source all at once, without being deleted there. They are kept until you decide.`,
@@ -252,25 +253,18 @@ export const texts = {
   },
 
   causes: {
-    too_large: ['Too large', 'Raise the largest size in the settings of the source, or leave it out.'],
-    unsupported_type: ['A type that is not read', 'The list of formats is in docs/reference/formats.md.'],
-    binary: ['Not text', 'Programs, archives and media have no text to remember.'],
-    encrypted: ['Protected by a password', 'Store it without a password, then try again.'],
-    empty: ['Empty', 'There is nothing to remember. It is read when it has content.'],
-    no_access: [
-      'No permission to read',
-      'Give the account, or the daemon’s user, the right to read it, then try again.',
-    ],
-    left_out: ['Left out by the connector', 'The reason stands at each item.'],
-    filtered: ['Left out by your filters', 'Change the filters of the source to mirror it.'],
-    extract_failed: [
-      'Could not be read',
-      'The file may be damaged. Open it in its program, save it again, then try again.',
-    ],
-    other: ['Another reason', 'The reason stands at each item.'],
-  } as Record<string, readonly [title: string, remedy: string]>,
-  otherCause: (name: string) =>
-    [name.replaceAll('_', ' '), 'Try again. If it stays, the log of the daemon says more.'] as const,
+    too_large: 'Too large',
+    unsupported_type: 'A type that is not read',
+    binary: 'Not text',
+    encrypted: 'Protected by a password',
+    empty: 'Empty',
+    no_access: 'No permission to read',
+    left_out: 'Left out by the connector',
+    filtered: 'Left out by your filters',
+    extract_failed: 'Could not be read',
+    other: 'Another reason',
+  } as Record<string, string>,
+  otherCause: (name: string) => name.replaceAll('_', ' '),
 
   search: {
     title: 'Search',
@@ -319,7 +313,7 @@ export const texts = {
     },
     changed: 'Changed',
     type: 'Type',
-    name: 'Title',
+    find: 'Title or path',
     count: (count: number) => plural(count, 'document', 'documents'),
   },
 
@@ -418,6 +412,7 @@ export const texts = {
     now: 'now',
     kinds: { fact: 'fact', episode: 'episode' },
     from: 'from',
+    aDocument: 'a conversation or note',
     isForgotten: 'forgotten',
     said: 'said',
   },
@@ -503,6 +498,7 @@ export const texts = {
     since: 'Running since',
     role: 'Role',
     store: 'Store',
+    size: 'Size of the database',
     queue: 'Queue',
     model: 'Embedding model',
     languageModel: 'Language model',

@@ -144,6 +144,17 @@ export interface Item {
   updatedAt: string;
 }
 
+/** Items that failed or were left out for one reason. */
+export interface Cause {
+  state: 'failed' | 'dead' | 'skipped';
+  class: string | null;
+  count: number;
+  message: string | null;
+  remedy: string | null;
+  retriable: boolean;
+  nextRetryAt: string | null;
+}
+
 export interface ItemPage {
   items: Item[];
   next: string | null;
@@ -292,7 +303,7 @@ export interface Status {
   startedAt: string;
   uptimeMs: number;
   role: string;
-  storage: { engine: string; dataDir: string | null };
+  storage: { engine: string; dataDir: string | null; bytes: number | null };
   queue: { kind: string };
   embedder: { id: string; runtime: string; state: string } | null;
   languageModel: { id: string; state: string; tokensToday: number } | null;

@@ -60,7 +60,7 @@ export async function openPage(
   { colorScheme = 'light', width = 1180 }: PageOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
-    viewport: { width, height: 800 },
+    viewport: { width, height: 720 },
     colorScheme,
     reducedMotion: 'reduce',
   });

@@ -1,12 +1,11 @@
 import { call } from '../api.ts';
-import { causesOf, type Cause } from '../failure-causes.ts';
 import { say } from '../message.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { ItemPage } from '../types.ts';
+import type { Cause } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
-import { Badge, Button, LoadProblem, Notice, Section } from './controls.tsx';
+import { Ago, Badge, Button, LoadProblem, Notice, Section } from './controls.tsx';
 
 interface SourceFailuresProps {
   connectionId: string;
@@ -16,53 +15,77 @@ interface SourceFailuresProps {
   onChange: () => void;
 }
 
-const troubled = 'state=failed&state=dead&state=skipped';
-
 export function SourceFailures({ connectionId, counts, onShow, onChange }: SourceFailuresProps) {
-  const path = `/v3/connections/${connectionId}/items`;
+  const path = `/v3/connections/${connectionId}`;
   const { data, error, reload } = useLoad(
-    (signal) => call<ItemPage>('GET', `${path}?${troubled}&limit=100`, { signal }),
+    (signal) => call<{ causes: Cause[] }>('GET', `${path}/failures`, { signal }),
     [path, counts],
   );
-  const retry = useAction(async ({ name, states }: Cause) => {
-    const state = states.filter((each) => each === 'failed' || each === 'dead' || each === 'skipped');
-    const { retried } = await call<{ retried: number }>('POST', `${path}/retry`, { body: { class: name, state } });
+  const retry = useAction(async (cause: Cause) => {
+    const body = { state: [cause.state], ...(cause.class !== null && { class: [cause.class] }) };
+    const { retried } = await call<{ retried: number }>('POST', `${path}/items/retry`, { body });
     say(texts.source.retried(retried));
     reload();
     onChange();
   });
-  const causes = causesOf(data?.items ?? []);
   return (
     <Section title={texts.source.failures}>
       <LoadProblem error={error} reload={reload} />
       {retry.error && <Notice tone="bad">{retry.error}</Notice>}
-      {data && causes.length === 0 && <p class="line quiet">{texts.source.noFailures}</p>}
+      {data?.causes.length === 0 && <p class="line quiet">{texts.source.noFailures}</p>}
       <ul class="rows">
-        {causes.map((cause) => (
-          <li key={cause.name} class="line wide">
-            <span class="grow">
-              <Badge tone={cause.states.includes('skipped') ? 'quiet' : 'bad'}>
-                {cause.title} · {data?.next ? `${cause.count}+` : cause.count}
-              </Badge>
-              {cause.message && <bdi class="sub wrap">{cause.message}</bdi>}
-              <span class="quiet small sub">{cause.remedy}</span>
-            </span>
-            <Button look="plain" onClick={() => onShow(cause.states[0]!)}>
-              {texts.source.showItems}
-            </Button>
-            {mayWrite.value && (
-              <Button
-                look="plain"
-                isBusy={retry.isBusy}
-                label={texts.source.retryAll(cause.title)}
-                onClick={() => retry.run(cause)}
-              >
-                {texts.source.retry}
-              </Button>
-            )}
-          </li>
+        {data?.causes.map((cause) => (
+          <CauseLine
+            key={`${cause.state} ${cause.class}`}
+            cause={cause}
+            isBusy={retry.isBusy}
+            onShow={() => onShow(cause.state)}
+            onRetry={() => retry.run(cause)}
+          />
         ))}
       </ul>
     </Section>
   );
+}
+
+interface CauseLineProps {
+  cause: Cause;
+  isBusy: boolean;
+  onShow: () => void;
+  onRetry: () => void;
+}
+
+function CauseLine({ cause, isBusy, onShow, onRetry }: CauseLineProps) {
+  const title = causeTitle(cause.class);
+  return (
+    <li class="line wide roomy">
+      <span class="grow">
+        <Badge tone={cause.state === 'skipped' ? 'quiet' : 'bad'}>
+          {title} · {cause.count}
+        </Badge>
+        {cause.message && <bdi class="sub wrap">{cause.message}</bdi>}
+        <span class="quiet small sub">
+          <bdi>{cause.remedy}</bdi>
+          {cause.nextRetryAt && (
+            <>
+              {` ${texts.source.tryAgainAt('')}`}
+              <Ago at={cause.nextRetryAt} />
+            </>
+          )}
+        </span>
+      </span>
+      <Button look="plain" label={texts.source.showItemsOf(title)} onClick={onShow}>
+        {texts.source.showItems}
+      </Button>
+      {mayWrite.value && cause.retriable && (
+        <Button look="plain" isBusy={isBusy} label={texts.source.retryAll(title)} onClick={onRetry}>
+          {texts.source.retry}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function causeTitle(name: string | null): string {
+  return texts.causes[name ?? 'other'] ?? texts.otherCause(name ?? 'other');
 }

@@ -59,7 +59,7 @@ export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
         rows={pages.rows}
         total={count}
         keyOf={(item) => item.id}
-        render={(item) => <ItemLine item={item} />}
+        render={(item) => <ItemLine item={item} isHeld />}
         onNearEnd={pages.readMore}
       />
       {isAsking && (

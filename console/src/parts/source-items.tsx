@@ -83,14 +83,21 @@ const tones: Readonly<Record<Item['state'], Tone>> = {
 };
 const retriable = new Set<Item['state']>(['failed', 'dead', 'skipped']);
 
+interface ItemLineProps {
+  item: Item;
+  /** Whether its document is still there though the item is gone. */
+  isHeld?: boolean;
+  onRetry?: () => void;
+}
+
 /** Two lines of one height: the list of them draws only what is in sight. */
-export function ItemLine({ item, onRetry }: { item: Item; onRetry?: () => void }) {
+export function ItemLine({ item, isHeld = false, onRetry }: ItemLineProps) {
   const name = item.path ?? item.title ?? item.id;
   const reason = item.error ?? (item.size === null ? '' : formatBytes(item.size));
   return (
     <div class="line">
       <span class="grow">
-        {item.documentId && item.state !== 'gone' ? (
+        {item.documentId && (isHeld || item.state !== 'gone') ? (
           <a class="title" href={hrefOf(['documents', item.documentId])} title={name}>
             <bdi>{name}</bdi>
           </a>

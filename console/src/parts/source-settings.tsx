@@ -1,4 +1,4 @@
-import { formatBytes } from '../format.ts';
+import { formatBytes, formatDuration } from '../format.ts';
 import { fieldsOf, type FormField } from '../schema-form.ts';
 import { texts } from '../texts.ts';
 import type { Connection, Connector } from '../types.ts';
@@ -35,6 +35,7 @@ function isGiven(value: unknown): boolean {
 function valueText(field: FormField, value: unknown): string {
   if (typeof value === 'boolean') return value ? texts.source.yes : texts.source.no;
   if (Array.isArray(value)) return value.join(', ');
+  if (field.name.endsWith('Ms')) return formatDuration(Number(value));
   if (field.countsBytes) return formatBytes(Number(value));
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,6 +1,7 @@
+import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { Ago, Badge, Empty, Head, LoadProblem, Loading, type Tone } from '../parts/controls.tsx';
-import { ChoiceField } from '../parts/field.tsx';
+import { ChoiceField, TextField } from '../parts/field.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
 import { WindowedList } from '../parts/windowed-list.tsx';
 import { hrefOf } from '../address.ts';
@@ -9,6 +10,7 @@ import { mayWrite } from '../session.ts';
 import { sourceName } from '../source-state.ts';
 import { texts } from '../texts.ts';
 import type { Connection, DocumentPage, DocumentRow, DocumentStatus } from '../types.ts';
+import { useDelayed } from '../use-delayed.ts';
 import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
 
@@ -16,11 +18,18 @@ const pageSize = 100;
 
 function readFilters() {
   const { query } = route.value;
-  return { ns: query.get('ns') ?? '', status: query.get('status') ?? '', source: query.get('source') ?? '' };
+  return {
+    q: query.get('q') ?? '',
+    ns: query.get('ns') ?? '',
+    status: query.get('status') ?? '',
+    source: query.get('source') ?? '',
+  };
 }
 
 export function Documents() {
-  const filters = readFilters();
+  const asked = readFilters();
+  const [typed, setTyped] = useState(asked.q);
+  const filters = { ...asked, q: useDelayed(typed.trim()) };
   const namespaces = useNamespaces().data ?? [];
   const connections = useLoad(
     (signal) => call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
@@ -41,6 +50,7 @@ export function Documents() {
         )}
       </Head>
       <div class="filters">
+        <TextField label={texts.documents.find} type="search" value={typed} onInput={setTyped} />
         <NamespaceChoice value={filters.ns} withAll namespaces={namespaces} onChange={(ns) => change({ ns })} />
         <ChoiceField
           label={texts.documents.status}
@@ -74,8 +84,9 @@ export function Documents() {
   );
 }
 
-function bodyOf({ ns, status, source }: ReturnType<typeof readFilters>): object {
+function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): object {
   return {
+    ...(q !== '' && { q }),
     ...(ns !== '' && { containerTag: ns }),
     ...(status !== '' && { status }),
     ...(source !== '' && { connectionId: source }),

@@ -95,7 +95,7 @@ function KeyLine({ apiKey, onToggle, onDelete }: KeyLineProps) {
   const scope = kind === 'full' ? texts.keys.full : containerTags.join(', ');
   const verb = enabled ? texts.keys.turnOff : texts.keys.turnOn;
   return (
-    <li class="line wide">
+    <li class="line wide roomy">
       <div class="grow">
         <bdi class="title">{name}</bdi>
         <div class="quiet small wrap">

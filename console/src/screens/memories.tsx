@@ -140,7 +140,7 @@ function MemoryLine({ memory, namespace, onChange }: MemoryLineProps) {
   const close = () => setQuestion(undefined);
   return (
     <li>
-      <div class="line wide">
+      <div class="line wide roomy">
         <div class="grow">
           <bdi class="wrap">{memory.memory}</bdi>
           <div class="quiet small">
@@ -152,7 +152,7 @@ function MemoryLine({ memory, namespace, onChange }: MemoryLineProps) {
               <>
                 {` · ${texts.memories.from} `}
                 <a href={hrefOf(['documents', source.documentId])}>
-                  <bdi>{source.title ?? texts.untitled}</bdi>
+                  <bdi>{source.title ?? texts.memories.aDocument}</bdi>
                 </a>
               </>
             )}

@@ -1,5 +1,5 @@
 import { call } from '../api.ts';
-import { formatMoment, formatNumber } from '../format.ts';
+import { formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Button, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
@@ -46,6 +46,7 @@ function About({ status }: { status: Status }) {
     [texts.system.since, formatMoment(status.startedAt)],
     [texts.system.role, status.role],
     [texts.system.store, [storage.engine, storage.dataDir].filter(Boolean).join(', ')],
+    ...(storage.bytes === null ? [] : [[texts.system.size, formatBytes(storage.bytes)] as [string, string]]),
     [texts.system.queue, status.queue.kind],
     [texts.system.model, embedder ? `${embedder.id}, ${embedder.runtime}, ${embedder.state}` : '–'],
     [texts.system.languageModel, languageModel ? `${languageModel.id}, ${languageModel.state}` : texts.system.noModel],

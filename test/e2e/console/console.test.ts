@@ -10,7 +10,7 @@ import {
   openPage,
   type WatchedPage,
 } from '../../support/browser.ts';
-import { startDaemon, type Daemon } from '../../support/daemon.ts';
+import { putEmptyDatabase, startDaemon, type Daemon } from '../../support/daemon.ts';
 import { call } from '../../support/memory-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -91,12 +91,21 @@ describeWithBrowser('the console in a browser', () => {
     await page.getByText('Up to date').waitFor();
     await page.getByRole('list', { name: 'Items' }).getByText('keys.md').waitFor();
     await page.getByText('2 items new').waitFor();
+
+    const items = page.getByRole('list', { name: 'Items' });
+    await page.getByLabel('Name or path').fill('KEYS');
+    await items.getByText('broken.pdf').waitFor({ state: 'detached' });
+    await items.getByText('keys.md').waitFor();
+    await page.getByLabel('Name or path').fill('nowhere');
+    await page.getByText('No item of this name was seen').waitFor();
+    await page.getByLabel('Name or path').fill('');
+    await items.getByText('broken.pdf').waitFor();
   });
 
   it('says why a file could not be read', async () => {
     const causes = page.getByRole('region', { name: 'What failed' });
     await causes.getByText('The PDF file is damaged').waitFor();
-    await causes.getByText('save it again, then try again').waitFor();
+    await causes.getByText('Could not be read · 1').waitFor();
     await page.getByRole('list', { name: 'Items' }).getByRole('link', { name: 'broken.pdf' }).click();
     await page.getByRole('alert').getByText('The PDF file is damaged').waitFor();
   });
@@ -160,7 +169,7 @@ describeWithBrowser('the console in a browser', () => {
 
   it('shows a key that may only read nothing to write with', async () => {
     const body = { containerTag: 'sm_project_default', permission: 'read', name: 'reader' };
-    const { key } = await call(daemon, 'POST', '/v3/auth/scoped-key', body);
+    const { key, id: keyId } = await call(daemon, 'POST', '/v3/auth/scoped-key', body);
     const reader = await open();
     await signInWith(reader, key);
     await reader.getByText('Read only').waitFor();
@@ -180,6 +189,11 @@ describeWithBrowser('the console in a browser', () => {
       expect(await controls.allTextContents(), hash).toEqual([]);
       expect(await reader.locator('main a[href*="add"]').count(), hash).toBe(0);
     }
+
+    // What the session may do is what its key may do at that moment.
+    await call(daemon, 'DELETE', `/v3/auth/scoped-key/${keyId}`);
+    await show(reader, '', 'Sign in to memoryd');
+    await reader.getByText('Your session ended.').waitFor();
     await reader.context().close();
   });
 
@@ -271,6 +285,31 @@ describeWithBrowser('the console in a browser', () => {
       await looked.context().close();
     }
     expect(found).toEqual([]);
+  });
+
+  it('comes back by itself when the daemon does', async () => {
+    const dataDir = await temporaryFolder('memoryd-console-data-');
+    await putEmptyDatabase(dataDir);
+    const first = await startDaemon({ dataDir });
+    let second: Daemon | undefined;
+    try {
+      const patient = await open();
+      await patient.goto(first.url);
+      await patient.getByLabel('API key').fill(first.key);
+      await patient.keyboard.press('Enter');
+      await patient.getByText('Nothing is remembered yet').waitFor();
+      await first.stop();
+      const banner = patient.getByText('The daemon does not answer.');
+      await banner.waitFor();
+      second = await startDaemon({ dataDir, args: ['--port', new URL(first.url).port] });
+      await call(second, 'POST', '/v3/documents', { content: 'The kiln is fired on Mondays.' });
+      await banner.waitFor({ state: 'detached' });
+      await patient.getByRole('heading', { name: 'Changes of the last day' }).waitFor();
+      await patient.context().close();
+    } finally {
+      await (second ?? first).stop();
+      await rm(dataDir, { recursive: true, force: true });
+    }
   });
 
   it('threw no error, opened no dialog and kept its policy all the while', () => {

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { searchAsCurl, shellQuoted } from '../../../console/src/client-code.ts';
-import { causesOf } from '../../../console/src/failure-causes.ts';
 import { formatAgo, formatBytes, formatDuration } from '../../../console/src/format.ts';
 import { hrefOf, parseRoute } from '../../../console/src/address.ts';
 import { safeLink } from '../../../console/src/safe-link.ts';
-import type { Item } from '../../../console/src/types.ts';
 
 describe('addresses within the page', () => {
   it('lead back to what they were made of', () => {
@@ -57,26 +55,5 @@ describe('numbers and times', () => {
         formatAgo(at, now),
       ),
     ).toEqual(['just now', '3 minutes ago', 'in 2 hours', 'yesterday']);
-  });
-});
-
-describe('causes of failures', () => {
-  const item = (errorClass: string | null, state: Item['state'], error: string | null = null) =>
-    ({ errorClass, state, error }) as Item;
-
-  it('are counted, the most frequent first, each with a remedy', () => {
-    const causes = causesOf([
-      item('too_large', 'skipped'),
-      item('extract_failed', 'dead', 'damaged'),
-      item('extract_failed', 'failed', 'later'),
-      item('of_a_plugin', 'skipped'),
-    ]);
-    expect(causes.map(({ name, count, states }) => [name, count, states])).toEqual([
-      ['extract_failed', 2, ['dead', 'failed']],
-      ['too_large', 1, ['skipped']],
-      ['of_a_plugin', 1, ['skipped']],
-    ]);
-    expect(causes[0]!.message).toBe('damaged');
-    for (const { remedy, title } of causes) expect(`${title} ${remedy}`).toMatch(/\w+ .+\./);
   });
 });
