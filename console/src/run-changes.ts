@@ -1,15 +1,24 @@
 import { texts } from './texts.ts';
-import type { Run } from './types.ts';
+import type { Changes, Run } from './types.ts';
 
-/** What a run changed, in a few words; empty where it changed nothing. */
-export function changesOf(run: Run): string {
-  const { added, updated, deleted, failed } = texts.home;
+/** What was changed, in a few words; empty where nothing was. */
+export function changesOf({ added, updated, deleted, failed }: Changes): string {
   return [
-    run.itemsAdded > 0 && added(run.itemsAdded),
-    run.itemsUpdated > 0 && updated(run.itemsUpdated),
-    run.itemsDeleted > 0 && deleted(run.itemsDeleted),
-    run.itemsFailed > 0 && failed(run.itemsFailed),
+    added > 0 && texts.home.added(added),
+    updated > 0 && texts.home.updated(updated),
+    deleted > 0 && texts.home.deleted(deleted),
+    failed > 0 && texts.home.failed(failed),
   ]
     .filter(Boolean)
     .join(' · ');
+}
+
+/** What a run changed, or a dry run would have. */
+export function changesOfRun({ report, itemsAdded, itemsUpdated, itemsDeleted, itemsFailed }: Run): Changes {
+  return {
+    added: report?.added.count ?? itemsAdded,
+    updated: report?.updated.count ?? itemsUpdated,
+    deleted: report?.deleted.count ?? itemsDeleted,
+    failed: itemsFailed,
+  };
 }

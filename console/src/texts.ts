@@ -67,6 +67,11 @@ export const texts = {
     teachTitle: 'Nothing is remembered yet',
     teach:
       'Add a source, and memoryd mirrors what is there, follows its changes, and makes it searchable. Nothing leaves this machine.',
+    growth: 'In memory',
+    growthLabel: (first: string, last: string, days: number) =>
+      `${first} documents ${days - 1} days ago, ${last} today`,
+    uploads: (count: number) =>
+      plural(count, 'document was sent by hand or by programs', 'documents were sent by hand or by programs'),
     addSource: 'Add a source',
     writeNote: 'Write a note',
     uploadsWaiting: (count: number) => `${plural(count, 'document', 'documents')} being read`,

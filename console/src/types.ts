@@ -89,6 +89,19 @@ export interface Connection {
   problems: Problem[];
 }
 
+export interface Changes {
+  added: number;
+  updated: number;
+  deleted: number;
+  failed: number;
+}
+
+export interface Activity {
+  sources: (Changes & { connectionId: string; provider: string; lastAt: string })[];
+  uploads: number;
+  growth: { day: string; documents: number }[];
+}
+
 export type RunStatus = 'running' | 'completed' | 'failed';
 
 export interface Run {

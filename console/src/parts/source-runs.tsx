@@ -1,6 +1,6 @@
 import { call } from '../api.ts';
 import { formatDuration } from '../format.ts';
-import { changesOf } from '../run-changes.ts';
+import { changesOf, changesOfRun } from '../run-changes.ts';
 import { texts } from '../texts.ts';
 import type { Run } from '../types.ts';
 import { usePages } from '../use-pages.ts';
@@ -53,13 +53,9 @@ export function SourceRuns({ connectionId, runKey }: { connectionId: string; run
 }
 
 function resultOf(run: Run): string {
-  if (run.report) {
-    const { added, updated, deleted } = run.report;
-    const counts = { itemsAdded: added.count, itemsUpdated: updated.count, itemsDeleted: deleted.count };
-    const changes = changesOf({ ...run, ...counts });
-    return changes === '' ? texts.source.nothingNew : `${texts.source.would}${changes}`;
-  }
-  return changesOf(run) || (run.status === 'completed' ? texts.source.nothingNew : '');
+  const changes = changesOf(changesOfRun(run));
+  if (changes === '') return run.status === 'completed' ? texts.source.nothingNew : '';
+  return run.report ? `${texts.source.would}${changes}` : changes;
 }
 
 function kindOf({ dryRun, mode, triggerType, startedAt, completedAt }: Run): string {

@@ -1,5 +1,7 @@
 import { call } from '../api.ts';
 import { formatDuration } from '../format.ts';
+import { growthSeries } from '../growth.ts';
+import { GrowthPlot } from '../parts/growth-plot.tsx';
 import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
 import { hrefOf } from '../address.ts';
@@ -7,45 +9,42 @@ import { changesOf } from '../run-changes.ts';
 import { isFull, mayManage, mayWrite } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, DocumentPage, Progress, Run, Status } from '../types.ts';
+import type { Activity, Connection, DocumentPage, Progress, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 
 interface SourceView {
   connection: Connection;
   progress: Progress;
-  runs: Run[];
 }
 
 interface HomeView {
   /** Of the whole daemon, which only a full key may see. */
   status: Status | undefined;
   sources: SourceView[];
+  activity: Activity;
   documentCount: number;
   /** Documents that are not yet made searchable, in every namespace that the key may read. */
   waiting: number;
 }
 
 const everyMs = 4_000;
-const dayMs = 86_400_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
-  const [status, connections, documents, processing] = await Promise.all([
+  const [status, connections, activity, documents, processing] = await Promise.all([
     isFull.value ? call<Status>('GET', '/v3/status', { signal }) : undefined,
     call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
+    call<Activity>('GET', '/v3/activity', { signal }),
     call<DocumentPage>('POST', '/v3/documents/list', { body: { limit: 1 }, signal }),
     call<{ totalCount: number }>('GET', '/v3/documents/processing', { signal }),
   ]);
   const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
-  return { status, sources, documentCount: documents.pagination.totalItems, waiting: processing.totalCount };
+  const documentCount = documents.pagination.totalItems;
+  return { status, sources, activity, documentCount, waiting: processing.totalCount };
 }
 
 async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
-  const path = `/v3/connections/${connection.id}`;
-  const [progress, runs] = await Promise.all([
-    call<Progress>('GET', `${path}/progress`, { signal }),
-    call<Run[]>('GET', `${path}/runs?limit=50`, { signal }),
-  ]);
-  return { connection, progress, runs };
+  const progress = await call<Progress>('GET', `/v3/connections/${connection.id}/progress`, { signal });
+  return { connection, progress };
 }
 
 export function Home() {
@@ -60,7 +59,7 @@ export function Home() {
   );
 }
 
-function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
+function HomeSections({ status, sources, activity, documentCount, waiting }: HomeView) {
   if (sources.length === 0 && documentCount === 0) return <Beginning />;
   const running = sources.filter(isRunning);
   const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
@@ -90,7 +89,8 @@ function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
           </ul>
         </Section>
       )}
-      <Changes sources={sources} />
+      <Changes activity={activity} sources={sources} />
+      <Growth activity={activity} documentCount={documentCount} />
     </>
   );
 }
@@ -211,36 +211,51 @@ function WaitingLine({ count }: { count: number }) {
   );
 }
 
-/** What the runs of the last day changed, newest first. */
-function Changes({ sources }: { sources: SourceView[] }) {
-  const changes = sources
-    .flatMap(({ connection, runs }) => runs.map((run) => ({ connection, run })))
-    .filter(({ run }) => !run.dryRun && changesOf(run) !== '' && Date.parse(run.startedAt) > aDayAgo())
-    .toSorted((one, other) => other.run.startedAt.localeCompare(one.run.startedAt));
+interface ChangesProps {
+  activity: Activity;
+  sources: SourceView[];
+}
+
+/** What changed at each source in the last day, the latest first. */
+function Changes({ activity, sources }: ChangesProps) {
+  const names = new Map(sources.map(({ connection }) => [connection.id, sourceName(connection)]));
+  const changed = activity.sources.filter((each) => changesOf(each) !== '');
   return (
     <Section title={texts.home.changes}>
-      {changes.length === 0 && <p class="line quiet">{texts.home.noChanges}</p>}
+      {changed.length === 0 && activity.uploads === 0 && <p class="line quiet">{texts.home.noChanges}</p>}
       <ul class="rows">
-        {changes.slice(0, 20).map(({ connection, run }) => (
-          <li key={run.id} class="line">
-            <SourceMark provider={connection.provider} />
+        {changed.map((each) => (
+          <li key={each.connectionId} class="line">
+            <SourceMark provider={each.provider} />
             <span class="grow">
-              {changesOf(run)}{' '}
-              <a class="quiet" href={hrefOf(['sources', connection.id])}>
-                <bdi>{sourceName(connection)}</bdi>
+              {changesOf(each)}{' '}
+              <a class="quiet" href={hrefOf(['sources', each.connectionId])}>
+                <bdi class="wrap">{names.get(each.connectionId) ?? each.provider}</bdi>
               </a>
             </span>
             <span class="quiet small">
-              <Ago at={run.completedAt ?? run.startedAt} />
+              <Ago at={each.lastAt} />
             </span>
           </li>
         ))}
+        {activity.uploads > 0 && (
+          <li class="line">
+            <SourceMark provider="push" />
+            <a class="grow" href={hrefOf(['documents'])}>
+              {texts.home.uploads(activity.uploads)}
+            </a>
+          </li>
+        )}
       </ul>
     </Section>
   );
 }
 
-/** The moment a day ago. */
-function aDayAgo(): number {
-  return performance.timeOrigin + performance.now() - dayMs;
+function Growth({ activity, documentCount }: Pick<HomeView, 'activity' | 'documentCount'>) {
+  const series = growthSeries(activity.growth, documentCount, new Date());
+  return (
+    <Section title={texts.home.growth} note={texts.documentsCount(documentCount)}>
+      {series.seconds.length > 1 && <GrowthPlot series={series} />}
+    </Section>
+  );
 }
