@@ -2,12 +2,15 @@
 
 const numbers = new Intl.NumberFormat();
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const shortDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const fullMoments = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
 
 export const formatNumber = (value: number): string => numbers.format(value);
 export const formatDay = (iso: string): string => days.format(new Date(iso));
+/** Of a day that is counted in UTC. */
+export const formatShortDay = (seconds: number): string => shortDays.format(seconds * 1_000);
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
 export const formatFully = (iso: string): string => fullMoments.format(new Date(iso));
 

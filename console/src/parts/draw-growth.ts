@@ -1,6 +1,10 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { formatShortDay } from '../format.ts';
 import type { GrowthSeries } from '../growth.ts';
+
+/** Documents are counted: no step is a part of one. */
+const wholeSteps = [1, 10, 100, 1_000, 10_000, 100_000].flatMap((step) => [step, 2 * step, 5 * step]);
 
 /** Draws into an element, again when its width or the scheme of colours changes; answers what takes it away. */
 export function drawGrowth(place: HTMLElement, { seconds, documents }: GrowthSeries, height: number): () => void {
@@ -21,7 +25,10 @@ export function drawGrowth(place: HTMLElement, { seconds, documents }: GrowthSer
         legend: { show: false },
         cursor: { show: false },
         scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1)] } },
-        axes: [axis, { ...axis, size: 54, incrs: [1, 2, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 100_000] }],
+        axes: [
+          { ...axis, space: 90, values: (_plot, splits) => splits.map(formatShortDay) },
+          { ...axis, size: 54, space: 30, incrs: wholeSteps },
+        ],
         series: [{}, { stroke: colour('--accent'), fill: colour('--accent-soft'), width: 2, points: { show: false } }],
       },
       [seconds, documents],
