@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { errorText } from './error-text.ts';
 import { texts } from './texts.ts';
 
 /** What the API refused, or that nobody answered (status 0). */
@@ -58,16 +59,6 @@ async function send(method: Method, path: string, { body, signal: abort }: CallO
     if (abort?.aborted) throw error;
     lost();
     throw new ApiError(0, texts.errors.unreachable);
-  }
-}
-
-function errorText(body: string): string | undefined {
-  try {
-    const { error, message, details } = JSON.parse(body) as Record<string, unknown>;
-    const said = [error, message, details].filter((part) => typeof part === 'string' && part !== '');
-    return said.length > 0 ? [...new Set(said)].join(': ') : undefined;
-  } catch {
-    return undefined;
   }
 }
 

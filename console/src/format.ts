@@ -40,6 +40,11 @@ export function formatBytes(bytes: number): string {
   return `${text} ${byteUnits[power]}`;
 }
 
+/** The last moment of a day, as the reader's clock counts it, for the API. */
+export function endOfDay(day: string): string {
+  return new Date(`${day}T23:59:59.999`).toISOString();
+}
+
 /** "45 s", "3 min", "2 h 5 min". */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1_000);

@@ -79,7 +79,7 @@ function DocumentView({ document, reload }: { document: DocumentAnswer; reload: 
 
 function Actions({ document, reload }: { document: DocumentAnswer; reload: () => void }) {
   const [isAsking, setAsking] = useState(false);
-  const { id, url, raw, connectionId } = document;
+  const { id, url, source, connectionId } = document;
   const original = safeLink(url);
   const openFile = useAction(async () => {
     const answer = await call<{ url: string }>('GET', `${pathOf(id)}/file-url`);
@@ -104,7 +104,7 @@ function Actions({ document, reload }: { document: DocumentAnswer; reload: () =>
           {texts.document.original}
         </a>
       )}
-      {raw !== null && connectionId === null && !original && (
+      {source === 'file' && (
         <Button isBusy={openFile.isBusy} onClick={() => openFile.run()}>
           {texts.document.raw}
         </Button>

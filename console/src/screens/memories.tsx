@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { formatDay } from '../format.ts';
+import { endOfDay, formatDay } from '../format.ts';
 import { say } from '../message.ts';
 import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -62,7 +62,7 @@ interface PlaceProps {
 }
 
 function ProfileView({ namespace, asOf, turn }: PlaceProps) {
-  const body = { containerTag: namespace, ...(asOf !== '' && { asOf }) };
+  const body = { containerTag: namespace, ...(asOf !== '' && { asOf: endOfDay(asOf) }) };
   const { data, error, reload } = useLoad(
     (signal) => call<Profile>('POST', '/v4/profile', { body, signal }),
     [namespace, asOf, turn],
@@ -103,7 +103,7 @@ function MemoryList({ namespace, asOf, turn, onChange }: PlaceProps & { onChange
   const pages = usePages(
     async (cursor, signal) => {
       const page = Number(cursor || 1);
-      const body = { containerTag: namespace, page, limit: pageSize, ...(asOf !== '' && { asOf }) };
+      const body = { containerTag: namespace, page, limit: pageSize, ...(asOf !== '' && { asOf: endOfDay(asOf) }) };
       const answer = await call<MemoryPage>('POST', '/v4/memories/list', { body, signal });
       return { items: answer.memoryEntries, next: page < answer.pagination.totalPages ? String(page + 1) : null };
     },

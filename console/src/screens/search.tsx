@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { baseAddress, call } from '../api.ts';
 import { searchAsCode, searchAsCurl, type SearchBody } from '../client-code.ts';
+import { endOfDay } from '../format.ts';
 import { excerptOf } from '../mark-words.ts';
 import { copyText } from '../message.ts';
 import { Ago, Button, Empty, Head, LoadProblem, Loading } from '../parts/controls.tsx';
@@ -38,7 +39,7 @@ function bodyOf({ q, mode, ns, path, asOf }: Asked): SearchBody {
     limit: 20,
     ...(ns !== '' && { containerTag: ns }),
     ...(path !== '' && { filepath: path }),
-    ...(asOf !== '' && { asOf }),
+    ...(asOf !== '' && { asOf: endOfDay(asOf) }),
   };
 }
 

@@ -116,6 +116,10 @@ describeWithBrowser('the console in a browser', () => {
     await page.keyboard.press('Enter');
     const hit = page.getByRole('listitem').filter({ hasText: 'Rotate the signing key every 90 days' });
     await expect.poll(() => hit.locator('mark').allTextContents(), within).toContain('signing');
+    await page.getByLabel('As known on').fill('2100-01-01');
+    await expect.poll(() => page.url(), within).toContain('asOf=2100');
+    await hit.getByText('match').waitFor();
+    expect(await page.getByRole('alert').allTextContents()).toEqual([]);
     await hit.getByRole('link', { name: 'keys.md' }).click();
     await page.getByRole('heading', { level: 1, name: 'keys.md' }).waitFor();
     await page.getByRole('tabpanel').getByText('every 90 days').waitFor();
@@ -165,6 +169,8 @@ describeWithBrowser('the console in a browser', () => {
       .getByLabel('or choose files')
       .setInputFiles([join(samples, 'runbook.md'), join(samples, 'handbook.txt')]);
     await expect.poll(() => page.getByText('uploaded', { exact: true }).count(), within).toBe(2);
+    await page.getByRole('link', { name: 'Open document' }).first().click();
+    await page.getByRole('button', { name: 'Open the file' }).waitFor();
   });
 
   it('shows a key that may only read nothing to write with', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { searchAsCurl, shellQuoted } from '../../../console/src/client-code.ts';
+import { errorText } from '../../../console/src/error-text.ts';
 import { formatAgo, formatBytes, formatDuration } from '../../../console/src/format.ts';
 import { hrefOf, parseRoute } from '../../../console/src/address.ts';
 import { safeLink } from '../../../console/src/safe-link.ts';
@@ -22,6 +23,17 @@ describe('addresses of others', () => {
       expect(safeLink(address), address).toBeUndefined();
     }
     expect(safeLink(null)).toBeUndefined();
+  });
+});
+
+describe('what the API says is wrong', () => {
+  it('is one text, whatever form it has', () => {
+    expect(errorText('{"error":"Unauthorized","details":"Give a key."}')).toBe('Unauthorized: Give a key.');
+    expect(errorText('{"success":false,"error":[{"message":"asOf must be a time","path":["asOf"]}]}')).toBe(
+      'asOf must be a time',
+    );
+    expect(errorText('{"error":{"message":"No"}}')).toBe('No');
+    for (const body of ['', '<html>', '{}', '{"error":""}']) expect(errorText(body)).toBeUndefined();
   });
 });
 
