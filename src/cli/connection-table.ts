@@ -2,7 +2,7 @@ import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
 import { targetOf } from './connection-choice.ts';
 import { CommandFailure } from './exit.ts';
 import { heldNote } from './progress.ts';
-import { counted, localTime, table } from './text.ts';
+import { counted, localTime, shortIds, table } from './text.ts';
 
 export interface ConnectionState {
   connection: ConnectionAnswer;
@@ -26,21 +26,41 @@ async function progressIfThere(client: Client, id: string): Promise<ProgressAnsw
   }
 }
 
-/** One row per connection, and below what needs a person, with what to do about it. */
+/** A terminal with fewer columns has no room for the namespace, which `connections show` tells. */
+const roomForNamespace = 100;
+
+/**
+ * One row per connection, and below what needs a person, with what to do about it. Programs get whole ids, terminals
+ * as much of them as tells them apart.
+ */
 export function connectionTable(states: readonly ConnectionState[], columns: number): string[] {
-  const rows = states.map(({ connection, progress }) => [
-    connection.id,
+  const all = states.map(({ connection }) => connection.id);
+  const ids = columns === Infinity ? all : shortIds(all);
+  const isWide = columns >= roomForNamespace;
+  const rows = states.map(({ connection, progress }, index) => [
+    ids[index]!,
     connection.provider,
-    connection.containerTag,
+    ...(isWide ? [connection.containerTag] : []),
     stateOf(connection),
     String(connection.documentCount),
     progress ? String(progress.items.failed) : '-',
     localTime(connection.lastSyncRun?.completedAt),
     targetOf(connection),
   ]);
-  const notes = states.flatMap((state) => notesOf(state).map((note) => [state.connection.id, note]));
+  const notes = states.flatMap((state, index) => notesOf(state).map((note) => [ids[index]!, note]));
+  const headings = [
+    'ID',
+    'PROVIDER',
+    ...(isWide ? ['NAMESPACE'] : []),
+    'STATE',
+    'DOCS',
+    'FAILED',
+    'LAST SYNC',
+    'TARGET',
+  ];
+  const cuttable = isWide ? [2, 3] : [2];
   return [
-    ...table(['ID', 'PROVIDER', 'NAMESPACE', 'STATE', 'DOCUMENTS', 'FAILED', 'LAST SYNC', 'TARGET'], rows, columns),
+    ...table(headings, rows, columns, cuttable),
     // Half a command or reason would be of no use, so these lines may be longer than the terminal.
     ...(notes.length > 0 ? ['', ...table(['ID', 'NOTE'], notes, Infinity)] : []),
   ];

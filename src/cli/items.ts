@@ -41,7 +41,8 @@ export function addItemsCommand(program: Command, context: CommandContext): void
     const { items, isAll } = await readItems(client, id, selection, options.limit);
     if (options.json) return printJson(context.stdout, items);
     if (items.length === 0) return printLine(context.stderr, 'There are no such items.');
-    for (const line of table(headings, items.map(itemRow), roomOf(context.stdout))) printLine(context.stdout, line);
+    const lines = table(headings, items.map(itemRow), roomOf(context.stdout), cuttable);
+    for (const line of lines) printLine(context.stdout, line);
     if (!isAll) printLine(context.stderr, `There are more; --limit shows more than ${options.limit}.`);
   });
 }
@@ -80,7 +81,9 @@ async function readItems(
   return { items, isAll: cursor === null };
 }
 
-const headings = ['ITEM', 'STATE', 'CLASS', 'ATTEMPTS', 'NEXT TRY', 'WHY'];
+const headings = ['ITEM', 'STATE', 'CLASS', 'TRIES', 'NEXT TRY', 'WHY'];
+/** The item, and then its class. */
+const cuttable = [0, 2];
 
 function itemRow({ path, title, id, state, errorClass, attempts, nextRetryAt, error }: ItemAnswer) {
   return [path ?? title ?? id, state, errorClass ?? '-', String(attempts), localTime(nextRetryAt), error ?? '-'];

@@ -82,17 +82,48 @@ function truncateStart(text: string, columns: number): string {
   return `…${characters.slice(start).join('')}`;
 }
 
-/** Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[], columns: number): string[] {
+/** Of a column that is cut. */
+const narrowest = 10;
+
+/**
+ * Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width, and before
+ * it those that are named by their index in `cuttable`.
+ */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+  cuttable: readonly number[] = [],
+): string[] {
   const cells = [headings, ...rows].map((row) => row.map(oneLine));
   const widths = headings.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));
+  const taken = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, Math.min(widths.at(-1)!, narrowest));
+  let over = Math.max(0, taken - columns);
+  for (const index of cuttable) {
+    const cut = Math.min(over, Math.max(0, widths[index]! - narrowest));
+    widths[index]! -= cut;
+    over -= cut;
+  }
   return cells.map((row) => {
-    const last = row.at(-1) ?? '';
-    const others = row.slice(0, -1).map((cell, index) => `${cell}${' '.repeat(widths[index]! - displayWidth(cell))}  `);
-    const room = Math.max(columns - displayWidth(others.join('')), 10);
-    const cut = displayWidth(last) > room && last.startsWith('/') ? truncateStart(last, room) : truncate(last, room);
-    return `${others.join('')}${cut}`.trimEnd();
+    const others = row.slice(0, -1).map((cell, index) => {
+      const shown = cutTo(cell, widths[index]!);
+      return `${shown}${' '.repeat(widths[index]! - displayWidth(shown))}  `;
+    });
+    const room = Math.max(columns - displayWidth(others.join('')), narrowest);
+    return `${others.join('')}${cutTo(row.at(-1) ?? '', room)}`.trimEnd();
   });
+}
+
+function cutTo(cell: string, room: number): string {
+  return displayWidth(cell) > room && cell.startsWith('/') ? truncateStart(cell, room) : truncate(cell, room);
+}
+
+/** The shortest beginnings by which ids are told apart, of at least 6 characters; commands take them. */
+export function shortIds(ids: readonly string[]): string[] {
+  const isUnique = (length: number) => new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size;
+  let length = 6;
+  while (!isUnique(length)) length += 1;
+  return ids.map((id) => id.slice(0, length));
 }
 
 const dateFormat = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });

@@ -382,16 +382,36 @@ describe('status', () => {
     const failed = { ...connection, lastSyncRun: { status: 'failed', error: 'The disk is away.' } } as const;
     const states = [connection, paused, running, failed].map((one) => ({ connection: one, progress }));
     const lines = connectionTable(states, 120);
-    expect(lines[0]).toMatch(/^ID +PROVIDER +NAMESPACE +STATE +DOCUMENTS +FAILED +LAST SYNC +TARGET$/);
+    expect(lines[0]).toMatch(/^ID +PROVIDER +NAMESPACE +STATE +DOCS +FAILED +LAST SYNC +TARGET$/);
     for (const [index, state] of ['active', 'needs_reauth', 'syncing', 'sync failed'].entries()) {
       expect(lines[index + 1]).toMatch(new RegExp(`folder +handbook +${state} +118 +0 +- +/srv/notes$`));
     }
     expect(lines.slice(5)).toEqual([
       '',
-      'ID                      NOTE',
-      `${connection.id}  The token was revoked.`,
-      `${connection.id}  The disk is away. Its documents stay searchable.`,
+      'ID      NOTE',
+      'nTPkyR  The token was revoked.',
+      'nTPkyR  The disk is away. Its documents stay searchable.',
     ]);
+  });
+
+  test('fits a terminal of 80 columns, with ids as long as it takes to tell them apart; programs get them whole', () => {
+    const ids = ['nTPkyRFA6CAFjF1YveCHK1', 'nTPkyRFB6CAFjF1YveCHK1', 'ATbQgdM9mwZgikp4Wzxrxk'];
+    const states = ids.map((id) => ({
+      connection: {
+        ...{ ...connection, id, provider: 'google-drive', status: 'needs_configuration', documentCount: 104_230 },
+        ...{
+          containerTag: 'a_rather_long_namespace',
+          lastSyncRun: { status: 'failed', completedAt: '2026-03-01T09:00:00.000Z' },
+        },
+        metadata: { path: '/srv/departments/engineering/notes' },
+      } as ConnectionAnswer,
+      progress: { ...progress, items: { ...progress.items, failed: 1_204 } },
+    }));
+    const lines = connectionTable(states, 80).slice(0, 4);
+    expect(lines.map(displayWidth).filter((width) => width > 80)).toEqual([]);
+    expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(['nTPkyRFA', 'nTPkyRFB', 'ATbQgdM9']);
+    expect(lines[1]).toMatch(/ needs_con… .* …ing\/notes$/);
+    expect(connectionTable(states, Infinity)[1]).toContain(`${ids[0]}  google-drive  a_rather_long_namespace  needs`);
   });
 
   test('names what is not read, and the commands for held deletions and failures, whole in the narrowest terminal', () => {
@@ -408,14 +428,12 @@ describe('status', () => {
     const lines = connectionTable([{ connection: { ...connection, problems }, progress: troubled }], 40);
     expect(lines[1]).toMatch(/active +118 +3 +-/);
     expect(lines.slice(4, 6)).toEqual([
-      `${connection.id}  notes: Could not be read: locked (EACCES).`,
-      `${connection.id}  It is listed every 60 s instead of watched.`,
+      'nTPkyR  notes: Could not be read: locked (EACCES).',
+      'nTPkyR  It is listed every 60 s instead of watched.',
     ]);
     expect(lines[6]).toContain('12 deletions held back');
     expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --confirm-deletes\``);
     expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --keep-deletes\``);
-    expect(lines[7]).toBe(
-      `${connection.id}  3 items failed, 4 items skipped: see \`memoryd failures ${connection.id}\`.`,
-    );
+    expect(lines[7]).toBe(`nTPkyR  3 items failed, 4 items skipped: see \`memoryd failures ${connection.id}\`.`);
   });
 });

@@ -57,14 +57,28 @@ describe('acting on a connection', () => {
   });
 
   test('disconnect deletes the documents unless they are to be kept', async () => {
-    const gone = await cli.run(['disconnect', 'imap']);
+    const gone = await cli.run(['disconnect', 'imap', '--yes']);
     expect(gone.stdout).toBe(`Disconnected imap ${imapId}. Its documents are being deleted.\n`);
-    const kept = await cli.run(['disconnect', 'imap', '--keep-documents', '--json']);
+    const kept = await cli.run(['disconnect', 'imap', '--keep-documents', '--yes', '--json']);
     expect(JSON.parse(kept.stdout)).toEqual({ id: imapId, provider: 'imap' });
     expect(cli.api.seen().filter((line) => line.startsWith('DELETE'))).toEqual([
       `DELETE /v3/connections/${imapId}?deleteDocuments=true`,
       `DELETE /v3/connections/${imapId}?deleteDocuments=false`,
     ]);
+  });
+
+  test('disconnect says what goes, and asks whoever sits there', async () => {
+    const asked: string[] = [];
+    const answering = (answer: string) => ({ ask: async (question: string) => (asked.push(question), answer) });
+    const refused = await cli.run(['disconnect', 'imap'], answering(''));
+    expect(refused).toMatchObject({ exitCode: 1, stderr: 'memoryd: Nothing was changed.\n' });
+    expect(asked).toEqual([
+      'imap mail.example.com is not mirrored any more, and its 3 documents go, with what only they say. The source is not touched. Disconnect? [y/N] ',
+    ]);
+    const nobody = await cli.run(['disconnect', 'imap', '--keep-documents']);
+    expect(nobody).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('its 3 documents stay.\nAdd --yes') });
+    expect(cli.api.seen().filter((line) => line.startsWith('DELETE'))).toEqual([]);
+    expect((await cli.run(['disconnect', 'imap'], answering('y'))).exitCode).toBe(0);
   });
 });
 
