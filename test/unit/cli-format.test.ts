@@ -394,6 +394,13 @@ describe('status', () => {
     ]);
   });
 
+  test('a table cuts the columns that it may before it takes more room than there is', () => {
+    const row = ['/srv/departments/engineering/notes/plan.md', 'failed', '2026-03-01 09:00', 'It is damaged.'];
+    const lines = table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], 60, [0]);
+    expect(lines[1]).toBe('…neering/notes/plan.md  failed  2026-03-01 09:00  It is dam…');
+    expect(table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], Infinity, [0])[1]).toBe(row.join('  '));
+  });
+
   test('fits a terminal of 80 columns, with ids as long as it takes to tell them apart; programs get them whole', () => {
     const ids = ['nTPkyRFA6CAFjF1YveCHK1', 'nTPkyRFB6CAFjF1YveCHK1', 'ATbQgdM9mwZgikp4Wzxrxk'];
     const states = ids.map((id) => ({
