@@ -17,7 +17,7 @@ afterAll(() => world.close());
 
 it(
   `the history of this project, and generated commits up to ${commits}: memory is what git ls-tree shows after each`,
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async () => {
     const { steps, own } = readHistory(project, commits);
     const heads = new Map<string, string>();
