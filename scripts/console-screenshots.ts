@@ -24,7 +24,15 @@ const looks: Record<string, PageOptions> = {
   narrow: { colorScheme: 'light', width: 360 },
 };
 /** What the documentation shows, as `screen-look`. */
-const documented = ['home-light', 'source-light', 'search-dark', 'memories-light', 'add-source-narrow', 'connect-dark'];
+const documented = [
+  'home-light',
+  'source-light',
+  'held-light',
+  'search-dark',
+  'memories-light',
+  'add-source-narrow',
+  'connect-dark',
+];
 
 /** Where it waits until something is so, it asks this often, and gives up after so many times. */
 const [askEveryMs, mostAsks] = [200, 300];
@@ -137,10 +145,15 @@ async function takeAll(by: Browser, places: Filled['places'], look: string, opti
   for (const [name, place] of wanted) {
     await page.goto(`${daemon.url}/#/${place}`);
     await settle();
-    await take(page, `${name}-${look}`);
+    await take(page, pictureName(name, look));
   }
   await close();
   for (const fault of faults) console.error(fault);
+}
+
+/** The first picture of the README has the plainest name. */
+function pictureName(name: string, look: string): string {
+  return name === 'home' && look === 'light' ? 'home' : `${name}-${look}`;
 }
 
 async function take(page: Page, name: string): Promise<void> {

@@ -13,24 +13,40 @@ export const isFull = computed(() => session.value?.scope.type === 'full');
 /** Keys, sources and namespaces belong to the whole daemon: only a full key manages them. */
 export const mayManage = computed(() => mayWrite.value && isFull.value);
 
+/** That this browser signed in before; the cookie itself is not for scripts to see. */
+const signedInMark = 'memoryd-signed-in';
+
 function begin({ csrf, session: begun }: ConsoleSession): void {
   csrfToken.value = csrf;
   hasExpired.value = false;
   session.value = begun;
+  localStorage.setItem(signedInMark, 'yes');
+}
+
+function end(): void {
+  session.value = null;
+  csrfToken.value = '';
+  localStorage.removeItem(signedInMark);
 }
 
 onSignedOut.call = () => {
-  hasExpired.value = session.value !== null && session.value !== undefined;
-  session.value = null;
+  // Several requests are refused at once; only the first of them finds a session.
+  if (session.value) hasExpired.value = true;
+  end();
 };
 
 /** Takes up the session of the cookie, where there is one. */
 export async function resume(): Promise<void> {
+  if (localStorage.getItem(signedInMark) === null) {
+    session.value = null;
+    return;
+  }
   try {
     begin(await call<ConsoleSession>('GET', '/console/session', { isSignIn: true }));
   } catch (error) {
-    session.value = null;
     if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401) end();
+    else session.value = null;
   }
 }
 
@@ -40,6 +56,6 @@ export async function signIn(proof: { key: string } | { link: string }): Promise
 
 export async function signOut(): Promise<void> {
   await call('DELETE', '/console/session', { isSignIn: true }).catch(() => undefined);
-  session.value = null;
-  csrfToken.value = '';
+  end();
+  hasExpired.value = false;
 }

@@ -202,7 +202,7 @@ export const texts = {
     showItemsOf: (cause: string) => `Show them: ${cause}`,
     held: 'Held deletions',
     heldHelp: (count: number) =>
-      `${plural(count, 'item', 'items')} went missing at the source all at once, without being deleted there. They are kept until you decide.`,
+      `${plural(count, 'item', 'items')} went missing at the source all at once, without being deleted there. They are kept for now; a listing at least ten minutes later that misses the same ones deletes them.`,
     keep: 'Keep them',
     kept: 'They are kept, until a later listing misses them again.',
     confirm: 'Delete them',
@@ -511,6 +511,9 @@ export const texts = {
     documents: 'Documents by state',
     byWords: (count: number) =>
       `${plural(count, 'document is', 'documents are')} found by words so far, and not yet by meaning.`,
+    settings: 'Settings',
+    settingsHelp: 'What is in force and where it was set. Changed in the configuration, not here.',
+    defaults: (count: number) => plural(count, 'setting as it comes', 'settings as they come'),
     audit: 'Security log',
     auditHelp: 'Who changed keys, sources and settings, and what was refused.',
     auditEmpty: 'Nothing was logged yet.',

@@ -253,9 +253,11 @@ function Changes({ activity, sources }: ChangesProps) {
 
 function Growth({ activity, documentCount }: Pick<HomeView, 'activity' | 'documentCount'>) {
   const series = growthSeries(activity.growth, documentCount, new Date());
+  // One day is no growth.
+  if (series.seconds.length < 2) return null;
   return (
     <Section title={texts.home.growth} note={texts.documentsCount(documentCount)}>
-      {series.seconds.length > 1 && <GrowthPlot series={series} />}
+      <GrowthPlot series={series} />
     </Section>
   );
 }

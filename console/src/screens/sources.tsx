@@ -5,17 +5,28 @@ import { hrefOf } from '../address.ts';
 import { mayManage } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, Connector } from '../types.ts';
+import type { Connection, Connector, Progress } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 
 const everyMs = 5_000;
 
-export function Sources() {
-  const connections = useLoad(
-    (signal) => call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
-    [],
-    everyMs,
+interface ConnectionView {
+  connection: Connection;
+  progress: Progress;
+}
+
+async function readConnections(signal: AbortSignal): Promise<ConnectionView[]> {
+  const connections = await call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal });
+  return Promise.all(
+    connections.map(async (connection) => {
+      const progress = await call<Progress>('GET', `/v3/connections/${connection.id}/progress`, { signal });
+      return { connection, progress };
+    }),
   );
+}
+
+export function Sources() {
+  const connections = useLoad(readConnections, [], everyMs);
   const connectors = useLoad((signal) => call<Connector[]>('GET', '/v3/connectors', { signal }), []);
   return (
     <>
@@ -25,8 +36,8 @@ export function Sources() {
         {!connections.data && !connections.error && <Loading />}
         {connections.data?.length === 0 && <p class="line quiet">{texts.sources.empty}</p>}
         <ul class="rows">
-          {connections.data?.map((connection) => (
-            <ConnectionLine key={connection.id} connection={connection} connectors={connectors.data ?? []} />
+          {connections.data?.map((view) => (
+            <ConnectionLine key={view.connection.id} {...view} connectors={connectors.data ?? []} />
           ))}
         </ul>
       </Section>
@@ -35,9 +46,9 @@ export function Sources() {
   );
 }
 
-function ConnectionLine({ connection, connectors }: { connection: Connection; connectors: Connector[] }) {
+function ConnectionLine({ connection, progress, connectors }: ConnectionView & { connectors: Connector[] }) {
   const { displayName } = connectors.find(({ provider }) => provider === connection.provider) ?? {};
-  const { tone, text, reason } = sourceState(connection);
+  const { tone, text, reason } = sourceState(connection, progress.heldDeletes);
   const name = sourceName(connection, displayName);
   return (
     <li>
@@ -55,7 +66,8 @@ function ConnectionLine({ connection, connectors }: { connection: Connection; co
               </>
             )}
           </span>
-          {reason && <bdi class="small wrap">{reason}</bdi>}
+          {reason && <bdi class="small sub wrap">{reason}</bdi>}
+          {progress.heldDeletes > 0 && <span class="small sub">{texts.home.held(progress.heldDeletes)}</span>}
         </span>
         <Badge tone={tone}>{text}</Badge>
       </a>

@@ -1,6 +1,6 @@
 import { call } from '../api.ts';
 import { formatBytes, formatMoment, formatNumber } from '../format.ts';
-import { Ago, Badge, Button, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
+import { Ago, Badge, Button, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -34,6 +34,7 @@ export function System() {
         </dl>
       </Section>
       {status.data && <About status={status.data} />}
+      {isFull.value && <Configuration />}
       {mayManage.value && <Audit />}
     </>
   );
@@ -71,6 +72,51 @@ function About({ status }: { status: Status }) {
         {status.foundByWords > 0 && <p class="quiet">{texts.system.byWords(status.foundByWords)}</p>}
       </Section>
     </>
+  );
+}
+
+interface Settings {
+  settings: { field: string; value: unknown; source: string }[];
+  risks: string[];
+}
+
+/** What is in force and where it was said; what nobody set stands behind a fold. */
+function Configuration() {
+  const { data, error, reload } = useLoad((signal) => call<Settings>('GET', '/v3/configuration', { signal }), []);
+  const chosen = data?.settings.filter(({ source }) => source !== 'default') ?? [];
+  const rest = data?.settings.filter(({ source }) => source === 'default') ?? [];
+  return (
+    <Section title={texts.system.settings} note={texts.system.settingsHelp}>
+      <LoadProblem error={error} reload={reload} />
+      {data?.risks.map((risk) => (
+        <Notice key={risk} tone="warn">
+          {risk}
+        </Notice>
+      ))}
+      <SettingList settings={chosen} />
+      {rest.length > 0 && (
+        <details>
+          <summary>{texts.system.defaults(rest.length)}</summary>
+          <SettingList settings={rest} />
+        </details>
+      )}
+    </Section>
+  );
+}
+
+function SettingList({ settings }: Pick<Settings, 'settings'>) {
+  return (
+    <dl class="facts">
+      {settings.map(({ field, value, source }) => [
+        <dt key={field}>
+          <code>{field}</code>
+        </dt>,
+        <dd key={`${field} value`}>
+          <bdi>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>{' '}
+          {source !== 'default' && <span class="quiet small">{source}</span>}
+        </dd>,
+      ])}
+    </dl>
   );
 }
 

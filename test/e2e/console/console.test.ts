@@ -69,10 +69,13 @@ describeWithBrowser('the console in a browser', () => {
   it('signs in by a link that works once', async () => {
     const { url } = await call(daemon, 'POST', '/console/links');
     page = await open();
+    const refused: string[] = [];
+    page.on('response', (response) => response.status() >= 400 && refused.push(response.url()));
     await page.goto(url);
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     await page.getByText('Nothing is remembered yet').waitFor();
     expect(page.url()).not.toContain('sign-in');
+    expect(refused).toEqual([]);
 
     const stranger = await open();
     await stranger.goto(url);
