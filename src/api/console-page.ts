@@ -12,7 +12,8 @@ interface PageFile {
 }
 
 interface BuiltPage {
-  builtAtMs: number;
+  /** Times of the page and of the folder beside it: a build writes one after the other. */
+  builtAt: string;
   page: PageFile;
   /** By name. Only these are served, whatever a path says. */
   assets: ReadonlyMap<string, PageFile>;
@@ -39,15 +40,14 @@ const types: Readonly<Record<string, string>> = {
  */
 export function createConsolePage(folder: string): ConsolePage {
   const index = join(folder, 'index.html');
+  const assetFolder = join(folder, 'console/assets');
   let known: BuiltPage | null = null;
 
   async function current(): Promise<BuiltPage | null> {
-    const builtAtMs = await stat(index).then(
-      (file) => file.mtimeMs,
-      () => null,
-    );
-    if (builtAtMs === null) return null;
-    if (known?.builtAtMs !== builtAtMs) known = { builtAtMs, ...(await readPage(folder, index)) };
+    const found = await Promise.all([stat(index), stat(assetFolder)]).catch(() => null);
+    if (found === null) return null;
+    const builtAt = found.map(({ mtimeMs }) => mtimeMs).join(' ');
+    if (known?.builtAt !== builtAt) known = { builtAt, ...(await readPage(index, assetFolder)) };
     return known;
   }
 
@@ -57,8 +57,7 @@ export function createConsolePage(folder: string): ConsolePage {
   };
 }
 
-async function readPage(folder: string, index: string): Promise<Omit<BuiltPage, 'builtAtMs'>> {
-  const assetFolder = join(folder, 'console/assets');
+async function readPage(index: string, assetFolder: string): Promise<Omit<BuiltPage, 'builtAt'>> {
   const names = (await readdir(assetFolder)).filter((name) => extname(name) in types);
   const assets = await Promise.all(names.map(async (name) => [name, await readPart(join(assetFolder, name))] as const));
   return { page: await readPart(index), assets: new Map(assets) };

@@ -79,6 +79,10 @@ describe('the page of the console', () => {
       utimesSync(join(own, 'index.html'), at, at);
       expect(await page()).toBe(text);
     }
+    // A build that writes the page before what it loads is read again.
+    writeFileSync(join(own, 'console/assets/late.js'), 'export {};');
+    utimesSync(join(own, 'console/assets'), 3, 3);
+    expect((await built.api.inject({ url: '/console/assets/late.js' })).statusCode).toBe(200);
     await built.close();
     rmSync(own, { recursive: true });
   });
