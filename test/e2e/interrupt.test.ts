@@ -14,6 +14,7 @@ export async function createApp({ config }) {
   const busy = setInterval(() => {}, 1000);
   return {
     url: 'http://127.0.0.1:1', firstKey: null, localToken: 'token', connections: {}, start: async () => {},
+    consoleLink: async () => 'http://127.0.0.1:1/#/sign-in/token',
     async close() {
       console.error('closing');
       const lateMs = config.port === 1 ? 60_000 : 0;
