@@ -224,7 +224,6 @@ describeWithBrowser('the console in a browser', () => {
     const memories = [{ content: `${hostile.markup} signing [x](${hostile.link})` }];
     await call(daemon, 'POST', '/v4/memories', { containerTag: 'sm_project_default', memories });
     const folderId = await connectionId();
-    await call(daemon, 'POST', `/v3/connections/${folderId}/sync`, {});
     const evilDocuments = async () => {
       const { memories: all } = await call(daemon, 'POST', '/v3/documents/list', { limit: 100 });
       return all.filter(
