@@ -13,39 +13,41 @@ export const isFull = computed(() => session.value?.scope.type === 'full');
 /** Keys, sources and namespaces belong to the whole daemon: only a full key manages them. */
 export const mayManage = computed(() => mayWrite.value && isFull.value);
 
-/** That this browser signed in before; the cookie itself is not for scripts to see. */
-const signedInMark = 'memoryd-signed-in';
+/** How this browser stands: `signed in` or `expired`, none before and after. The cookie itself is not for scripts to see. */
+const mark = 'memoryd-session';
 
 function begin({ csrf, session: begun }: ConsoleSession): void {
   csrfToken.value = csrf;
   hasExpired.value = false;
   session.value = begun;
-  localStorage.setItem(signedInMark, 'yes');
+  localStorage.setItem(mark, 'signed in');
 }
 
 function end(): void {
   session.value = null;
   csrfToken.value = '';
-  localStorage.removeItem(signedInMark);
 }
 
-onSignedOut.call = () => {
-  // Several requests are refused at once; only the first of them finds a session.
-  if (session.value) hasExpired.value = true;
+/** Is still said when the page is loaded again. */
+function expire(): void {
+  hasExpired.value = true;
+  localStorage.setItem(mark, 'expired');
   end();
-};
+}
+
+// Several requests are refused at once; only the first of them finds a session.
+onSignedOut.call = () => session.value && expire();
 
 /** Takes up the session of the cookie, where there is one. */
 export async function resume(): Promise<void> {
-  if (localStorage.getItem(signedInMark) === null) {
-    session.value = null;
-    return;
-  }
+  const known = localStorage.getItem(mark);
+  hasExpired.value = known === 'expired';
+  if (known !== 'signed in') return end();
   try {
     begin(await call<ConsoleSession>('GET', '/console/session', { isSignIn: true }));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401) end();
+    if (error.status === 401) expire();
     else session.value = null;
   }
 }
@@ -58,4 +60,5 @@ export async function signOut(): Promise<void> {
   await call('DELETE', '/console/session', { isSignIn: true }).catch(() => undefined);
   end();
   hasExpired.value = false;
+  localStorage.removeItem(mark);
 }

@@ -203,6 +203,8 @@ describeWithBrowser('the console in a browser', () => {
     await call(daemon, 'DELETE', `/v3/auth/scoped-key/${keyId}`);
     await show(reader, '', 'Sign in to memoryd');
     await reader.getByText('Your session ended.').waitFor();
+    await reader.reload();
+    await reader.getByText('Your session ended.').waitFor();
     await reader.context().close();
   });
 
