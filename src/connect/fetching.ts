@@ -4,7 +4,7 @@ import { caught } from '../engine/caught.ts';
 import { roomIn } from '../store/quotas.ts';
 import {
   claimItems,
-  countLeased,
+  isWorkLeft,
   releaseItems,
   renewItems,
   suspectAfter,
@@ -131,7 +131,7 @@ function nextSize(size: number, elapsedMs: number, { claimSize, batchTargetMs }:
 
 /** Items in the hands of others come back when they fail or die, so the run is not over before. */
 async function othersAtWork(run: Run, key: PartitionKey): Promise<boolean> {
-  return run.company.invited && (await countLeased(run.database, key, run.clock.now())) > 0;
+  return run.company.leads && isWorkLeft(run.database, key, run.clock.now());
 }
 
 interface Work {

@@ -13,7 +13,7 @@ import { keyOf, type Company, type Run } from './run.ts';
 import { withRun, type RunnerOptions } from './runner.ts';
 import { endedSupply } from './supply.ts';
 
-const alone: Company = { invited: false, invite: async () => {} };
+const helper: Company = { leads: false, invite: async () => {} };
 
 /**
  * Fetches for a run that another worker holds, until nothing waits or the run ends. Does nothing when
@@ -32,7 +32,7 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   const signal = AbortSignal.any([stop, life.signal]);
   try {
     const lane: Lane = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
-    await withRun(options, { runId: row.id, connection, signal, report, hold }, alone, (run) =>
+    await withRun(options, { runId: row.id, connection, signal, report, hold }, helper, (run) =>
       fetchAll({ ...run, lane }),
     );
   } catch (error) {

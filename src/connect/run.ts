@@ -49,8 +49,8 @@ export interface Run {
 }
 
 export interface Company {
-  /** Others were asked to join in, so some items may be in their hands. */
-  readonly invited: boolean;
+  /** The run ends with this worker. Others may have joined in, also such as were asked to for an earlier run. */
+  readonly leads: boolean;
   invite(): Promise<void>;
 }
 

@@ -217,15 +217,10 @@ export async function withRun<T>(
 }
 
 function companyOf(options: RunnerOptions, connectionId: string): Company {
-  let invited = false;
   return {
-    get invited() {
-      return invited;
-    },
+    leads: true,
     async invite() {
-      if (!options.invite) return;
-      invited = true;
-      await options.invite(connectionId);
+      await options.invite?.(connectionId);
     },
   };
 }

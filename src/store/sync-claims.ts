@@ -155,12 +155,18 @@ export async function releaseItems(
     where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
 }
 
-/** How many items workers hold at the moment. */
-export async function countLeased(database: Reader, key: PartitionKey, now: Date): Promise<number> {
-  const [row] = await database.query<{ count: number }>(sql`
-    select count(*) as count from sync_items i
-    where ${ofPartition(key)} and i.state = 'fetching' and i.next_try > ${now}`);
-  return row?.count ?? 0;
+/**
+ * Whether a worker holds items, or some are due. Due ones that a claim did not get are locked by the claim of another
+ * worker at this moment, or were given back since.
+ */
+export async function isWorkLeft(database: Reader, key: PartitionKey, now: Date): Promise<boolean> {
+  const [row] = await database.query<{ left: boolean }>(sql`
+    select exists (
+      select from sync_items i
+      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed')
+        and (i.state = 'fetching' or i.next_try <= ${now})
+    ) as left`);
+  return row!.left;
 }
 
 /**

@@ -8,6 +8,8 @@ import { workOnSyncs } from '../../src/connect/work-syncs.ts';
 import { createWaking } from '../../src/engine/waking.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';
+import type { Queryable } from '../../src/store/database.ts';
+import { claimItems, releaseItems } from '../../src/store/sync-claims.ts';
 import { listRuns, waitingRun } from '../../src/store/sync-runs.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
@@ -20,6 +22,8 @@ import { describeWithService } from '../support/services.ts';
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `item-${String(index).padStart(4, '0')}`);
 const never = new AbortController().signal;
+/** How often the holder of a run looks whether others are done. */
+const lookMs = 250;
 
 describe.each(engines)('several workers for one connection on %s', (engine) => {
   let opened: TestDatabase;
@@ -70,6 +74,74 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
     });
     expect((await mirror.texts()).size).toBe(60);
   });
+
+  /** Takes the rest of the items as another worker does, when the run has some of its own. */
+  async function claimedByAnother(mirrorId: string, inTransaction: (tx: Queryable) => Promise<void> = async () => {}) {
+    const key = { connectionId: mirrorId, partitionId: 'all' };
+    const now = systemClock.now();
+    const claim = {
+      limit: 100,
+      leaseToken: 'another',
+      now,
+      leaseUntil: new Date(now.getTime() + 60_000),
+      newest: false,
+    };
+    await opened.database.transaction(async (tx) => {
+      expect((await claimItems(tx, key, claim)).length).toBe(5);
+      await inTransaction(tx);
+    });
+    return { giveBack: () => releaseItems(opened.database, key, 'another', systemClock.now()) };
+  }
+
+  /** A clock whose owner waits for another worker until it is let go. */
+  function waitingClock() {
+    const waits = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const sleep: Clock['sleep'] = async (ms, signal) => {
+      if (ms !== lookMs) return systemClock.sleep(ms, signal);
+      waits.resolve();
+      await goOn.promise;
+    };
+    return { clock: { ...systemClock, sleep }, waits: waits.promise, goOn: goOn.resolve };
+  }
+
+  it('waits for what a worker holds that it has not invited', async () => {
+    const { clock, waits, goOn } = waitingClock();
+    const { mirror, fetched, hold } = await open(10, { claimSize: 5, fetchConcurrency: 5 }, clock);
+    let release = () => {};
+    hold(new Promise((resolve) => (release = resolve)));
+    await mirror.request();
+    const running = runSync({ ...mirror.runner(), invite: async () => {} }, mirror.id, never);
+    await expect.poll(() => fetched.length).toBe(5);
+    const { giveBack } = await claimedByAnother(mirror.id);
+    release();
+    await Promise.race([waits, running]);
+    await giveBack();
+    goOn();
+    await running;
+    expect(fetched.toSorted()).toEqual(ids(10));
+  });
+
+  // The embedded engine has one session, so that nothing else goes on during a transaction.
+  if (engine === 'postgres')
+    it('waits for what another worker is about to take', async () => {
+      const { clock, waits, goOn } = waitingClock();
+      const { mirror, fetched, hold } = await open(10, { claimSize: 5, fetchConcurrency: 5, joinBacklog: 5 }, clock);
+      let release = () => {};
+      hold(new Promise((resolve) => (release = resolve)));
+      await mirror.request();
+      const running = runSync({ ...mirror.runner(), invite: async () => {} }, mirror.id, never);
+      await expect.poll(() => fetched.length).toBe(5);
+      // Its claim is not seen yet when the run looks for more, and comes to nothing afterwards.
+      await claimedByAnother(mirror.id, async () => {
+        release();
+        await Promise.race([waits, running]);
+        throw new Error('lost its connection');
+      }).catch(() => {});
+      goOn();
+      await running;
+      expect(fetched.toSorted()).toEqual(ids(10));
+    });
 
   it('a worker that dies loses nothing: the run waits for its lease and does its items', async () => {
     const settings = { claimSize: 10, fetchConcurrency: 10, joinBacklog: 10 };
