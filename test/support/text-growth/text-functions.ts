@@ -14,6 +14,9 @@ import { readInline } from '../../../src/connect/fetched.ts';
 import { readHttpDate } from '../../../src/connect/http/retry-after.ts';
 import { parseSchedule } from '../../../src/connect/schedule-text.ts';
 import { isStorable } from '../../../src/connect/values.ts';
+import { wrongKey } from '../../../src/api/authentication.ts';
+import { containsText } from '../../../src/store/contains-text.ts';
+import { rawSql } from '../../../src/store/sql.ts';
 import { textLiteral } from '../../../src/store/search/candidates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
 import { readFileForm } from '../../../src/api/file-form.ts';
@@ -358,6 +361,8 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/connect/http/retry-after.ts': { readHttpDate },
   'src/connect/values.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
+  'src/store/contains-text.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
+  'src/api/authentication.ts': { wrongKey: (text) => wrongKey(0, text) },
   'src/api/filters.ts': { parseFilters: (text) => attempt(() => parseFilters(text)) },
   'src/api/file-form.ts': {
     readFileForm: (text) =>
