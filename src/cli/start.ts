@@ -125,7 +125,8 @@ async function introduction(loaded: LoadedConfig, app: DaemonApp, context: Comma
     url: app.url,
     firstKey: app.firstKey,
     namespace: config.defaultContainerTag,
-    consoleLink: answers(config) ? await app.consoleLink() : null,
+    // What is read by a log or a journal is for more eyes than those of whoever may sign in.
+    consoleLink: answers(config) && context.stdout.isTTY ? await app.consoleLink() : null,
     storage: config.databaseUrl === undefined ? config.dataDir : `PostgreSQL, as the ${describeSource(source)} says`,
     screen: context.stdout,
   };

@@ -8,7 +8,7 @@ export interface Introduction {
   firstKey: string | null;
   /** The one that is used when none is named. */
   namespace: string;
-  /** Opens the console, once; null where no API is. */
+  /** Opens the console, once; null where nobody looks, and where no API is. */
   consoleLink: string | null;
   /** Where everything is kept, in words. */
   storage: string;
@@ -24,18 +24,19 @@ export function welcome(introduction: Introduction): string[] {
   return [
     `${paint(screen, 'bold', `memoryd ${version}`)} runs at ${paint(screen, 'cyan', url)}`,
     `Data: ${storage}`,
-    ...(introduction.consoleLink === null ? [] : console(introduction.consoleLink, screen)),
+    '',
+    ...console(introduction),
     ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, introduction)),
     '',
     'Press Ctrl-C to stop.',
   ];
 }
 
-function console(link: string, screen: Screen): string[] {
+function console({ consoleLink, screen }: Introduction): string[] {
+  if (consoleLink === null) return ['The console, in a browser: `memoryd console` prints a link that signs in.'];
   return [
-    '',
     'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
-    `  ${paint(screen, 'cyan', link)}`,
+    `  ${paint(screen, 'cyan', consoleLink)}`,
   ];
 }
 

@@ -165,15 +165,19 @@ describe('start', () => {
     expect(printed.join('').match(/^ {2}sm_generated$/gm)).toHaveLength(1);
   });
 
-  test('prints a link that opens the console, also when the key is known', async () => {
-    for (const firstKey of ['sm_generated', undefined]) {
-      const app = standInApp(firstKey === undefined ? {} : { firstKey });
+  test('prints a link that opens the console on a terminal, and into no log', async () => {
+    const printedOn = async (isTTY: boolean) => {
+      const app = standInApp({});
       const printed: string[] = [];
       const write = app.context.stdout!.write;
-      app.context.stdout = { ...app.context.stdout!, write: (text) => (printed.push(text), write(text)) };
+      app.context.stdout = { ...app.context.stdout!, isTTY, write: (text) => (printed.push(text), write(text)) };
       await runCommand(['start'], app.context);
-      expect(printed.join('').match(/^ {2}http:\/\/127\.0\.0\.1:6767\/#\/sign-in\/token$/gm)).toHaveLength(1);
-    }
+      return printed.join('');
+    };
+    expect((await printedOn(true)).match(/^ {2}http:\/\/127\.0\.0\.1:6767\/#\/sign-in\/token$/gm)).toHaveLength(1);
+    const logged = await printedOn(false);
+    expect(logged).not.toContain('sign-in');
+    expect(logged).toContain('`memoryd console` prints a link');
   });
 
   test('mirrors a folder and tells how far it is', async () => {
