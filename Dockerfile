@@ -12,8 +12,7 @@ RUN npm run build && npm pack ./dist --pack-destination /package
 FROM node:24-slim
 ENV NODE_ENV=production MEMORYD_DATA_DIR=/data MEMORYD_HOST=0.0.0.0
 COPY --from=build /package /package
-# The CPU library is inside the package; its install script would download a CUDA build.
-RUN ONNXRUNTIME_NODE_INSTALL=skip npm install --global /package/*.tgz && rm -r /package \
+RUN npm install --global /package/*.tgz && rm -r /package \
   && mkdir /data && chown node:node /data
 USER node
 VOLUME /data

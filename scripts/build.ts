@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundled, bundleRuntimes } from './bundle-runtimes.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const project = fileURLToPath(new URL('../', import.meta.url));
@@ -62,7 +63,7 @@ function publishedExport(target: string): string | { types: string; default: str
 function writePackageJson(): void {
   const kept = Object.entries(packageJson).filter(([field]) => keptFields.includes(field));
   const exports = Object.entries(packageJson.exports).map(([name, target]) => [name, publishedExport(target)]);
-  const published = { ...Object.fromEntries(kept), exports: Object.fromEntries(exports) };
+  const published = { ...Object.fromEntries(kept), exports: Object.fromEntries(exports), bundleDependencies: bundled };
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
 }
 
@@ -84,6 +85,7 @@ rmSync(dist, { recursive: true, force: true });
 compile();
 buildConsole();
 const copied = copyFiles();
+bundleRuntimes(project, dist);
 writePackageJson();
 verify();
 console.log(`dist/ is ready: ${globSync('**/*.js', { cwd: dist }).length} scripts, ${copied.length} other files.`);
