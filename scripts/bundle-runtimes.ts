@@ -66,6 +66,10 @@ export function bundleRuntimes(project: string, target: string): void {
     copyFileSync(fileURLToPath(new URL('licenses/onnxruntime.txt', import.meta.url)), join(to, 'LICENSE'));
     writeFileSync(join(to, 'package.json'), `${JSON.stringify(withoutScripts(from), null, 2)}\n`);
   }
+  for (const platform of nativePlatforms) {
+    const [binding, library] = globSync(`node_modules/onnxruntime-node/bin/*/${platform}/*`, { cwd: target });
+    if (!binding || !library) throw new Error(`onnxruntime-node has no library for ${platform}.`);
+  }
 }
 
 function withoutScripts(folder: string): object {
