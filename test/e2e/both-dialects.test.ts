@@ -41,7 +41,7 @@ const programs: Record<string, Program> = {
     },
     isDone: async (id) => (await client.documents.get(id)).status === 'done',
     async search(q) {
-      const { results } = await client.search.memories({ q, containerTag, searchMode: 'hybrid', threshold: 0.3 });
+      const { results } = await client.search({ q, containerTag, searchMode: 'hybrid', threshold: 0.3 });
       return results.map((one) => textOf(one as { memory?: string; chunk?: string }));
     },
     async profile() {
