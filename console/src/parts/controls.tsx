@@ -28,6 +28,16 @@ export function Button({ children, onClick, look, isBusy = false, submit = false
   );
 }
 
+/** Reads the next page of a list; nothing where there is none. */
+export function More({ read }: { read: (() => void) | undefined }) {
+  if (!read) return null;
+  return (
+    <Button look="plain" onClick={read}>
+      {texts.more}
+    </Button>
+  );
+}
+
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }

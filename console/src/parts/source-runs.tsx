@@ -4,7 +4,7 @@ import { changesOf, changesOfRun } from '../run-changes.ts';
 import { texts } from '../texts.ts';
 import type { Run } from '../types.ts';
 import { usePages } from '../use-pages.ts';
-import { Ago, Badge, Button, LoadProblem, Section, type Tone } from './controls.tsx';
+import { Ago, Badge, LoadProblem, More, Section, type Tone } from './controls.tsx';
 
 const pageSize = 15;
 const tones: Readonly<Record<Run['status'], Tone>> = { running: 'busy', completed: 'good', failed: 'bad' };
@@ -43,11 +43,7 @@ export function SourceRuns({ connectionId, runKey }: { connectionId: string; run
           </li>
         ))}
       </ul>
-      {pages.readMore && (
-        <Button look="plain" onClick={pages.readMore}>
-          {texts.more}
-        </Button>
-      )}
+      <More read={pages.readMore} />
     </Section>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { endOfDay, formatDay } from '../format.ts';
 import { say } from '../message.ts';
-import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
+import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
 import { ForgetByTopic } from '../parts/forget-by-topic.tsx';
@@ -119,11 +119,7 @@ function MemoryList({ namespace, asOf, turn, onChange }: PlaceProps & { onChange
           <MemoryLine key={memory.id} memory={memory} namespace={namespace} onChange={onChange} />
         ))}
       </ul>
-      {pages.readMore && (
-        <Button look="plain" onClick={pages.readMore}>
-          {texts.more}
-        </Button>
-      )}
+      <More read={pages.readMore} />
     </Section>
   );
 }

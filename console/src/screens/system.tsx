@@ -1,6 +1,6 @@
 import { call } from '../api.ts';
 import { formatBytes, formatMoment, formatNumber } from '../format.ts';
-import { Ago, Badge, Button, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
+import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -143,11 +143,7 @@ function Audit() {
           </li>
         ))}
       </ul>
-      {pages.readMore && (
-        <Button look="plain" onClick={pages.readMore}>
-          {texts.more}
-        </Button>
-      )}
+      <More read={pages.readMore} />
     </Section>
   );
 }
