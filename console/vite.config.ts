@@ -21,7 +21,7 @@ export default defineConfig({
   },
   server: {
     proxy: {
-      '^/(v3|v4|ns|console/session|console/links|openapi.json|health|mcp)': { target: daemon, changeOrigin: true },
+      '^/(v3|v4|ns|console/sessions?|console/links|openapi.json|health|mcp)': { target: daemon, changeOrigin: true },
     },
   },
 });

@@ -58,6 +58,16 @@ export async function signIn(proof: { key: string } | { link: string }): Promise
 
 export async function signOut(): Promise<void> {
   await call('DELETE', '/console/session', { isSignIn: true }).catch(() => undefined);
+  leave();
+}
+
+/** Throws where it fails: somebody who lost a device must know. */
+export async function signOutEverywhere(): Promise<void> {
+  await call('DELETE', '/console/sessions');
+  leave();
+}
+
+function leave(): void {
   end();
   hasExpired.value = false;
   localStorage.removeItem(mark);

@@ -3,15 +3,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { isReachable } from './api.ts';
 import { isKeyboardHelpOpen } from './keyboard.ts';
 import { message } from './message.ts';
-import { Dialog } from './parts/dialog.tsx';
+import { Confirm, Dialog } from './parts/dialog.tsx';
 import { Badge, Button, Loading } from './parts/controls.tsx';
 import { ProductMark } from './parts/source-mark.tsx';
 import { hrefOf } from './address.ts';
 import { route } from './route.ts';
 import { Screen } from './screen.tsx';
-import { mayWrite, session, signOut } from './session.ts';
+import { mayWrite, session, signOut, signOutEverywhere } from './session.ts';
 import { SignIn } from './screens/sign-in.tsx';
 import { texts } from './texts.ts';
+import { useAction } from './use-action.ts';
 
 export function Shell() {
   return (
@@ -89,6 +90,7 @@ const places = [
 
 function Side() {
   const [isOpen, setOpen] = useState(false);
+  const [isAsking, setAsking] = useState(false);
   const here = route.value.path[0] ?? '';
   useEffect(() => setOpen(false), [route.value]);
   return (
@@ -121,8 +123,21 @@ function Side() {
         <Button look="plain" onClick={() => void signOut()}>
           {texts.signOut}
         </Button>
+        <Button look="plain" onClick={() => setAsking(true)}>
+          {texts.everywhere.title}
+        </Button>
       </div>
+      {isAsking && <EverywhereQuestion onClose={() => setAsking(false)} />}
     </header>
+  );
+}
+
+function EverywhereQuestion({ onClose }: { onClose: () => void }) {
+  const action = useAction(signOutEverywhere);
+  return (
+    <Confirm title={texts.everywhere.title} action={action} confirm={texts.everywhere.title} onClose={onClose}>
+      <p>{texts.everywhere.help}</p>
+    </Confirm>
   );
 }
 

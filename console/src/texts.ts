@@ -17,6 +17,10 @@ export const texts = {
   offline: 'The daemon does not answer. Trying again every two seconds.',
   readOnly: 'Read only',
   signOut: 'Sign out',
+  everywhere: {
+    title: 'Sign out everywhere',
+    help: 'Every browser that is signed in with the same key is signed out, this one too, and links that were not used yet end. Whoever signed in by a link of the machine itself counts as one.',
+  },
   untitled: 'Untitled',
   documentsCount: (count: number) => plural(count, 'document', 'documents'),
   itemsCount: (count: number) => plural(count, 'item', 'items'),

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { findApiKey } from '../store/api-keys.ts';
 import {
   deleteConsoleSession,
+  deleteConsoleSessionsOf,
   findConsoleSession,
   insertConsoleLink,
   insertConsoleSession,
@@ -28,6 +29,8 @@ export interface ConsoleSessions {
   /** Null for an unknown secret, after the end, and while the key is disabled or gone. */
   find(secret: string): Promise<ConsoleSession | null>;
   signOut(secret: string): Promise<void>;
+  /** Ends all sessions of the key of this caller, or all of the machine's own, and links that would begin another. */
+  signOutEverywhere(caller: Caller): Promise<void>;
   /** Makes a link that signs in once, as this caller. `address`: of the daemon, as its user reaches it. */
   createLink(caller: Caller, address: string): Promise<{ url: string; expiresAt: Date }>;
 }
@@ -72,6 +75,7 @@ export function createConsoleSessions({ database, clock, keys }: ConsoleSessions
       return caller && { caller, csrf: csrfOf(secret), expiresAt: earlier(found.endsAt, caller.expiresAt) };
     },
     signOut: (secret) => deleteConsoleSession(database, hashSecret(secret)),
+    signOutEverywhere: (caller) => deleteConsoleSessionsOf(database, keyIdOf(caller)),
     async createLink(caller, address) {
       const token = newSecret();
       const expiresAt = inMs(linkMs);

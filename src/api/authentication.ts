@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
-import { refuseOtherOrigins, requireCsrf, sessionSecretOf } from './console-cookie.ts';
+import { createSessionCookie, refuseOtherOrigins, requireCsrf } from './console-cookie.ts';
 import type { RouteContext } from './context.ts';
 
 /**
@@ -10,6 +10,7 @@ import type { RouteContext } from './context.ts';
 export function authenticateWith(context: Pick<RouteContext, 'services' | 'config' | 'wrongKeys'>) {
   const { services, config, wrongKeys } = context;
   const { keys, consoleSessions } = services;
+  const sessionCookie = createSessionCookie(config.organization);
   const readsKeyHeader = config.compat?.includes('api-key-header') ?? false;
 
   async function authenticateSession(request: FastifyRequest, cookie: string): Promise<void> {
@@ -24,7 +25,7 @@ export function authenticateWith(context: Pick<RouteContext, 'services' | 'confi
   return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (request.routeOptions.config.public) return;
     const secret = bearerOf(request.headers.authorization) ?? (readsKeyHeader ? keyHeaderOf(request) : null);
-    const cookie = secret === null ? sessionSecretOf(request) : null;
+    const cookie = secret === null ? sessionCookie.read(request) : null;
     if (cookie !== null) return authenticateSession(request, cookie);
     request.caller = secret === null ? null : await keys.authenticate(secret);
     if (request.caller) return;

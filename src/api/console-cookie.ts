@@ -1,31 +1,46 @@
+import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hashSecret, sameHash } from '../account/key-secret.ts';
 import { MemorydError } from '../base/errors.ts';
 
 type AnyRequest = FastifyRequest<any, any, any, any, any, any, any>;
 
-const name = 'memoryd_session';
+type AnyReply = Pick<FastifyReply, 'header'>;
+
+export interface SessionCookie {
+  /** What the cookie of the console holds; null where there is none. */
+  read(request: AnyRequest): string | null;
+  /** Scripts do not see it, other sites do not send it. */
+  set(request: AnyRequest, reply: AnyReply, cookie: { secret: string; seconds: number }): void;
+  remove(request: AnyRequest, reply: AnyReply): void;
+}
+
+/**
+ * Browsers send a cookie to every port of a host, so each daemon has a name of its own for it: made from what its
+ * processes share, the organization of its database.
+ */
+export function createSessionCookie(organization: { id: string }): SessionCookie {
+  const ownName = `memoryd_session_${createHash('sha256').update(organization.id).digest('hex').slice(0, 8)}`;
+  // With this prefix browsers take it from https only, and from no other host of the domain.
+  const nameFor = (request: AnyRequest) => `${isSecure(request) ? '__Host-' : ''}${ownName}`;
+  const set: SessionCookie['set'] = (request, reply, { secret, seconds }) => {
+    const parts = [`${nameFor(request)}=${secret}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Strict'];
+    reply.header('set-cookie', [...parts, ...(isSecure(request) ? ['Secure'] : [])].join('; '));
+  };
+  return {
+    read(request) {
+      const begin = `${nameFor(request)}=`;
+      const cookies = String(request.headers.cookie ?? '').split(/;\s*/);
+      const secret = cookies.find((each) => each.startsWith(begin))?.slice(begin.length) ?? '';
+      return secretPattern.test(secret) ? secret : null;
+    },
+    set,
+    remove: (request, reply) => set(request, reply, { secret: '', seconds: 0 }),
+  };
+}
+
 /** 32 bytes as base64url, as all that sign somebody in. */
-const pattern = new RegExp(`(?:^|;)\\s*${name}=([\\w-]{43})\\s*(?:;|$)`);
-
-/** What the cookie of the console holds; null where there is none. */
-export function sessionSecretOf({ headers }: AnyRequest): string | null {
-  return pattern.exec(headers.cookie ?? '')?.[1] ?? null;
-}
-
-/** Scripts do not see it, other sites do not send it. */
-export function setSessionCookie(
-  request: AnyRequest,
-  reply: Pick<FastifyReply, 'header'>,
-  cookie: { secret: string; seconds: number },
-): void {
-  const parts = [`${name}=${cookie.secret}`, 'Path=/', `Max-Age=${cookie.seconds}`, 'HttpOnly', 'SameSite=Strict'];
-  reply.header('set-cookie', [...parts, ...(isSecure(request) ? ['Secure'] : [])].join('; '));
-}
-
-export function removeSessionCookie(request: AnyRequest, reply: Pick<FastifyReply, 'header'>): void {
-  setSessionCookie(request, reply, { secret: '', seconds: 0 });
-}
+const secretPattern = /^[\w-]{43}$/;
 
 /** A proxy that speaks https for the daemon says so; whoever lies here harms only itself. */
 export function isSecure({ protocol, headers }: AnyRequest): boolean {

@@ -46,7 +46,7 @@ export function openapiOptions(version: string, publicUrl?: string): FastifyDyna
           session: {
             ...{ type: 'apiKey', in: 'cookie', name: 'memoryd_session' },
             description:
-              'Of the console. It opens every operation to the page at `/`, instead of a key; changes need the header `x-csrf-token`, too.',
+              'Of the console; the name ends with some letters of the daemon’s own. It opens every operation to the page at `/`, instead of a key; changes need the header `x-csrf-token`, too.',
           },
         },
       },

@@ -36,6 +36,13 @@ export async function deleteConsoleSession(database: Queryable, hash: string): P
   await database.execute(sql`delete from console_sessions where hash = ${hash}`);
 }
 
+/** With the links of the same key. `keyId` is null for those of the local token. */
+export async function deleteConsoleSessionsOf(database: Queryable, keyId: string | null): Promise<void> {
+  await database.execute(sql`
+    with links as (delete from console_links where key_id is not distinct from ${keyId})
+    delete from console_sessions where key_id is not distinct from ${keyId}`);
+}
+
 export async function insertConsoleLink(
   database: Queryable,
   row: Pick<ConsoleSessionRow, 'hash' | 'keyId' | 'expiresAt'>,

@@ -45,7 +45,7 @@ function isPublic(name: string): boolean {
 
 /** Who is signed in to the console is asked with the cookie that says so. */
 function opens(name: string): 'bearer' | 'session' {
-  return name.endsWith(' /console/session') ? 'session' : 'bearer';
+  return / \/console\/sessions?$/.test(name) ? 'session' : 'bearer';
 }
 
 function referencesIn(value: unknown): string[] {
@@ -106,6 +106,7 @@ describe('the description of the API', () => {
     ).toEqual(
       [
         'DELETE /console/session',
+        'DELETE /console/sessions',
         'GET /console/session',
         'GET /v3/activity',
         'GET /v3/configuration',

@@ -42,14 +42,31 @@ describe('signing in', () => {
     const { response, cookie } = await signIn({ key: fullKey });
     expect(response.statusCode).toBe(200);
     expect(response.headers['cache-control']).toBe('no-store');
-    expect(cookie).toMatch(/^memoryd_session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
+    expect(cookie).toMatch(/^memoryd_session_[\da-f]{8}=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
     const { body: session } = await test.call('GET', '/v3/session');
     const expiresAt = new Date(test.clock.now().getTime() + 12 * 3_600_000).toISOString();
     expect(response.json()).toEqual({ csrf: expect.stringMatching(/^[\w-]{43}$/), expiresAt, session });
   });
 
-  it('by https asks browsers to keep the cookie to https', async () => {
-    expect((await signIn({ key: fullKey }, { 'x-forwarded-proto': 'https' })).cookie).toMatch(/; Secure$/);
+  it('by https asks browsers to keep the cookie to https and to this host', async () => {
+    const https = { 'x-forwarded-proto': 'https' };
+    const { cookie, sent } = await signIn({ key: fullKey }, https);
+    expect(cookie).toMatch(/^__Host-memoryd_session_[\da-f]{8}=.*; Secure$/);
+    expect((await browse('GET', '/console/session', { cookie: sent, ...https })).statusCode).toBe(200);
+    // A neighbour of the domain can set a cookie without the prefix.
+    const plain = sent.replace('__Host-', '');
+    expect((await browse('GET', '/console/session', { cookie: plain, ...https })).statusCode).toBe(401);
+  });
+
+  it('leaves the cookies of other daemons on the host alone', async () => {
+    const own = await startTestApi();
+    const [one, other] = [await signIn({ key: fullKey }), await signIn({ key: fullKey }, {}, own)];
+    expect(other.sent.split('=')[0]).not.toBe(one.sent.split('=')[0]);
+    const both = { host, cookie: `${one.sent}; ${other.sent}` };
+    for (const { api } of [test, own]) {
+      expect((await api.inject({ url: '/console/session', headers: both })).statusCode).toBe(200);
+    }
+    await own.close();
   });
 
   it('stores neither the secret nor the token of changes', async () => {
@@ -166,8 +183,26 @@ describe('a session', () => {
     expect((await browse('DELETE', '/console/session', { cookie: sent })).statusCode).toBe(403);
     const response = await browse('DELETE', '/console/session', headers);
     expect(response.statusCode).toBe(204);
-    expect(response.headers['set-cookie']).toMatch(/^memoryd_session=; Path=\/; Max-Age=0;/);
+    expect(response.headers['set-cookie']).toMatch(/^memoryd_session_[\da-f]{8}=; Path=\/; Max-Age=0;/);
     expect((await browse('GET', '/v3/session', headers)).statusCode).toBe(401);
+  });
+});
+
+describe('signing out everywhere', () => {
+  it('ends all sessions of the key and its links, and no others', async () => {
+    const key = await test.newKey();
+    const [here, there, other] = [await signIn({ key }), await signIn({ key }), await signIn({ key: fullKey })];
+    const { url } = (await test.call('POST', '/console/links', undefined, key)).body;
+    const end = (headers: Headers) => browse('DELETE', '/console/sessions', headers);
+    expect((await end({ cookie: here.sent })).statusCode).toBe(403);
+    expect((await end({ authorization: `Bearer ${key}` })).statusCode).toBe(401);
+    const response = await end({ cookie: here.sent, 'x-csrf-token': here.csrf });
+    expect(response.statusCode).toBe(204);
+    expect(response.headers['set-cookie']).toMatch(/^memoryd_session_[\da-f]{8}=; Path=\/; Max-Age=0;/);
+    const open = ({ sent }: typeof here) => browse('GET', '/v3/session', { cookie: sent });
+    const statuses = await Promise.all([here, there, other].map(async (each) => (await open(each)).statusCode));
+    expect(statuses).toEqual([401, 401, 200]);
+    expect((await signIn({ link: url.split('/').at(-1) })).response.statusCode).toBe(401);
   });
 });
 
@@ -218,10 +253,16 @@ it('the security log has who signed in and out, and who could not', async () => 
   await signIn({ key: 'wrong' }, {}, own);
   await own.api.inject({ url: '/console/session', headers: { host } });
   await own.call('POST', '/console/links');
+  const again = await signIn({ key: fullKey }, {}, own);
   await own.api.inject({
     method: 'DELETE',
     url: '/console/session',
     headers: { host, cookie: sent, 'x-csrf-token': csrf },
+  });
+  await own.api.inject({
+    method: 'DELETE',
+    url: '/console/sessions',
+    headers: { host, cookie: again.sent, 'x-csrf-token': again.csrf },
   });
   const events = async () => {
     own.clock.advance(1_000);
@@ -231,7 +272,9 @@ it('the security log has who signed in and out, and who could not', async () => 
   };
   const keyName = 'configured key';
   await expect.poll(events).toEqual([
+    { action: 'console.sign-out-everywhere', outcome: 'done', keyName },
     { action: 'console.sign-out', outcome: 'done', keyName },
+    { action: 'console.sign-in', outcome: 'done', keyName },
     { action: 'console.link', outcome: 'done', keyName },
     { action: 'console.sign-in', outcome: 'denied', keyName: null },
     { action: 'console.sign-in', outcome: 'done', keyName },
@@ -295,6 +338,20 @@ describe.each(engines)('sessions on %s', (engine) => {
     expect(await one.sessions.find(secret)).not.toBeNull();
     await ensureFirstKey(dependencies, 'another configured key');
     expect(await one.sessions.find(secret)).toBeNull();
+    await close();
+  });
+
+  it('of the machine itself end together, and those of keys stay', async () => {
+    const { one, other, close } = await open();
+    const local = one.keys.holderOf(null)!;
+    const byLink = async () => {
+      const { url } = await one.sessions.createLink(local, 'http://localhost');
+      return (await one.sessions.signIn({ link: url.split('/').at(-1)! }))!;
+    };
+    const [here, there, byKey] = [await byLink(), await byLink(), (await one.sessions.signIn({ key: fullKey }))!];
+    await other.sessions.signOutEverywhere(here.caller);
+    const found = await Promise.all([here, there, byKey].map(({ secret }) => one.sessions.find(secret)));
+    expect(found.map((session) => session !== null)).toEqual([false, false, true]);
     await close();
   });
 

@@ -3,13 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ConsoleSession, Credential } from '../../account/console-sessions.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { wrongKey } from '../authentication.ts';
-import {
-  isSecure,
-  refuseOtherOrigins,
-  removeSessionCookie,
-  sessionSecretOf,
-  setSessionCookie,
-} from '../console-cookie.ts';
+import { createSessionCookie, isSecure, refuseOtherOrigins } from '../console-cookie.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import * as schemas from '../schemas/console-sessions.ts';
 import type { ApiConfig } from '../services.ts';
@@ -25,10 +19,12 @@ const unstored = { 'cache-control': 'no-store' };
 export function consoleSessionRoutes(app: Api, context: RouteContext): void {
   signInRoute(app, context);
   currentRoutes(app, context);
+  signOutRoutes(app, context);
   linkRoute(app, context);
 }
 
 function signInRoute(app: Api, { services, config, clock, wrongKeys }: RouteContext): void {
+  const cookie = createSessionCookie(config.organization);
   app.post(
     '/console/session',
     {
@@ -37,7 +33,7 @@ function signInRoute(app: Api, { services, config, clock, wrongKeys }: RouteCont
         operationId: 'signIn',
         summary: 'Sign in to the console',
         description:
-          'With an API key or the token of a link. Sets the cookie memoryd_session for 12 hours, or until the key expires. What the session may do is what its key may do at that moment.',
+          'With an API key or the token of a link. Sets a cookie for 12 hours, or until the key expires. What the session may do is what its key may do at that moment.',
         tags,
         security: [],
         body: schemas.signInBody,
@@ -51,7 +47,7 @@ function signInRoute(app: Api, { services, config, clock, wrongKeys }: RouteCont
       request.caller = signedIn.caller;
       const { secret, expiresAt } = signedIn;
       const seconds = Math.ceil((expiresAt.getTime() - clock.now().getTime()) / 1000);
-      setSessionCookie(request, reply, { secret, seconds });
+      cookie.set(request, reply, { secret, seconds });
       reply.headers(unstored);
       return sessionAnswerOf(signedIn, config);
     },
@@ -68,7 +64,7 @@ function sessionAnswerOf({ caller, csrf, expiresAt }: ConsoleSession, { organiza
   return { csrf, expiresAt: expiresAt.toISOString(), session: sessionView(caller, organization) };
 }
 
-function currentRoutes(app: Api, { services, config }: RouteContext): void {
+function currentRoutes(app: Api, { config }: RouteContext): void {
   app.get(
     '/console/session',
     {
@@ -87,6 +83,11 @@ function currentRoutes(app: Api, { services, config }: RouteContext): void {
       return sessionAnswerOf(signedInAs(request), config);
     },
   );
+}
+
+function signOutRoutes(app: Api, { services, config }: RouteContext): void {
+  const cookie = createSessionCookie(config.organization);
+  const ended = Type.Unsafe<undefined>({ type: 'null', description: 'The session has ended.' });
 
   app.delete(
     '/console/session',
@@ -97,13 +98,34 @@ function currentRoutes(app: Api, { services, config }: RouteContext): void {
         summary: 'Sign out of the console',
         tags,
         security: ofCookie,
-        response: { 204: Type.Unsafe<undefined>({ type: 'null', description: 'The session has ended.' }) },
+        response: { 204: ended },
       },
     },
     async (request, reply) => {
       signedInAs(request);
-      await services.consoleSessions.signOut(sessionSecretOf(request)!);
-      removeSessionCookie(request, reply);
+      await services.consoleSessions.signOut(cookie.read(request)!);
+      cookie.remove(request, reply);
+      return reply.code(204).send(undefined);
+    },
+  );
+
+  app.delete(
+    '/console/sessions',
+    {
+      config: { audit: 'console.sign-out-everywhere' },
+      schema: {
+        operationId: 'signOutEverywhere',
+        summary: 'Sign out of the console everywhere',
+        description:
+          'Ends this session and all others of the same key, and its links that were not used yet; of whoever signed in on the machine of the daemon, all that did.',
+        tags,
+        security: ofCookie,
+        response: { 204: ended },
+      },
+    },
+    async (request, reply) => {
+      await services.consoleSessions.signOutEverywhere(signedInAs(request).caller);
+      cookie.remove(request, reply);
       return reply.code(204).send(undefined);
     },
   );
