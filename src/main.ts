@@ -68,7 +68,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stderr: screenOf(process.stderr),
   readInput: () => text(process.stdin),
   ask: process.stdin.isTTY ? (question, { hidden }) => askTerminal({ question, hidden, signal }) : null,
-  openBrowser: (url) => openBrowser(url, { env, clock: systemClock, platform: process.platform }),
+  openBrowser: (url) => openBrowser(url, { env, clock: systemClock, platform: process.platform, signal }),
   // Loaded only by the commands that need them: the others start in a tenth of the time.
   createApp: async (options) => (await import('./app.ts')).createApp(options),
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),

@@ -28,7 +28,11 @@ export function addOpenCommand(program: Command, context: CommandContext): void 
   ]);
   command.action(async (options: DaemonOptions) => {
     const { url } = await (await openClient(options, context)).consoleLink();
-    if (await context.openBrowser(url)) return printLine(context.stderr, 'The console opens in your browser.');
+    const opened = await context.openBrowser(url);
+    if (opened) {
+      printLine(context.stderr, 'The console opens in your browser. If it does not, `memoryd console` prints a link.');
+      return opened.hasRead;
+    }
     printLine(context.stderr, 'No browser could be opened here. This address signs in once, within five minutes:');
     printLine(context.stdout, url);
   });

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Config, ConfigRow, Environment } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from '../connect/connections.ts';
+import type { OpenedBrowser } from './open-browser.ts';
 
 /** Everything a command touches outside itself. */
 export interface CommandContext {
@@ -21,8 +22,8 @@ export interface CommandContext {
   readInput(): Promise<string>;
   /** Asks whoever sits at the terminal for one line; null when nobody does. */
   ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
-  /** False when there is no browser, or none could be started. */
-  openBrowser(url: string): Promise<boolean>;
+  /** Null when there is no browser, or none could be started. */
+  openBrowser(url: string): Promise<OpenedBrowser | null>;
   createApp(options: AppOptions): Promise<DaemonApp>;
   createEmbedder(options: AppOptions): Promise<TestableEmbedder>;
   /** The models that can be chosen with `memoryd models use`. */

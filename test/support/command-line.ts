@@ -48,7 +48,7 @@ export async function runCommand(
     signal: new AbortController().signal,
     readInput: unused,
     ask: null,
-    openBrowser: async () => false,
+    openBrowser: async () => null,
     createApp: unused,
     createEmbedder: unused,
     localModels: unused,

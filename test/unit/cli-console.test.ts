@@ -1,10 +1,21 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openBrowser } from '../../src/cli/open-browser.ts';
 import { useCliFixture } from '../support/cli-fixture.ts';
+import { createTestClock } from '../support/clock.ts';
 import { createJumpingClock } from '../support/command-line.ts';
 
 const cli = useCliFixture();
@@ -19,16 +30,20 @@ describe('console', () => {
 });
 
 describe('open', () => {
-  test('opens the link in the browser, and does not print it', async () => {
+  test('opens the link in the browser, does not print it, and ends when the browser has read it', async () => {
     const opened: string[] = [];
-    const openBrowser = async (address: string) => opened.push(address) > 0;
-    const result = await cli.run(['open'], { openBrowser });
-    expect(result).toEqual({ exitCode: 0, stdout: '', stderr: 'The console opens in your browser.\n' });
-    expect(opened).toEqual([url]);
+    let hasWaited = false;
+    const openBrowser = async (address: string) => {
+      opened.push(address);
+      return { hasRead: Promise.resolve().then(() => void (hasWaited = true)) };
+    };
+    const stderr = 'The console opens in your browser. If it does not, `memoryd console` prints a link.\n';
+    expect(await cli.run(['open'], { openBrowser })).toEqual({ exitCode: 0, stdout: '', stderr });
+    expect([opened, hasWaited]).toEqual([[url], true]);
   });
 
   test('prints the link where there is no browser', async () => {
-    const result = await cli.run(['open'], { openBrowser: async () => false });
+    const result = await cli.run(['open'], { openBrowser: async () => null });
     expect(result).toMatchObject({ exitCode: 0, stdout: `${url}\n`, stderr: expect.stringContaining('No browser') });
   });
 });
@@ -40,30 +55,55 @@ describe('the browser', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const env = (more: object = { DISPLAY: ':0' }) => ({ PATH: `${folder}:/bin:/usr/bin`, ...more });
+  const { signal } = new AbortController();
+  const env = (more: object = { DISPLAY: ':0' }) => ({ PATH: `${folder}:/bin:/usr/bin`, HOME: folder, ...more });
   function install(script: string): void {
     writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, 'xdg-open'), 0o755);
   }
-  const open = (more?: object, clock = systemClock) => openBrowser(url, { env: env(more), clock, platform: 'linux' });
+  const open = (more?: object, clock = systemClock) =>
+    openBrowser(url, { env: env(more), clock, platform: 'linux', signal });
+  const seen = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const left = () => readdirSync(folder).filter((name) => name.startsWith('memoryd-open-'));
 
-  test('gets the address as one word', async () => {
-    install(`printf '%s' "$#:$1" > ${folder}/seen`);
-    expect(await open()).toBe(true);
-    expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe(`1:${url}`);
+  test('gets a file of this user alone that leads to the address, which no list of processes shows', async () => {
+    const clock = createTestClock();
+    install(`printf '%s' "$#:$1" > ${folder}/words`);
+    const opened = await open({ DISPLAY: ':0' }, clock);
+    expect(seen('words')).toMatch(/^1:file:\/\/.*\/memoryd-open-\w+\/open\.html$/);
+    const file = fileURLToPath(seen('words').slice(2));
+    expect([file, dirname(file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o700]);
+    expect(readFileSync(file, 'utf8')).toContain(`<meta http-equiv="refresh" content="0; url=${url}">`);
+    expect(left()).toHaveLength(1);
+    clock.advance(10_000);
+    await opened!.hasRead;
+    expect(left()).toEqual([]);
+  });
+
+  test('gets a file elsewhere where the home cannot be written', async () => {
+    const clock = createTestClock();
+    install(`printf '%s' "$1" > ${folder}/words`);
+    const opened = await open({ DISPLAY: ':0', HOME: join(folder, 'nowhere') }, clock);
+    const file = fileURLToPath(seen('words'));
+    expect([dirname(dirname(file)), existsSync(file)]).toEqual([tmpdir(), true]);
+    clock.advance(10_000);
+    await opened!.hasRead;
+    expect(existsSync(file)).toBe(false);
   });
 
   test('is none on a machine without a screen, and when its program fails or is missing', async () => {
     install('exit 3');
-    expect(await open({})).toBe(false);
-    expect(await open()).toBe(false);
-    expect(await openBrowser(url, { env: { PATH: folder }, clock: systemClock, platform: 'darwin' })).toBe(false);
+    expect(await open({})).toBeNull();
+    expect(await open()).toBeNull();
+    const elsewhere = { env: { PATH: folder }, clock: systemClock, platform: 'darwin', signal } as const;
+    expect(await openBrowser(url, elsewhere)).toBeNull();
+    expect(left()).toEqual([]);
   });
 
   test('may go on running', async () => {
     const file = join(folder, 'pid');
     install(`echo $$ > ${file}.new && mv ${file}.new ${file} && exec sleep 60`);
-    expect(await open({ DISPLAY: ':0' }, createJumpingClock())).toBe(true);
+    expect(await open({ DISPLAY: ':0' }, createJumpingClock())).not.toBeNull();
     await expect.poll(() => existsSync(file)).toBe(true);
     process.kill(Number(readFileSync(file, 'utf8')));
   });
