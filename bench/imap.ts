@@ -5,7 +5,7 @@ import { account, dovecotBinary, startDovecot, type Dovecot } from '../fixtures/
 import { fillMaildir } from '../fixtures/servers/imap/fill-maildir.ts';
 import { startTap } from '../fixtures/servers/imap/tap.ts';
 import { systemClock } from '../src/base/clock.ts';
-import type { Connector, Context } from '../src/connect/contract.ts';
+import type { Connector, Context } from '../src/connector/contract.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import type { Figure } from './report.ts';
 import { createSynced } from './synced.ts';

@@ -1,4 +1,4 @@
-import { createCrashingDatabase } from '../src/connect/testing/crashing-database.ts';
+import { createCrashingDatabase } from '../src/connector-kit/crashing-database.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import { createListedSource } from './listed-source.ts';
 import type { Figure } from './report.ts';

@@ -1,4 +1,4 @@
-import { defineConnector, type Connector, type Ref } from '../src/connect/contract.ts';
+import { defineConnector, type Connector, type Ref } from '../src/connector/contract.ts';
 
 const refsPerPage = 1_000;
 

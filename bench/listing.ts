@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Connector } from '../src/connect/contract.ts';
+import type { Connector } from '../src/connector/contract.ts';
 import type { Database } from '../src/store/database.ts';
 import { sql } from '../src/store/sql.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';

@@ -1,9 +1,9 @@
 import { systemClock } from '../src/base/clock.ts';
 import { newId } from '../src/base/ids.ts';
 import { silentLogger } from '../src/base/log.ts';
-import type { Connector } from '../src/connect/contract.ts';
-import { defaultRunSettings } from '../src/connect/run.ts';
-import { runSync } from '../src/connect/runner.ts';
+import type { Connector } from '../src/connector/contract.ts';
+import { defaultRunSettings } from '../src/sync/run.ts';
+import { runSync } from '../src/sync/runner.ts';
 import { insertConnection, requestSync } from '../src/store/connections.ts';
 import type { Database } from '../src/store/database.ts';
 import { ensureContainers } from '../src/store/documents.ts';

@@ -1,10 +1,10 @@
 import type { AppOptions } from './adapters.ts';
-import type { Credentials } from './connect/credentials/credentials.ts';
-import type { Outbound } from './connect/http/outbound.ts';
-import type { Registry } from './connect/registry.ts';
-import type { RunSettings } from './connect/run.ts';
-import type { Watching } from './connect/watching.ts';
-import { workOnSyncs } from './connect/work-syncs.ts';
+import type { Credentials } from './auth/credentials.ts';
+import type { Outbound } from './source/http/outbound.ts';
+import type { Registry } from './connector/registry.ts';
+import type { RunSettings } from './sync/run.ts';
+import type { Watching } from './inbound/watching.ts';
+import { workOnSyncs } from './sync/work-syncs.ts';
 import type { HandOver } from './engine/hand-over.ts';
 import type { Processor } from './engine/process.ts';
 import type { TextWork } from './engine/text/text-work.ts';

@@ -1,7 +1,7 @@
 import { readScope } from '../account/access.ts';
 import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { Connection, Connections, InstalledConnector } from '../connect/connections.ts';
+import type { Connection, Connections, InstalledConnector } from '../connections/connections.ts';
 import { requestedTags, type TagFields } from './tags.ts';
 import { invalidField } from './validation.ts';
 

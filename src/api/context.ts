@@ -13,7 +13,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
-import type { OpenHook } from '../connect/hooks/receiver.ts';
+import type { OpenHook } from '../inbound/hooks/receiver.ts';
 import type { SpooledBody } from './upload-spool.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 

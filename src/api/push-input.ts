@@ -7,7 +7,7 @@ import {
   type PushEntry,
   type PushRequest,
   type PushUpsert,
-} from '../connect/push/push-service.ts';
+} from '../inbound/push/push-service.ts';
 import { pushItem, type PushBody, type PushItemBody } from './schemas/push.ts';
 import { createCheck } from './validation.ts';
 import { fieldName } from './validation-issues.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import type { ConnectionProgress, Connections } from '../connect/connections.ts';
+import type { ConnectionProgress, Connections } from '../connections/connections.ts';
 import { eventText, heartbeatText, retryText } from './event-stream.ts';
 import { progressView } from './views/sync-runs.ts';
 

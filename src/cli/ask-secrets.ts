@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../connect/contract.ts';
+import type { JsonSchema } from '../connector/contract.ts';
 import type { AuthorizationWay } from './client.ts';
 import type { CommandContext } from './context.ts';
 import type { SettingTexts } from './settings.ts';

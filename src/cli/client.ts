@@ -4,11 +4,11 @@ import type {
   PartitionIssue,
   SyncMode,
   SyncRun,
-} from '../connect/connections.ts';
-import type { CheckResult, JsonObject, JsonSchema } from '../connect/contract.ts';
-import type { SharedHook } from '../connect/hooks/shared-hooks.ts';
-import type { SyncItem } from '../connect/items.ts';
-import type { PushAnswer, PushState } from '../connect/push/push-service.ts';
+} from '../connections/connections.ts';
+import type { CheckResult, JsonObject, JsonSchema } from '../connector/contract.ts';
+import type { SharedHook } from '../inbound/hooks/shared-hooks.ts';
+import type { SyncItem } from '../connections/items.ts';
+import type { PushAnswer, PushState } from '../inbound/push/push-service.ts';
 import type { DocumentStatus } from '../engine/document.ts';
 import type { SearchMode } from '../search/search.ts';
 import { readEvents } from './client-events.ts';

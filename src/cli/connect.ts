@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { nearest } from '../base/nearest.ts';
-import { pushProvider } from '../connect/push/push-service.ts';
+import { pushProvider } from '../inbound/push/push-service.ts';
 import { askMissing, withAuthorization } from './ask-secrets.ts';
 import type { Client, InstalledConnector } from './client.ts';
 import { chooseConnection } from './connection-choice.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { JsonObject } from '../connect/contract.ts';
+import type { JsonObject } from '../connector/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { nothing, present, type ImportSource } from './import-source.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../connect/contract.ts';
+import type { JsonObject } from '../connector/contract.ts';
 
 /** What another memory service holds, read page by page. */
 export interface ImportSource {

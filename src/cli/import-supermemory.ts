@@ -1,5 +1,5 @@
 import type { ContentSettings } from '../account/settings.ts';
-import type { JsonObject } from '../connect/contract.ts';
+import type { JsonObject } from '../connector/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
 import { CommandFailure } from './exit.ts';
 import { nothing, present, type ImportPage, type ImportSource } from './import-source.ts';

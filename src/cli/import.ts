@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { JsonObject } from '../connect/contract.ts';
+import type { JsonObject } from '../connector/contract.ts';
 import type { Client } from './client.ts';
 import { withPatience, type Endpoint } from './client-request.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { itemStates } from '../connect/items.ts';
+import { itemStates } from '../connections/items.ts';
 import type { Client, ItemAnswer, ItemSelection, ItemsAnswer } from './client.ts';
 import { chooseConnection } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';

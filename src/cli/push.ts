@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { PushAnswer, PushCounts } from '../connect/push/push-service.ts';
+import type { PushAnswer, PushCounts } from '../inbound/push/push-service.ts';
 import type { Client, PushBody } from './client.ts';
 import { withPatience } from './client-request.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { retriedStates } from '../connect/items.ts';
+import { retriedStates } from '../connections/items.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';

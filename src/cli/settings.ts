@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Environment } from '../base/config.ts';
 import { nearest } from '../base/nearest.ts';
-import type { Json, JsonObject, JsonSchema } from '../connect/contract.ts';
+import type { Json, JsonObject, JsonSchema } from '../connector/contract.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 
 /** A setting of a connection as the command line gives it: one text, or several for a list. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { MemorydError } from '../base/errors.ts';
 import { everyContainer } from '../base/scope.ts';
-import type { Connection, Connections } from '../connect/connections.ts';
+import type { Connection, Connections } from '../connections/connections.ts';
 import { printLine, type CommandContext } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followProgress, progressSummary } from './progress.ts';

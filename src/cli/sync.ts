@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { SyncMode } from '../connect/connections.ts';
+import type { SyncMode } from '../connections/connections.ts';
 import type { Client, ConnectionAnswer, ProgressAnswer, SyncRunAnswer } from './client.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';

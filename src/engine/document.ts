@@ -1,7 +1,7 @@
 import type { Trust } from '../memory/extractor.ts';
 import type { WrittenTurn } from '../store/document-contents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
-import type { Json } from '../connect/contract.ts';
+import type { Json } from '../connector/contract.ts';
 
 /** Section 7.1 of the API: what a document's processing has come to. */
 export const documentStatuses = [

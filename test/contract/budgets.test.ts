@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { admit } from '../../src/connect/http/admission.ts';
-import { createGate } from '../../src/connect/http/gate.ts';
-import { createSharedBudget, type SharedBudget } from '../../src/connect/http/shared-budget.ts';
-import { ConnectorError, type BudgetSpec } from '../../src/connect/contract.ts';
+import { admit } from '../../src/source/http/admission.ts';
+import { createGate } from '../../src/source/http/gate.ts';
+import { createSharedBudget, type SharedBudget } from '../../src/source/http/shared-budget.ts';
+import { ConnectorError, type BudgetSpec } from '../../src/connector/contract.ts';
 import { removeUnusedBudgets } from '../../src/store/budgets.ts';
 import type { Database } from '../../src/store/database.ts';
 import { sql } from '../../src/store/sql.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Supermemory from 'supermemory';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { rateLimited } from '../../src/connect/contract.ts';
+import { rateLimited } from '../../src/connector/contract.ts';
 import { recoverAlone } from '../../src/recover-alone.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { Connector, Hint, Page, UnreadPart } from '../../src/connect/contract.ts';
-import { createWatching, type Watching } from '../../src/connect/watching.ts';
+import type { Connector, Hint, Page, UnreadPart } from '../../src/connector/contract.ts';
+import { createWatching, type Watching } from '../../src/inbound/watching.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
 import { scriptedConnector } from '../support/scripted-connector.ts';

@@ -8,7 +8,7 @@ import {
   rateLimited,
   type Connector,
   type Resource,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';

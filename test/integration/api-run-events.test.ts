@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { retryText } from '../../src/api/event-stream.ts';
-import type { Connector } from '../../src/connect/contract.ts';
+import type { Connector } from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';

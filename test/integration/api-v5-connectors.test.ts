@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineConnector, type Connector } from '../../src/connect/contract.ts';
+import { defineConnector, type Connector } from '../../src/connector/contract.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
 import {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createOAuthClient } from '../../src/connect/oauth/oauth-client.ts';
+import { createOAuthClient } from '../../src/auth/oauth-client.ts';
 import { sql } from '../../src/store/sql.ts';
 import { publicUrl, startTestApi, type TestApi } from '../support/api.ts';
 import {

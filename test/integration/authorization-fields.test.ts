@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'no
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { defineConnector, type AuthSpec, type Connector, type ConnectorSpec } from '../../src/connect/contract.ts';
+import { defineConnector, type AuthSpec, type Connector, type ConnectorSpec } from '../../src/connector/contract.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';

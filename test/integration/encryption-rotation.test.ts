@@ -6,12 +6,12 @@ import { createEncryption, keyIdOf, newEncryptionKey } from '../../src/base/encr
 import { readKeyFile } from '../../src/base/encryption-key-file.ts';
 import { newId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { openEncryption } from '../../src/connect/credentials/encryption-keys.ts';
-import { rotateEncryption } from '../../src/connect/credentials/rotation.ts';
-import { storePlan } from '../../src/connect/connection-plan.ts';
-import { createSharedHooks } from '../../src/connect/hooks/shared-hooks.ts';
-import { createOAuthClients } from '../../src/connect/oauth/oauth-clients.ts';
-import { createVault } from '../../src/connect/vault.ts';
+import { openEncryption } from '../../src/auth/encryption-keys.ts';
+import { rotateEncryption } from '../../src/auth/rotation.ts';
+import { storePlan } from '../../src/connections/connection-plan.ts';
+import { createSharedHooks } from '../../src/inbound/hooks/shared-hooks.ts';
+import { createOAuthClients } from '../../src/auth/oauth-clients.ts';
+import { createVault } from '../../src/auth/vault.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { findCredentials, putCredentials } from '../../src/store/credentials.ts';
 import type { Database } from '../../src/store/database.ts';

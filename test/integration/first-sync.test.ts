@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import { createSyncRuns } from '../../src/connect/run-service.ts';
-import { createWatching } from '../../src/connect/watching.ts';
-import { workOnSyncs } from '../../src/connect/work-syncs.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import { createSyncRuns } from '../../src/connections/run-service.ts';
+import { createWatching } from '../../src/inbound/watching.ts';
+import { workOnSyncs } from '../../src/sync/work-syncs.ts';
 import { createWaking } from '../../src/engine/waking.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { findConnection } from '../../src/store/connections.ts';

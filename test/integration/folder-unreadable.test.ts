@@ -2,7 +2,7 @@ import { chmod, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import folder from '../../connectors/folder/index.ts';
-import { createSyncRuns } from '../../src/connect/run-service.ts';
+import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createGithubApp } from '../../fixtures/servers/github/github-app.ts';
 import { answerTokenRequest, tokenPath } from '../../fixtures/servers/github/github-oauth.ts';
 import { createTokenDesk } from '../../fixtures/servers/token-desk.ts';
-import type { Answer, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { Answer, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { createTestClock } from '../support/clock.ts';
 import { goodToken, startGithubApi } from './github-api-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import github from '../../connectors/github/index.ts';
-import type { Answer, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { Answer, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { answerDiscussions } from '../../fixtures/servers/github/github-discussions.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
 import { createGithubFixture } from './github-fixture.ts';

@@ -1,7 +1,7 @@
 import github from '../../connectors/github/index.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createContext } from '../../src/connect/context.ts';
-import type { Context, Resource } from '../../src/connect/contract.ts';
+import { createContext } from '../../src/source/context.ts';
+import type { Context, Resource } from '../../src/connector/contract.ts';
 import type { GithubConfig } from '../../connectors/github/config.ts';
 import { createGitStore, type GitStore } from '../../fixtures/servers/github/git-store.ts';
 import { createGithubSource } from '../../fixtures/servers/github/github-source.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Answer, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { Answer, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { startGithubApi } from './github-api-fixture.ts';
 
 const minute = 60_000;

@@ -11,15 +11,15 @@ import { faultOf } from '../../fixtures/servers/github/description.ts';
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import { createContext } from '../../src/connect/context.ts';
-import type { JsonObject, Ref } from '../../src/connect/contract.ts';
-import { createOutbound } from '../../src/connect/http/outbound.ts';
+import { createContext } from '../../src/source/context.ts';
+import type { JsonObject, Ref } from '../../src/connector/contract.ts';
+import { createOutbound } from '../../src/source/http/outbound.ts';
 import {
   serveSource,
   type Answer,
   type SourceRequest,
   type SourceServer,
-} from '../../src/connect/testing/serve-source.ts';
+} from '../../src/connector-kit/serve-source.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase } from '../support/databases.ts';
 import { authorizedBy } from '../support/token-authorization.ts';

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import github from '../../connectors/github/index.ts';
 import { configSchema, webUrlOf } from '../../connectors/github/config.ts';
 import { createGithubApp } from '../../fixtures/servers/github/github-app.ts';
-import type { Answer, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { Answer, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { goodToken, startGithubApi } from './github-api-fixture.ts';
 

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { fetchPage, listWiki } from '../../connectors/github/wiki.ts';
 import { answerWikis } from '../../fixtures/servers/github/github-wiki.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
-import type { FetchedDocument } from '../../src/connect/contract.ts';
-import type { Fault, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { FetchedDocument } from '../../src/connector/contract.ts';
+import type { Fault, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { createGithubFixture } from './github-fixture.ts';
 
 let fixture: Awaited<ReturnType<typeof createGithubFixture>> | undefined;

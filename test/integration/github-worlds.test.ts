@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import github from '../../connectors/github/index.ts';
-import type { FetchedDocument } from '../../src/connect/contract.ts';
-import type { Fault, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import type { FetchedDocument } from '../../src/connector/contract.ts';
+import type { Fault, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
 import { createGithubFixture } from './github-fixture.ts';
 

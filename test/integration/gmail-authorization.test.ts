@@ -3,11 +3,11 @@ import drive from '../../connectors/google-drive/index.ts';
 import gmail from '../../connectors/gmail/index.ts';
 import type { GmailConfig } from '../../connectors/gmail/config.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { isOAuth } from '../../src/connect/auth-choice.ts';
-import type { OAuth2Spec } from '../../src/connect/contract.ts';
-import { createTokenSources } from '../../src/connect/credentials/token-sources.ts';
-import type { OAuthClients } from '../../src/connect/oauth/oauth-clients.ts';
-import { serveSource, type Answer } from '../../src/connect/testing/serve-source.ts';
+import { isOAuth } from '../../src/auth/auth-choice.ts';
+import type { OAuth2Spec } from '../../src/connector/contract.ts';
+import { createTokenSources } from '../../src/auth/token-sources.ts';
+import type { OAuthClients } from '../../src/auth/oauth-clients.ts';
+import { serveSource, type Answer } from '../../src/connector-kit/serve-source.ts';
 import { createTestClock } from '../support/clock.ts';
 
 const keys = { clientId: 'client', clientSecret: 'word' };

@@ -4,7 +4,7 @@ import { fetchBacklog } from '../../connectors/gmail/backlog.ts';
 import { serveGmailImap } from '../../fixtures/servers/gmail/gmail-imap.ts';
 import type { GmailSource } from '../../fixtures/servers/gmail/gmail-source.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
-import type { Connector } from '../../src/connect/contract.ts';
+import type { Connector } from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { describeWhen } from '../support/services.ts';
 import { connectGmail, goodToken } from './gmail-fixture.ts';

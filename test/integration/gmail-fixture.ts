@@ -6,10 +6,10 @@ import { createGmailSource } from '../../fixtures/servers/gmail/gmail-source.ts'
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import { createContext } from '../../src/connect/context.ts';
-import type { Connector, Resource } from '../../src/connect/contract.ts';
-import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { connectorTo } from '../../src/connect/testing/hosts.ts';
+import { createContext } from '../../src/source/context.ts';
+import type { Connector, Resource } from '../../src/connector/contract.ts';
+import { createOutbound } from '../../src/source/http/outbound.ts';
+import { connectorTo } from '../../src/connector-kit/hosts.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';

@@ -5,11 +5,11 @@ import { createDriveSource } from '../../fixtures/servers/google-drive/drive-sou
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import { createContext } from '../../src/connect/context.ts';
-import type { Context } from '../../src/connect/contract.ts';
-import { createOutbound } from '../../src/connect/http/outbound.ts';
-import { connectorTo } from '../../src/connect/testing/hosts.ts';
-import type { Fault, SourceRequest } from '../../src/connect/testing/serve-source.ts';
+import { createContext } from '../../src/source/context.ts';
+import type { Context } from '../../src/connector/contract.ts';
+import { createOutbound } from '../../src/source/http/outbound.ts';
+import { connectorTo } from '../../src/connector-kit/hosts.ts';
+import type { Fault, SourceRequest } from '../../src/connector-kit/serve-source.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';

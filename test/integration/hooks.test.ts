@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { runSync } from '../../src/sync/runner.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { holdLease } from '../../src/store/leases.ts';
 import { sql } from '../../src/store/sql.ts';

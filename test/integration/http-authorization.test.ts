@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { authExpired, ConnectorError } from '../../src/connect/contract.ts';
+import { authExpired, ConnectorError } from '../../src/connector/contract.ts';
 import { answer, createToken } from '../support/http-source.ts';
 import { useHttp } from '../support/http-stand.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConnectorError, type ConnectorSpec } from '../../src/connect/contract.ts';
+import { ConnectorError, type ConnectorSpec } from '../../src/connector/contract.ts';
 import { engines } from '../support/databases.ts';
 import { answer } from '../support/http-source.ts';
 import { useHttp } from '../support/http-stand.ts';

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ConnectorError } from '../../src/connect/contract.ts';
+import { ConnectorError } from '../../src/connector/contract.ts';
 import { answer, createImpatientClock } from '../support/http-source.ts';
 import { useHttp } from '../support/http-stand.ts';
 

@@ -8,7 +8,7 @@ import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
 import { startTap, type Tap } from '../../fixtures/servers/imap/tap.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createSyncRuns } from '../../src/connect/run-service.ts';
+import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { mailText } from '../support/mail-context.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { cursorExpired, type Ref } from '../../src/connect/contract.ts';
-import type { RunSettings } from '../../src/connect/run.ts';
+import { cursorExpired, type Ref } from '../../src/connector/contract.ts';
+import type { RunSettings } from '../../src/sync/run.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Ref } from '../../src/connect/contract.ts';
+import type { Ref } from '../../src/connector/contract.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Connector } from '../../src/connect/contract.ts';
-import type { RunSettings } from '../../src/connect/run.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import type { RunSettings } from '../../src/sync/run.ts';
 import { createTestClock } from '../support/clock.ts';
-import { createCrashingDatabase } from '../../src/connect/testing/crashing-database.ts';
+import { createCrashingDatabase } from '../../src/connector-kit/crashing-database.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';

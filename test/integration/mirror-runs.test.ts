@@ -10,11 +10,11 @@ import {
   transient,
   type Partition,
   type Ref,
-} from '../../src/connect/contract.ts';
-import { createSyncItems } from '../../src/connect/item-service.ts';
-import { laneNames, type Lane, type Lanes } from '../../src/connect/lanes.ts';
-import type { RunSettings } from '../../src/connect/run.ts';
-import type { RunnerOptions } from '../../src/connect/runner.ts';
+} from '../../src/connector/contract.ts';
+import { createSyncItems } from '../../src/connections/item-service.ts';
+import { laneNames, type Lane, type Lanes } from '../../src/sync/lanes.ts';
+import type { RunSettings } from '../../src/sync/run.ts';
+import type { RunnerOptions } from '../../src/sync/runner.ts';
 import { findConnection, setConnectionStatus } from '../../src/store/connections.ts';
 import { setHeldSweep } from '../../src/store/partitions.ts';
 import { sql } from '../../src/store/sql.ts';

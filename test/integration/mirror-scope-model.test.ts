@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { purgeDeleted } from '../../src/engine/remove.ts';
-import { passes, type Filters } from '../../src/connect/filters.ts';
+import { passes, type Filters } from '../../src/sync/filters.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { transient, type Page, type UnreadPart } from '../../src/connect/contract.ts';
-import { createSyncRuns } from '../../src/connect/run-service.ts';
+import { transient, type Page, type UnreadPart } from '../../src/connector/contract.ts';
+import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Ref } from '../../src/connect/contract.ts';
-import { joinRun } from '../../src/connect/join-run.ts';
-import { runSync } from '../../src/connect/runner.ts';
-import { workOnSyncs } from '../../src/connect/work-syncs.ts';
+import type { Ref } from '../../src/connector/contract.ts';
+import { joinRun } from '../../src/sync/join-run.ts';
+import { runSync } from '../../src/sync/runner.ts';
+import { workOnSyncs } from '../../src/sync/work-syncs.ts';
 import { createWaking } from '../../src/engine/waking.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';

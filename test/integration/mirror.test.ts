@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ConnectorError } from '../../src/connect/contract.ts';
+import { ConnectorError } from '../../src/connector/contract.ts';
 import { removeDocuments } from '../../src/engine/remove.ts';
 import { suppressItemsOfDocuments } from '../../src/store/sync-items.ts';
 import { createTestClock } from '../support/clock.ts';

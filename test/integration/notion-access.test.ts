@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import notion from '../../connectors/notion/index.ts';
 import { deliveryOf } from '../../fixtures/servers/notion/notion-world.ts';
 import { idFor, type Workspace } from '../../fixtures/servers/notion/workspace.ts';
-import type { RawHook } from '../../src/connect/contract.ts';
+import type { RawHook } from '../../src/connector/contract.ts';
 import { createNotionFixture, type NotionFixture } from './notion-fixture.ts';
 
 let fixture: NotionFixture | undefined;

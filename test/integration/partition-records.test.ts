@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Context, Json, Partition } from '../../src/connect/contract.ts';
+import type { Context, Json, Partition } from '../../src/connector/contract.ts';
 import { readRecords } from '../../src/store/partition-records.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';

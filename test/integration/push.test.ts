@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { createSyncItems } from '../../src/connect/item-service.ts';
-import { createPush } from '../../src/connect/push/create-push.ts';
-import type { Push, PushAnswer, PushRequest, PushUpsert } from '../../src/connect/push/push-service.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { createSyncRuns } from '../../src/connect/run-service.ts';
+import { createSyncItems } from '../../src/connections/item-service.ts';
+import { createPush } from '../../src/inbound/push/create-push.ts';
+import type { Push, PushAnswer, PushRequest, PushUpsert } from '../../src/inbound/push/push-service.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { newId } from '../../src/base/ids.ts';
 import { insertConnection } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConnectorError, defineConnector, transient, type Context } from '../../src/connect/contract.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import { ConnectorError, defineConnector, transient, type Context } from '../../src/connector/contract.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { runSync } from '../../src/sync/runner.ts';
 import { rawSql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { engines } from '../support/databases.ts';

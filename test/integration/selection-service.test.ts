@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemorydError } from '../../src/base/errors.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import { createRegistry } from '../../src/connect/registry.ts';
-import { createScopeService } from '../../src/connect/scope-service.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import { createRegistry } from '../../src/connector/registry.ts';
+import { createScopeService } from '../../src/connections/scope-service.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { refreshIdle } from '../../src/connect/credentials/refresh-idle.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import { refreshIdle } from '../../src/auth/refresh-idle.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { runSync } from '../../src/sync/runner.ts';
 import { findConnection, requestSync } from '../../src/store/connections.ts';
 import { findCredentials, releaseAllRenewals } from '../../src/store/credentials.ts';
 import { sql } from '../../src/store/sql.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../../src/connect/testing/law.ts';
-import { laws } from '../../src/connect/testing/laws.ts';
+import { keyOf } from '../../src/connector-kit/law.ts';
+import { laws } from '../../src/connector-kit/laws.ts';
 import { readFile } from '../support/imports-of.ts';
 
 const page = readFile('docs/connectors/acceptance-kit.md');
@@ -18,7 +18,7 @@ describe('the acceptance kit', () => {
   });
 
   it('is documented: every member of a world', () => {
-    const source = readFile('src/connect/testing/world.ts');
+    const source = readFile('src/connector-kit/world.ts');
     const [, body = ''] = /export interface World \{([\s\S]*?)\n\}/.exec(source) ?? [];
     const members = [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map((match) => match[1]!);
     expect(members.length).toBeGreaterThan(20);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { builtInNames } from '../../src/connect/registry.ts';
+import { builtInNames } from '../../src/connector/registry.ts';
 import { listFiles, projectFolder, readFile } from '../support/imports-of.ts';
 
 const documents = listFiles('*.md', 'docs/**/*.md', 'connectors/**/*.md');

@@ -3,11 +3,11 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { importsOf, listFiles, projectFolder, type Import } from '../support/imports-of.ts';
+import { importsOf, listFiles, projectFolder, readFile, type Import } from '../support/imports-of.ts';
 
 /** What a path belongs to; the first pattern that matches decides. */
 const units = {
-  contract: /^src\/connect\/contract\.ts$/,
+  contract: /^src\/connector\/contract\.ts$/,
   'store engines': /^src\/store\/(postgres\.ts|pglite\/)/,
   'queue interface': /^src\/queue\/task-queue\.ts$/,
   'model interfaces': /^src\/models\/(embedder|reranker|language-model)\.ts$/,
@@ -19,8 +19,13 @@ const units = {
   engine: /^src\/engine\//,
   memory: /^src\/memory\//,
   search: /^src\/search\//,
-  kit: /^src\/connect\/testing\//,
-  connect: /^src\/connect\//,
+  kit: /^src\/connector-kit\//,
+  connector: /^src\/connector\//,
+  auth: /^src\/auth\//,
+  source: /^src\/source\//,
+  sync: /^src\/sync\//,
+  inbound: /^src\/inbound\//,
+  connections: /^src\/connections\//,
   account: /^src\/account\//,
   schedule: /^src\/schedule\//,
   api: /^src\/api\//,
@@ -36,14 +41,19 @@ type Unit = keyof typeof units;
 type Permission = 'everything' | 'types';
 type Permissions = Partial<Record<Unit, Permission>>;
 
+/** What every room of sources stands on. */
+const grounds: Permissions = { base: 'everything', store: 'everything', contract: 'everything' };
+
+/** What the API, the command line and the tools call. */
 const services: Permissions = {
   base: 'everything',
   engine: 'everything',
   memory: 'everything',
   search: 'everything',
-  connect: 'everything',
   account: 'everything',
-  schedule: 'everything',
+  connections: 'everything',
+  inbound: 'everything',
+  sync: 'everything',
   // Answers show what connectors say about themselves.
   contract: 'types',
 };
@@ -90,33 +100,53 @@ const allowed: Record<Unit, Permissions> = {
     memory: 'everything',
     'model interfaces': 'everything',
   },
-  connect: {
-    base: 'everything',
-    contract: 'everything',
-    store: 'everything',
+  connector: { base: 'everything', contract: 'everything' },
+  auth: { ...grounds, connector: 'everything' },
+  source: { ...grounds, auth: 'everything' },
+  schedule: { base: 'everything', store: 'everything', engine: 'everything', 'queue interface': 'everything' },
+  sync: {
+    ...grounds,
+    auth: 'types',
+    source: 'everything',
+    schedule: 'everything',
+    engine: 'everything',
     'queue interface': 'everything',
+  },
+  inbound: {
+    ...grounds,
+    connector: 'everything',
+    auth: 'everything',
+    source: 'everything',
+    sync: 'everything',
+    engine: 'everything',
+  },
+  connections: {
+    ...grounds,
+    connector: 'everything',
+    auth: 'everything',
+    source: 'everything',
+    schedule: 'everything',
+    sync: 'everything',
+    inbound: 'everything',
     engine: 'everything',
   },
   // Published as `memoryd/testing`: puts the real parts together for a connector under test.
   kit: {
-    base: 'everything',
-    contract: 'everything',
-    connect: 'everything',
-    store: 'everything',
+    ...grounds,
+    connector: 'everything',
+    auth: 'everything',
+    source: 'everything',
+    sync: 'everything',
+    inbound: 'everything',
+    connections: 'everything',
     'store engines': 'everything',
     engine: 'everything',
     models: 'everything',
     'model interfaces': 'everything',
   },
-  schedule: {
-    base: 'everything',
-    store: 'everything',
-    'queue interface': 'everything',
-    engine: 'everything',
-    connect: 'everything',
-  },
-  api: services,
-  cli: services,
+  api: { ...services, auth: 'everything', source: 'everything' },
+  // `memoryd doctor` loads the connectors.
+  cli: { ...services, connector: 'everything' },
   // The tools are the API's operations for models: same keys, same shapes.
   mcp: { ...services, api: 'everything' },
   // Runs in browsers, and knows the daemon by its API alone.
@@ -180,6 +210,34 @@ function findCycle(imports: readonly Import[]): string[] {
   return [];
 }
 
+type Arrow = [from: string, to: string];
+
+/** The arrows of a document's Mermaid flowchart: `a --> b & c`. */
+function arrowsOf(document: string): Arrow[] {
+  const chart = /```mermaid\nflowchart TD\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
+  return chart
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .flatMap((line) => {
+      const [from, targets] = line.split('-->');
+      return targets!.split('&').map((to): Arrow => [from!.trim(), to.trim()]);
+    });
+}
+
+function reaches(arrows: readonly Arrow[], from: string, to: string): boolean {
+  return arrows.some(([start, end]) => start === from && (end === to || reaches(arrows, end, to)));
+}
+
+/** The folder of `src` that holds a unit. */
+const roomOfSeam: Partial<Record<Unit, string>> = {
+  contract: 'connector',
+  'store engines': 'store',
+  'queue interface': 'queue',
+  'model interfaces': 'models',
+  'token counting': 'models',
+};
+const roomOf = (unit: Unit) => roomOfSeam[unit] ?? unit;
+
 const files = listFiles('src/**/*.ts', 'connectors/**/*.ts');
 const imports = files.flatMap((file) => importsOf(file));
 const relative = imports.filter((each) => each.target !== undefined);
@@ -190,11 +248,11 @@ describe('imports', () => {
   it('are looked at in every file', () => {
     expect(files.length).toBeGreaterThan(150);
     expect(relative.length).toBeGreaterThan(500);
-    const names = ['base', 'contract', 'store', 'queue', 'models', 'engine', 'search', 'connect', 'api', 'cli', 'mcp'];
+    const names = ['base', 'contract', 'store', 'queue', 'models', 'engine', 'search', 'sync', 'api', 'cli', 'mcp'];
     for (const unit of names) expect(files.map(unitOf), unit).toContain(unit);
     expect(files.filter((file) => unitOf(file) === undefined)).toEqual([]);
     expect(
-      files.filter((file) => file !== 'src/connect/contract.ts' && importsOf(file).length > 0).length,
+      files.filter((file) => file !== 'src/connector/contract.ts' && importsOf(file).length > 0).length,
     ).toBeGreaterThan(120);
   });
 
@@ -235,9 +293,9 @@ describe('imports', () => {
   it('would be refused where the table says so', () => {
     const forbidden = [
       an('src/base/ids.ts', 'src/store/sql.ts'),
-      an('src/connect/contract.ts', 'src/base/clock.ts', true),
-      an('src/engine/process.ts', 'src/connect/runner.ts'),
-      an('src/engine/process.ts', 'src/connect/contract.ts'),
+      an('src/connector/contract.ts', 'src/base/clock.ts', true),
+      an('src/engine/process.ts', 'src/sync/runner.ts'),
+      an('src/engine/process.ts', 'src/connector/contract.ts'),
       an('src/engine/process.ts', 'src/queue/bullmq.ts'),
       an('src/search/search.ts', 'src/store/pglite/open-pglite.ts'),
       an('src/store/documents.ts', 'src/store/postgres.ts'),
@@ -245,7 +303,7 @@ describe('imports', () => {
       an('src/cli/add.ts', 'src/app.ts'),
       an('src/api/create-api.ts', 'src/mcp/mcp-routes.ts'),
       an('src/mcp/tools/add-memory.ts', 'src/store/memories.ts'),
-      an('connectors/folder/index.ts', 'src/connect/contract.ts', true),
+      an('connectors/folder/index.ts', 'src/connector/contract.ts', true),
       an('connectors/folder/index.ts', 'connectors/github/index.ts'),
       an('connectors/imap/index.ts', 'connectors/gmail/index.ts'),
       an('src/elsewhere/file.ts', 'src/base/ids.ts'),
@@ -256,7 +314,7 @@ describe('imports', () => {
     const fine = [
       an('src/app.ts', 'src/store/postgres.ts'),
       an('src/app.ts', 'connectors/folder/index.ts'),
-      an('src/engine/document.ts', 'src/connect/contract.ts', true),
+      an('src/engine/document.ts', 'src/connector/contract.ts', true),
       an('connectors/folder/index.ts', 'connectors/folder/walk.ts'),
       an('connectors/gmail/index.ts', 'connectors/google/oauth.ts'),
     ];
@@ -284,13 +342,30 @@ describe('imports', () => {
     ]);
   });
 
+  it('are drawn in docs/architecture.md as the table has them', () => {
+    const arrows = arrowsOf(readFile('docs/architecture.md'));
+    const rooms = new Set(files.filter((file) => /^src\/[^/]+\//.test(file)).map((file) => file.split('/')[1]!));
+    const described = [...readFile('docs/architecture.md').matchAll(/^\| `src\/([\w-]+)` /gm)].map(([, room]) => room);
+    expect(described.toSorted()).toEqual([...rooms].toSorted());
+    // The kit may use nearly everything, and is left out of the picture.
+    rooms.delete('connector-kit');
+    expect(new Set(arrows.flat())).toEqual(rooms);
+    const permitted = (Object.keys(allowed) as Unit[]).flatMap((unit) =>
+      (Object.keys(allowed[unit]) as Unit[]).map((other): Arrow => [roomOf(unit), roomOf(other)]),
+    );
+    const ofRooms = permitted.filter(([from, to]) => from !== to && rooms.has(from) && rooms.has(to));
+    expect(ofRooms.filter(([from, to]) => !reaches(arrows, from, to))).toEqual([]);
+    const known = new Set(ofRooms.map((arrow) => arrow.join(' → ')));
+    expect(arrows.map((arrow) => arrow.join(' → ')).filter((arrow) => !known.has(arrow))).toEqual([]);
+  });
+
   it('are computed only where connectors of others are loaded', () => {
     const computed = imports.filter(({ specifier }) => specifier === '(computed)').map(({ from }) => from);
-    expect(computed).toEqual(['src/connect/plugins.ts']);
+    expect(computed).toEqual(['src/connector/plugins.ts']);
   });
 
   it('of the contract are none', () => {
-    expect(importsOf('src/connect/contract.ts')).toEqual([]);
+    expect(importsOf('src/connector/contract.ts')).toEqual([]);
   });
 
   it('of connectors are their own files, the contract, and packages', () => {

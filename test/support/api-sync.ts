@@ -1,7 +1,7 @@
 import { silentLogger } from '../../src/base/log.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { runSync } from '../../src/sync/runner.ts';
 import type { TestApi } from './api.ts';
 
 /** Runs what a connection is due for to its end, as a worker does. */

@@ -8,7 +8,7 @@ import {
   type Connector,
   type ConnectorSpec,
   type OAuth2Spec,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 import { publicUrl } from './api.ts';
 
 export const client = { clientId: 'memoryd-test', clientSecret: 'client-secret-of-memoryd-test' };

@@ -1,9 +1,9 @@
 import { createEncryption, newEncryptionKey } from '../../src/base/encryption.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { createAuthorizing } from '../../src/connect/authorizing.ts';
-import type { ConnectionPlan } from '../../src/connect/connection-plan.ts';
-import { isOAuth } from '../../src/connect/auth-choice.ts';
-import type { Connector } from '../../src/connect/contract.ts';
+import { createAuthorizing } from '../../src/connections/authorizing.ts';
+import type { ConnectionPlan } from '../../src/connections/connection-plan.ts';
+import { isOAuth } from '../../src/auth/auth-choice.ts';
+import type { Connector } from '../../src/connector/contract.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';

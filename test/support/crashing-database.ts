@@ -1,1 +1,1 @@
-export { createCrashingDatabase } from '../../src/connect/testing/crashing-database.ts';
+export { createCrashingDatabase } from '../../src/connector-kit/crashing-database.ts';

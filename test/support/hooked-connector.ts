@@ -5,7 +5,7 @@ import {
   type Connector,
   type HookSubscription,
   type RawHook,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 
 export interface HookEvent {
   delivery?: string;

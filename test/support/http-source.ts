@@ -4,9 +4,9 @@ import { createAddressGuard, type AddressGuardOptions } from '../../src/base/add
 import { newId } from '../../src/base/ids.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { createMetrics } from '../../src/base/metrics.ts';
-import type { Authorization } from '../../src/connect/authorization.ts';
-import type { ConnectorSpec } from '../../src/connect/contract.ts';
-import { createOutbound } from '../../src/connect/http/outbound.ts';
+import type { Authorization } from '../../src/auth/authorization.ts';
+import type { ConnectorSpec } from '../../src/connector/contract.ts';
+import { createOutbound } from '../../src/source/http/outbound.ts';
 import { insertConnection } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTestClock, type TestClock } from './clock.ts';

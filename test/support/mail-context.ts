@@ -4,7 +4,7 @@ import type { ImapConfig } from '../../connectors/imap/config.ts';
 import { account } from '../../fixtures/servers/imap/dovecot.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createContext } from '../../src/connect/context.ts';
+import { createContext } from '../../src/source/context.ts';
 
 type Authorization = NonNullable<Parameters<typeof createContext>[0]['authorization']>;
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { createCrashingDatabase, type CrashingDatabase } from '../../src/connect/testing/crashing-database.ts';
+import { createCrashingDatabase, type CrashingDatabase } from '../../src/connector-kit/crashing-database.ts';
 import type { Database } from '../../src/store/database.ts';
 
 /** One process of the daemon, which can be killed, and frozen as by SIGSTOP. */

@@ -1,7 +1,7 @@
 import { silentLogger } from '../../src/base/log.ts';
-import { authExpired, forbidden, rateLimited, transient } from '../../src/connect/contract.ts';
-import { runSync } from '../../src/connect/runner.ts';
-import { findOrphans, readMemory, type Remembered } from '../../src/connect/testing/remembered.ts';
+import { authExpired, forbidden, rateLimited, transient } from '../../src/connector/contract.ts';
+import { runSync } from '../../src/sync/runner.ts';
+import { findOrphans, readMemory, type Remembered } from '../../src/connector-kit/remembered.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';

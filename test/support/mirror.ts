@@ -1,9 +1,9 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import { defaultRunSettings, type RunSettings } from '../../src/connect/run.ts';
-import { runSync, type RunnerOptions } from '../../src/connect/runner.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import { defaultRunSettings, type RunSettings } from '../../src/sync/run.ts';
+import { runSync, type RunnerOptions } from '../../src/sync/runner.ts';
 import { insertConnection, requestSync, type RequestedSync } from '../../src/store/connections.ts';
 import type { Database } from '../../src/store/database.ts';
 import { sql } from '../../src/store/sql.ts';

@@ -2,8 +2,8 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { createEncryption } from '../../src/base/encryption.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createAuthorizing } from '../../src/connect/authorizing.ts';
-import type { ConnectorSpec } from '../../src/connect/contract.ts';
+import { createAuthorizing } from '../../src/connections/authorizing.ts';
+import type { ConnectorSpec } from '../../src/connector/contract.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 

@@ -5,7 +5,7 @@ import {
   type Page,
   type Partition,
   type Ref,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 
 /** What an item of the source is; the rest of its ref is derived from it. */
 export interface ScopedItem {

@@ -6,7 +6,7 @@ import {
   type Page,
   type Partition,
   type Ref,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 
 /** A verb that a test writes; whatever it answers or throws reaches the framework as it is. */
 type Scripted = (partition: Partition, argument: any, context: Context<any>) => unknown;

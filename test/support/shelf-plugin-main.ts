@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { badConfig, defineConnector, probe, type Context } from '../../src/connect/contract.ts';
+import { badConfig, defineConnector, probe, type Context } from '../../src/connector/contract.ts';
 
 interface Config {
   /** A JSON file: texts by id, by shelf. */

@@ -1,8 +1,8 @@
 /** A process that runs one sync, stops itself in the middle of a page, and says how the sync ended when it goes on. */
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { defaultRunSettings } from '../../src/connect/run.ts';
-import { runSync } from '../../src/connect/runner.ts';
+import { defaultRunSettings } from '../../src/sync/run.ts';
+import { runSync } from '../../src/sync/runner.ts';
 import type { Database, Queryable } from '../../src/store/database.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
 import { pagesOfSixty } from './pages-of-sixty.ts';

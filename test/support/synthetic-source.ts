@@ -8,7 +8,7 @@ import {
   type Page,
   type Partition,
   type Ref,
-} from '../../src/connect/contract.ts';
+} from '../../src/connector/contract.ts';
 
 interface Item {
   text: string;

@@ -1,6 +1,6 @@
-import type { Authorization } from '../../src/connect/authorization.ts';
-import { createRedaction } from '../../src/connect/redaction.ts';
-import type { RunnerOptions } from '../../src/connect/runner.ts';
+import type { Authorization } from '../../src/auth/authorization.ts';
+import { createRedaction } from '../../src/auth/redaction.ts';
+import type { RunnerOptions } from '../../src/sync/runner.ts';
 
 /** What a connector gets whose account is one token that never ends. */
 export function authorizedBy(token: string): Authorization {

@@ -5,8 +5,8 @@ import notion from '../../connectors/notion/index.ts';
 import { createGmailWorld } from '../../fixtures/servers/gmail/gmail-world.ts';
 import { createDriveWorld } from '../../fixtures/servers/google-drive/drive-world.ts';
 import { createNotionWorld } from '../../fixtures/servers/notion/notion-world.ts';
-import type { Connector } from '../../src/connect/contract.ts';
-import type { World, WorldOptions } from '../../src/connect/testing/world.ts';
+import type { Connector } from '../../src/connector/contract.ts';
+import type { World, WorldOptions } from '../../src/connector-kit/world.ts';
 
 export interface WorldConnector {
   connector: Connector<any, any>;

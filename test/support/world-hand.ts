@@ -1,4 +1,4 @@
-import type { Trial } from '../../src/connect/testing/trial.ts';
+import type { Trial } from '../../src/connector-kit/trial.ts';
 import type { Change, ContainerChange, ItemChange, Move, Poisoning } from './world-steps.ts';
 
 /** Changes a world as steps say, and knows which of them are possible. */

@@ -1,8 +1,8 @@
-import type { Interference } from '../../src/connect/testing/scene.ts';
-import { createParts, type Parts } from '../../src/connect/testing/framework.ts';
-import { LawBroken } from '../../src/connect/testing/law.ts';
-import { openTrial, type Trial } from '../../src/connect/testing/trial.ts';
-import { differences } from '../../src/connect/testing/remembered.ts';
+import type { Interference } from '../../src/connector-kit/scene.ts';
+import { createParts, type Parts } from '../../src/connector-kit/framework.ts';
+import { LawBroken } from '../../src/connector-kit/law.ts';
+import { openTrial, type Trial } from '../../src/connector-kit/trial.ts';
+import { differences } from '../../src/connector-kit/remembered.ts';
 import type { Database } from '../../src/store/database.ts';
 import { listPartitions } from '../../src/store/partitions.ts';
 import type { ProgramRunner } from './mirror-program.ts';

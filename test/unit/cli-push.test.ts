@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PushAnswer } from '../../src/connect/push/push-service.ts';
+import type { PushAnswer } from '../../src/inbound/push/push-service.ts';
 import { connection, useCliFixture } from '../support/cli-fixture.ts';
 
 const cli = useCliFixture();

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { CallbackAnswer, ConsentResult } from '../../connect/oauth/consents.ts';
-import { isTrustedRedirect, withParameters } from '../../connect/oauth/redirects.ts';
+import type { CallbackAnswer, ConsentResult } from '../../connections/consents.ts';
+import { isTrustedRedirect, withParameters } from '../../auth/redirects.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import type { ApiConfig } from '../services.ts';
 import { authorizationAnswer, callbackAnswers, callbackQuery } from '../schemas/authorizations.ts';

@@ -1,8 +1,8 @@
 import { readScope, requireManagement, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { isLocal, type Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { ConnectionChange, MemorySettings, NewConnection } from '../../connect/connections.ts';
-import type { JsonObject } from '../../connect/contract.ts';
+import type { ConnectionChange, MemorySettings, NewConnection } from '../../connections/connections.ts';
+import type { JsonObject } from '../../connector/contract.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError } from '../../base/errors.ts';
-import type { RawHook } from '../../connect/contract.ts';
+import type { RawHook } from '../../connector/contract.ts';
 import { tooLarge } from '../body.ts';
 import type { Api, RouteContext } from '../context.ts';
 import { createHeldBytes, type HeldBytes } from '../held-bytes.ts';

@@ -1,6 +1,6 @@
 import { requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { RetriedState } from '../../connect/items.ts';
+import type { RetriedState } from '../../connections/items.ts';
 import { findConnection } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';

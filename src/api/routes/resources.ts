@@ -1,5 +1,5 @@
 import { requireFullKey, requireManagement } from '../../account/access.ts';
-import type { Resource } from '../../connect/contract.ts';
+import type { Resource } from '../../connector/contract.ts';
 import { findConnection } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';

@@ -1,7 +1,7 @@
 import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
 import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
-import type { Connection } from '../../connect/connections.ts';
+import type { Connection } from '../../connections/connections.ts';
 import { createConsolePage, sendPageFile } from '../console-page.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies } from '../openapi.ts';

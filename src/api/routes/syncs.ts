@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { requireSomeWrite, requireWrite } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { Connection, SyncRun } from '../../connect/connections.ts';
+import type { Connection, SyncRun } from '../../connections/connections.ts';
 import { findConnection, matchingConnections, requireKnown } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { filtersSchema } from '../../connect/filters.ts';
+import { filtersSchema } from '../../sync/filters.ts';
 import { containerTag, containerTags, documentStatus, jsonObject, nullable, timestamp, words } from './shared.ts';
 
 /** Section 19 of the API. */

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { maxDeletes, maxUpserts } from '../../connect/push/push-service.ts';
-import { maxUnread } from '../../connect/unread.ts';
+import { maxDeletes, maxUpserts } from '../../inbound/push/push-service.ts';
+import { maxUnread } from '../../sync/unread.ts';
 import { flatMetadata, nullable, timestamp, words } from './shared.ts';
 
 const itemId = Type.String({

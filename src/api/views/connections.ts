@@ -1,4 +1,4 @@
-import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connect/connections.ts';
+import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connections/connections.ts';
 import type { Document } from '../../engine/document.ts';
 import type { ConnectionAnswer, CreateConnectionAnswer, ProviderDocument } from '../schemas/connections.ts';
 import { publicMetadata } from './metadata.ts';

@@ -1,7 +1,7 @@
-import type { InstalledConnector } from '../../connect/connections.ts';
-import { limitsOf } from '../../connect/http/budgets.ts';
-import type { AuthSpec, ConnectorSpec } from '../../connect/contract.ts';
-import type { SharedHook } from '../../connect/hooks/shared-hooks.ts';
+import type { InstalledConnector } from '../../connections/connections.ts';
+import { limitsOf } from '../../source/http/budgets.ts';
+import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
+import type { SharedHook } from '../../inbound/hooks/shared-hooks.ts';
 import type { ConnectorAnswer, ConnectorSpecAnswer, SharedHookAnswer } from '../schemas/connectors.ts';
 
 /** Section 19.20. */

@@ -1,4 +1,4 @@
-import type { FailureCause, PendingDeletes, SyncItem } from '../../connect/items.ts';
+import type { FailureCause, PendingDeletes, SyncItem } from '../../connections/items.ts';
 import type { ItemAnswer } from '../schemas/items.ts';
 
 export function itemView(item: SyncItem): ItemAnswer {

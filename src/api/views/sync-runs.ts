@@ -1,4 +1,4 @@
-import type { ConnectionProgress, SyncRun } from '../../connect/connections.ts';
+import type { ConnectionProgress, SyncRun } from '../../connections/connections.ts';
 import { issueView } from './connections.ts';
 import type { ProgressAnswer, SyncRunAnswer } from '../schemas/sync-runs.ts';
 

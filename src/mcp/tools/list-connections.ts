@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { readScope } from '../../account/access.ts';
 import { nullable, timestamp } from '../../api/schemas/shared.ts';
-import type { Connection } from '../../connect/connections.ts';
+import type { Connection } from '../../connections/connections.ts';
 import { namespaceInput } from '../schemas.ts';
 import { joined, section } from '../text.ts';
 import { defineTool } from '../tool.ts';

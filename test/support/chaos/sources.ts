@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
-import { customIdOf } from '../../../src/connect/custom-id.ts';
-import type { World } from '../../../src/connect/testing/world.ts';
+import { customIdOf } from '../../../src/sync/custom-id.ts';
+import type { World } from '../../../src/connector-kit/world.ts';
 import { createFolderWorld } from '../../../fixtures/servers/folder-world.ts';
 import { createGithubIssuesWorld } from '../../../fixtures/servers/github/github-issues-world.ts';
 import { createGithubWorld } from '../../../fixtures/servers/github/github-world.ts';

@@ -9,11 +9,11 @@ import { normalized } from '../../../src/base/normalized.ts';
 import { readableLogLine } from '../../../src/cli/log-line.ts';
 import { fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
-import { parseAllowedHours } from '../../../src/connect/allowed-hours.ts';
-import { readInline } from '../../../src/connect/fetched.ts';
-import { readHttpDate } from '../../../src/connect/http/retry-after.ts';
-import { parseSchedule } from '../../../src/connect/schedule-text.ts';
-import { isStorable } from '../../../src/connect/values.ts';
+import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
+import { readInline } from '../../../src/sync/fetched.ts';
+import { readHttpDate } from '../../../src/source/http/retry-after.ts';
+import { parseSchedule } from '../../../src/schedule/schedule-text.ts';
+import { isStorable } from '../../../src/sync/values.ts';
 import { wrongKey } from '../../../src/api/authentication.ts';
 import { containsText } from '../../../src/store/contains-text.ts';
 import { rawSql } from '../../../src/store/sql.ts';
@@ -355,11 +355,11 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     wrap: (text) => wrap(text, 80),
     'wrap in one line': (text) => wrap(text, Infinity),
   },
-  'src/connect/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
-  'src/connect/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
-  'src/connect/fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
-  'src/connect/http/retry-after.ts': { readHttpDate },
-  'src/connect/values.ts': { isStorable },
+  'src/schedule/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
+  'src/schedule/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
+  'src/sync/fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
+  'src/source/http/retry-after.ts': { readHttpDate },
+  'src/sync/values.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
   'src/store/contains-text.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
   'src/api/authentication.ts': { wrongKey: (text) => wrongKey(0, text) },
@@ -422,14 +422,14 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/cli/context.ts': { paint: notText },
   'src/cli/search-format.ts': { formatSearch: 'shows chunks' },
   'src/cli/snippet.ts': { snippet: 'sees one chunk', queryWords: 'measured by queryTerms' },
-  'src/connect/values.ts': { storable: 'measured by storableText' },
+  'src/sync/values.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/connection-lookup.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
-  'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
-  'src/connect/http/retry-after.ts': { readReset: bounded },
+  'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
+  'src/source/http/retry-after.ts': { readReset: bounded },
   'src/models/tokenizer-file.ts': {
     parseTokenizer: 'reads a file of the operator',
     parseTokenizerJson: 'reads a file of the operator',

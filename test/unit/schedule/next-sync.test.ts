@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAllowed, parseAllowedHours } from '../../../src/connect/allowed-hours.ts';
-import { nextSyncAt, type SyncTiming } from '../../../src/connect/next-sync.ts';
-import { parseSchedule, type Schedule } from '../../../src/connect/schedule-text.ts';
+import { isAllowed, parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
+import { nextSyncAt, type SyncTiming } from '../../../src/schedule/next-sync.ts';
+import { parseSchedule, type Schedule } from '../../../src/schedule/schedule-text.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { requireSchedule } from '../../../src/connect/checked-schedule.ts';
-import { intervalText, nextOccurrence, parseSchedule } from '../../../src/connect/schedule-text.ts';
+import { requireSchedule } from '../../../src/schedule/checked-schedule.ts';
+import { intervalText, nextOccurrence, parseSchedule } from '../../../src/schedule/schedule-text.ts';
 
 describe('a schedule', () => {
   it.each([

@@ -2,7 +2,7 @@ import { mayWrite, readScope, requireManagement, requireWrite } from '../../../a
 import { isLocal } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import type { Scope } from '../../../base/scope.ts';
-import type { Connection, InstalledConnector, NewConnection } from '../../../connect/connections.ts';
+import type { Connection, InstalledConnector, NewConnection } from '../../../connections/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { paginationOf } from '../../pagination.ts';
 import { invalidField } from '../../validation.ts';

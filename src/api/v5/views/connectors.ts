@@ -1,5 +1,5 @@
-import type { Connection, InstalledConnector, SyncRun } from '../../../connect/connections.ts';
-import type { PendingConnection } from '../../../connect/oauth/consents.ts';
+import type { Connection, InstalledConnector, SyncRun } from '../../../connections/connections.ts';
+import type { PendingConnection } from '../../../connections/consents.ts';
 import type { ConnectorAnswer } from '../schemas/connectors.ts';
 
 /** The words of this dialect for what can be chosen at a source, the usual one first. Others have all of them. */

@@ -1,0 +1,95 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { MemorydError, type ValidationIssue } from '../base/errors.ts';
+import type { AuthSpec, ConnectorSpec, JsonObject, JsonSchema, OAuth2Spec } from '../connector/contract.ts';
+import { propertiesOf } from './vault.ts';
+
+export type FieldsSpec = Exclude<AuthSpec, OAuth2Spec>;
+
+/** How a connection is authorized: by the user's consent, by what the caller gave, or not at all. */
+export type AuthChoice =
+  { by: 'consent'; auth: OAuth2Spec } | { by: 'fields'; auth: FieldsSpec; fields: JsonObject } | { by: 'nothing' };
+
+/**
+ * The way whose fields are given; else consent, when the connector has that. Throws
+ * `validation_failed` for fields that are wrong or only some of those that are needed, and
+ * `invalid_request` when nothing is given and something is needed.
+ */
+export function chooseAuth(spec: ConnectorSpec, given: JsonObject): AuthChoice {
+  const ways = spec.auth.filter(hasFields).map((auth) => ({ auth, fields: pick(auth.fields, given) }));
+  const tried = ways.filter(({ fields }) => Object.keys(fields).length > 0).map((way) => ({ ...way, ...check(way) }));
+  const complete = tried.find(({ issues }) => issues.length === 0);
+  if (complete) return { by: 'fields', auth: complete.auth, fields: complete.filled };
+  const [first] = tried;
+  if (first) {
+    throw new MemorydError('validation_failed', `The authorization of ${spec.name} is not valid.`, {
+      issues: first.issues,
+    });
+  }
+  const consent = spec.auth.find(isOAuth);
+  if (consent) return { by: 'consent', auth: consent };
+  if (ways.length === 0) return { by: 'nothing' };
+  throw new MemorydError('invalid_request', `${spec.title} needs an authorization`, {
+    details: `Give in metadata: ${namesOf(ways)}`,
+  });
+}
+
+/** The error when nothing was given and consent, which was left, cannot be asked for either. */
+export function withoutConsent(spec: ConnectorSpec, reason: unknown): unknown {
+  const ways = spec.auth.filter(hasFields).map((auth) => ({ auth }));
+  if (ways.length === 0 || !MemorydError.is(reason) || reason.code !== 'invalid_request') return reason;
+  const [first] = neededNames(ways[0]!.auth.fields);
+  const details = [
+    `Give in metadata: ${namesOf(ways)}`,
+    `(memoryd connect ${spec.name} --set-env ${first}=VARIABLE, or --set-file ${first}=-).`,
+    `For OAuth instead: ${reason.details ?? reason.message}`,
+  ];
+  return new MemorydError('invalid_request', `${spec.title} needs an authorization, and none was given`, {
+    details: details.join(' '),
+  });
+}
+
+function namesOf(ways: readonly { auth: FieldsSpec }[]): string {
+  return ways.map(({ auth }) => neededNames(auth.fields).join(', ')).join('; or ');
+}
+
+/** The way that stored credentials were made for; the one whose needed fields are there when several are alike. */
+export function storedAuth(spec: ConnectorSpec, kind: string, fields: JsonObject): AuthSpec | null {
+  const alike = spec.auth.filter((auth) => auth.type === kind);
+  const fits = (auth: AuthSpec) =>
+    !hasFields(auth) || neededNames(auth.fields).every((name) => Object.hasOwn(fields, name));
+  return alike.find(fits) ?? alike[0] ?? null;
+}
+
+export function isOAuth(auth: AuthSpec): auth is OAuth2Spec {
+  return auth.type === 'oauth2' || auth.type === 'xoauth2';
+}
+
+function hasFields(auth: AuthSpec): auth is FieldsSpec {
+  return !isOAuth(auth);
+}
+
+/** What must be given: what the schema requires, else everything that it names. */
+function neededNames(schema: JsonSchema): string[] {
+  const { required } = schema;
+  return Array.isArray(required) && required.length > 0 ? required.map(String) : Object.keys(propertiesOf(schema));
+}
+
+function pick(schema: JsonSchema, given: JsonObject): JsonObject {
+  const names = propertiesOf(schema);
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name)));
+}
+
+function check({ auth, fields }: { auth: FieldsSpec; fields: JsonObject }): {
+  filled: JsonObject;
+  issues: ValidationIssue[];
+} {
+  const filled = structuredClone(fields);
+  const validate = new Ajv2020({ allErrors: true, useDefaults: true, strict: false }).compile(auth.fields);
+  if (validate(filled)) return { filled, issues: [] };
+  const issues = (validate.errors ?? []).map((error): ValidationIssue => {
+    const missing: unknown = error.params['missingProperty'];
+    const path = [...error.instancePath.split('/').slice(1), ...(typeof missing === 'string' ? [missing] : [])];
+    return { message: error.message ?? 'is not valid', path: ['metadata', ...path] };
+  });
+  return { filled, issues };
+}

@@ -1,0 +1,267 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { accountIdOf, isAccountShared } from '../store/connection-account.ts';
+import {
+  findCredentials,
+  putCredentials,
+  setFields,
+  takeCredentials,
+  type CredentialRow,
+} from '../store/credentials.ts';
+import type { Database, Queryable, Transaction } from '../store/database.ts';
+import { isOAuth, storedAuth } from './auth-choice.ts';
+import type { Authorization } from './authorization.ts';
+import type { AuthSpec, ConnectorSpec, JsonObject, OAuth2Spec } from '../connector/contract.ts';
+import type { OAuthClient } from './oauth-client.ts';
+import type { OAuthClients } from './oauth-clients.ts';
+import { createRedaction, type Redaction } from './redaction.ts';
+import { authorizationNames, secretSettings, secretValues, type Vault } from './vault.ts';
+import {
+  createAuthorization,
+  noAuthorization,
+  type CredentialKeeper,
+  type HeldCredentials,
+} from './create-authorization.ts';
+import { createRenewals, isRenewable, openToken, renewalError, type Renewals } from './renewal.ts';
+import { renewTime, type TokenSet } from './token-set.ts';
+import { createTokenSources, type CredentialOwner, type TokenSources } from './token-sources.ts';
+
+/** What a connector works with, beside its settings. */
+export interface OpenedCredentials {
+  authorization: Authorization;
+  /** Settings that are secret. */
+  secrets: JsonObject;
+  /** Knows every secret of the connection. */
+  redaction: Redaction;
+  /** The OAuth client that the grant was given to: sources count some limits by it. */
+  clientId: string | null;
+}
+
+export interface NewCredentials {
+  /** Null: only secret settings. */
+  auth: AuthSpec | null;
+  fields: JsonObject;
+  token: TokenSet | null;
+}
+
+/** The credentials of connections: stored sealed, renewed in time, ended with their connection. */
+export interface Credentials {
+  /** Waiting for a renewal ends with the signal. */
+  open(owner: CredentialOwner, spec: ConnectorSpec, signal: AbortSignal): Promise<OpenedCredentials>;
+  /** The same over credentials that are not stored yet; nothing is stored. */
+  preview(owner: CredentialOwner, spec: ConnectorSpec, fresh: NewCredentials): OpenedCredentials;
+  /** Stores a new authorization in place of the one that was there. Secret settings that are not given stay. */
+  put(tx: Transaction, connectionId: string, spec: ConnectorSpec, fresh: NewCredentials): Promise<void>;
+  /** Changes some secret fields; null takes one away. */
+  change(tx: Transaction, connectionId: string, fields: JsonObject): Promise<void>;
+  /** Erases the credentials. The grant is ended at the source afterwards, as far as that can be done. */
+  forget(owner: CredentialOwner, spec: ConnectorSpec | null): Promise<void>;
+  /** Renews a token although it may still be good. Throws as `Renewals.renew` does. */
+  renew(owner: CredentialOwner, spec: ConnectorSpec, signal: AbortSignal): Promise<void>;
+  /** The OAuth client for new grants. Throws `invalid_request` when none is registered. */
+  client(owner: Omit<CredentialOwner, 'id'>, auth: OAuth2Spec): Promise<OAuthClient>;
+  /** Whether connections can be made: consent needs an OAuth client. */
+  isConfigured(spec: ConnectorSpec): Promise<boolean>;
+  /** Ends a grant that no connection was made of; never throws. */
+  revoke(owner: CredentialOwner, auth: AuthSpec, token: TokenSet): Promise<void>;
+  /** Waits for renewals and revocations under way. */
+  close(): Promise<void>;
+}
+
+export interface CredentialsOptions {
+  database: Database;
+  vault: Vault;
+  clients: OAuthClients;
+  clock: Clock;
+  log: Logger;
+}
+
+export function createCredentials(options: CredentialsOptions): Credentials {
+  const { database, vault, clock } = options;
+  const renewals = createRenewals(options);
+  const sources = createTokenSources(options);
+  const revocations = new Set<Promise<void>>();
+  const parts: Parts = { ...options, renewals, sources };
+
+  return {
+    client: (owner, auth) => sources.client(owner, auth),
+    isConfigured: async ({ name, auth }) =>
+      auth.length === 0 || !auth.every(isOAuth) || (await options.clients.find(name)) !== null,
+    revoke: (owner, auth, token) => sources.revoke(owner, auth, token),
+    open: (owner, spec, signal) => openStored(parts, owner, spec, signal),
+    preview: (owner, spec, fresh) => openPreview(parts, owner, spec, fresh),
+    async put(tx, connectionId, spec, { auth, fields, token }) {
+      const kind = auth?.type ?? 'none';
+      const given = authorizationNames(spec);
+      const before = Object.entries(await readFields(tx, vault, connectionId)).filter(([name]) => !given.has(name));
+      const kept = { ...Object.fromEntries(before), ...fields };
+      const now = clock.now();
+      await putCredentials(tx, {
+        connectionId,
+        kind,
+        fields: Object.keys(kept).length === 0 ? null : vault.seal('fields', connectionId, kept),
+        token: token && {
+          token: vault.seal('token', connectionId, token),
+          expiresAt: token.expiresAt,
+          renewable: isRenewable(kind, token),
+          renewAt: isRenewable(kind, token) ? renewTime(token, now) : null,
+        },
+        now,
+      });
+    },
+    async change(tx, connectionId, changes) {
+      const before = await readFields(tx, vault, connectionId);
+      const kept = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null);
+      const fields = vault.seal('fields', connectionId, Object.fromEntries(kept));
+      const now = clock.now();
+      if (await setFields(tx, connectionId, { fields, now })) return;
+      await putCredentials(tx, { connectionId, kind: 'none', fields, token: null, now });
+    },
+    async forget(owner, spec) {
+      const row = await takeCredentials(database, owner.id);
+      const auth = row && spec && storedAuth(spec, row.kind, {});
+      if (!row?.token || row.denied || !auth || (await hasTwin(database, owner))) return;
+      const revocation = revokeStored(parts, owner, auth, row);
+      revocations.add(revocation);
+      void revocation.finally(() => revocations.delete(revocation));
+    },
+    async renew(owner, spec, signal) {
+      const { kind, fields, version } = await read(parts, owner);
+      const auth = storedAuth(spec, kind, fields);
+      if (auth)
+        await renewals.renew(
+          owner.id,
+          version,
+          sources.of(owner, auth, () => fields),
+          signal,
+        );
+    },
+    async close() {
+      await renewals.close();
+      await Promise.all(revocations);
+    },
+  };
+}
+
+/** Nothing of this may keep a connection from going. */
+async function revokeStored(
+  { vault, sources, log }: Parts,
+  owner: CredentialOwner,
+  auth: AuthSpec,
+  row: CredentialRow,
+): Promise<void> {
+  try {
+    await sources.revoke(owner, auth, openToken(vault, row).token);
+  } catch (error) {
+    log.warn({ err: error, connectionId: owner.id }, 'a grant could not be revoked, its token cannot be read');
+  }
+}
+
+/** Many sources end the whole grant of an account with one of its tokens. */
+async function hasTwin(database: Database, { id, provider }: CredentialOwner): Promise<boolean> {
+  const accountId = await accountIdOf(database, id);
+  return accountId !== null && isAccountShared(database, { provider, accountId, exceptId: id });
+}
+
+interface Parts extends CredentialsOptions {
+  renewals: Renewals;
+  sources: TokenSources;
+}
+
+interface ReadCredentials extends HeldCredentials {
+  kind: CredentialRow['kind'];
+}
+
+async function read({ database, vault }: Parts, owner: CredentialOwner): Promise<ReadCredentials> {
+  const row = await findCredentials(database, owner.id);
+  if (!row) return { kind: 'none', fields: {}, version: 0, token: null };
+  return {
+    kind: row.kind,
+    fields: row.fields === null ? {} : vault.open('fields', owner.id, row.fields),
+    version: row.version,
+    token: row.token === null ? null : openToken(vault, row),
+  };
+}
+
+async function readFields(database: Queryable, vault: Vault, connectionId: string): Promise<JsonObject> {
+  const row = await findCredentials(database, connectionId);
+  return row?.fields ? vault.open('fields', connectionId, row.fields) : {};
+}
+
+async function openStored(
+  parts: Parts,
+  owner: CredentialOwner,
+  spec: ConnectorSpec,
+  signal: AbortSignal,
+): Promise<OpenedCredentials> {
+  const held = await read(parts, owner);
+  const auth = storedAuth(spec, held.kind, held.fields);
+  let { fields } = held;
+  return opened(parts, spec, auth, held, {
+    async read() {
+      const present = await read(parts, owner);
+      ({ fields } = present);
+      return present;
+    },
+    renew: (stale) =>
+      parts.renewals.renew(
+        owner.id,
+        stale,
+        parts.sources.of(owner, auth!, () => fields),
+        signal,
+      ),
+  });
+}
+
+function openPreview(
+  parts: Parts,
+  owner: CredentialOwner,
+  spec: ConnectorSpec,
+  { auth, fields, token }: NewCredentials,
+): OpenedCredentials {
+  const kept = (given: TokenSet, version: number) => ({ token: given, version, renewable: true, renewAt: null });
+  let held: HeldCredentials = { fields, version: 1, token: token && kept(token, 1) };
+  let next: Promise<TokenSet> | null = null;
+  return opened(parts, spec, auth, held, {
+    read: async () => held,
+    async renew(stale) {
+      next ??= parts.sources.of(owner, auth!, () => fields).next(token);
+      const renewed = kept(await next.catch((error: unknown) => Promise.reject(renewalError(error))), stale + 1);
+      held = { fields, version: renewed.version, token: renewed };
+      return renewed;
+    },
+  });
+}
+
+function opened(
+  { clock }: Parts,
+  spec: ConnectorSpec,
+  auth: AuthSpec | null,
+  held: HeldCredentials,
+  keeper: CredentialKeeper,
+): OpenedCredentials {
+  const redaction = createRedaction();
+  const hide = (fields: JsonObject) => secretValues(spec, fields).forEach((secret) => redaction.add(secret));
+  hide(held.fields);
+  const watched: CredentialKeeper = {
+    ...keeper,
+    async read() {
+      const present = await keeper.read();
+      hide(present.fields);
+      return present;
+    },
+  };
+  const isEmpty = auth === null && Object.keys(held.fields).length === 0;
+  const authorization = isEmpty
+    ? noAuthorization(spec.name)
+    : createAuthorization({
+        provider: spec.name,
+        auth,
+        held,
+        keeper: watched,
+        clock,
+        onSecret: (secret) => redaction.add(secret),
+      });
+  const clientId = held.token?.token.clientId ?? null;
+  return { authorization, secrets: secretSettings(spec, held.fields), redaction, clientId };
+}

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { changeDocumentField, updateConnection, type ConnectionFields } from '../store/connection-changes.ts';
+import { requestSync, type ConnectionRow } from '../store/connections.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import { noteSettingChange } from '../store/memory-settings.ts';
+import { checkedHours, checkedSchedule } from '../schedule/checked-schedule.ts';
+import { nextSyncOf } from '../schedule/connection-schedule.ts';
+import type { ConnectionChange, MemorySettings } from './connections.ts';
+import type { JsonObject } from '../connector/contract.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import { parseFilters } from '../sync/filters.ts';
+import { checkLocalPaths } from '../source/local-paths.ts';
+import type { Registry } from '../connector/registry.ts';
+import { requireConnection } from './require-connection.ts';
+import { splitConfig, splitFields } from '../auth/vault.ts';
+
+export interface ChangeOptions {
+  database: Database;
+  registry: Registry;
+  credentials: Credentials;
+  clock: Clock;
+  /** What connections follow that have no schedule of their own. */
+  standardSchedule: string;
+  /** Folders of this machine that may be chosen by callers without `readsAnyPath`. */
+  folderRoots: readonly string[];
+  /** Wakes a worker for the connection. */
+  wake(connectionId: string): Promise<void>;
+  /** Called when connections pause or resume. */
+  changed(): Promise<void>;
+}
+
+/** A change that is checked, ready to be stored. */
+interface CheckedChange {
+  fields: ConnectionFields;
+  /** Credentials to lay over the stored ones; null takes one away. */
+  secrets: JsonObject;
+}
+
+/** Answers the function that changes a connection: everything is checked before anything is stored. */
+export function createChange(options: ChangeOptions): (id: string, wanted: ConnectionChange) => Promise<void> {
+  const { database, clock } = options;
+  return async (id, wanted) => {
+    const row = await requireConnection(database, id);
+    const { fields, secrets } = await check(options, row, wanted);
+    const now = clock.now();
+    const sync = neededSync(row, fields, secrets);
+    await database.transaction(async (tx) => {
+      await updateConnection(tx, id, fields, now);
+      await changeDocuments(tx, row, fields.metadata, now);
+      if (changesMemories(row, fields)) await noteSettingChange(tx, { scope: 'connection', id });
+      if (Object.keys(secrets).length > 0) await options.credentials.change(tx, id, secrets);
+      if (sync) await requestSync(tx, id, { mode: sync, trigger: 'manual' }, now);
+    });
+    if (fields.status !== row.status) await options.changed();
+    if (sync && fields.status === 'active') await options.wake(id);
+  };
+}
+
+/** What follows from a change: another source or other credentials are looked at anew. */
+function neededSync(row: ConnectionRow, fields: ConnectionFields, secrets: JsonObject): 'full' | 'incremental' | null {
+  if (!isDeepStrictEqual(fields.config, row.config)) return 'full';
+  const names = ['filters', 'documentLimit'] as const;
+  const isRejudged = names.some((name) => !isDeepStrictEqual(fields[name], row[name]));
+  const isBack = fields.status === 'active' && row.status !== 'active';
+  return isRejudged || isBack || Object.keys(secrets).length > 0 ? 'incremental' : null;
+}
+
+async function check(options: ChangeOptions, row: ConnectionRow, wanted: ConnectionChange): Promise<CheckedChange> {
+  const { config, metadata, secrets } = wanted.metadata
+    ? await mergeFields(options, row, { changes: wanted.metadata, readsAnyPath: wanted.readsAnyPath ?? false })
+    : { config: row.config, metadata: row.metadata, secrets: {} };
+  const mends = !isDeepStrictEqual(config, row.config) || Object.keys(secrets).length > 0;
+  const status = nextStatus(row, wanted.paused, mends);
+  const timing = {
+    schedule: wanted.schedule === undefined ? row.schedule : checkedSchedule(wanted.schedule),
+    allowedHours: wanted.allowedHours === undefined ? row.allowedHours : checkedHours(wanted.allowedHours),
+  };
+  const fields: ConnectionFields = {
+    ...timing,
+    status,
+    statusReason: status === row.status ? row.statusReason : null,
+    config,
+    metadata,
+    filters: wanted.filters === undefined ? row.filters : { ...parseFilters(wanted.filters) },
+    documentLimit: wanted.documentLimit === undefined ? row.documentLimit : wanted.documentLimit,
+    onSourceDelete: wanted.onSourceDelete ?? row.onSourceDelete,
+    nextSyncAt: nextTime(options, row, timing),
+    ...memorySettings(row, wanted),
+  };
+  return { fields, secrets };
+}
+
+function memorySettings(row: ConnectionRow, wanted: ConnectionChange): MemorySettings {
+  return {
+    memories: wanted.memories === undefined ? row.memories : wanted.memories,
+    trust: wanted.trust ?? row.trust,
+    author: wanted.author === undefined ? row.author : wanted.author,
+    inProfile: wanted.inProfile ?? row.inProfile,
+  };
+}
+
+/** What decides which documents make memories, and in whose name. */
+function changesMemories(row: MemorySettings, fields: MemorySettings): boolean {
+  return (['memories', 'trust', 'author'] as const).some((name) => row[name] !== fields[name]);
+}
+
+/** Credentials and settings that are mended let a connection go on that waited for them; a paused one stays paused. */
+function nextStatus({ status }: ConnectionRow, paused: boolean | undefined, mends: boolean): string {
+  if (paused !== undefined) return paused ? 'paused' : 'active';
+  return mends && (status === 'needs_reauth' || status === 'needs_configuration') ? 'active' : status;
+}
+
+async function mergeFields(
+  { registry, credentials, folderRoots }: ChangeOptions,
+  row: ConnectionRow,
+  { changes, readsAnyPath }: { changes: JsonObject; readsAnyPath: boolean },
+) {
+  const { spec } = await registry.load(row.provider);
+  const given = splitFields(spec, changes);
+  const { secrets: kept } = await credentials.open(row, spec, new AbortController().signal);
+  const whole = merged({ ...(row.config as JsonObject), ...kept }, given.config);
+  const config = splitConfig(spec, await registry.validateConfig(row.provider, whole)).open;
+  const moved = Object.fromEntries(Object.entries(config).filter(([name]) => config[name] !== row.config[name]));
+  if (!readsAnyPath) await checkLocalPaths(spec, moved, folderRoots);
+  const secrets = { ...given.unknownSecrets, ...given.authorization, ...splitConfig(spec, given.config).secret };
+  return { config, metadata: merged(row.metadata as JsonObject, given.metadata), secrets };
+}
+
+function merged(fields: JsonObject, changes: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries({ ...fields, ...changes }).filter(([, value]) => value !== null));
+}
+
+function nextTime(
+  { clock, standardSchedule }: ChangeOptions,
+  row: ConnectionRow,
+  timing: Pick<ConnectionRow, 'schedule' | 'allowedHours'>,
+): Date | null {
+  const isSame = timing.schedule === row.schedule && timing.allowedHours === row.allowedHours;
+  if (isSame || row.requestedSync) return row.nextSyncAt;
+  return nextSyncOf({ ...row, ...timing }, { itemDueAt: null, now: clock.now() }, standardSchedule);
+}
+
+async function changeDocuments(tx: Transaction, row: ConnectionRow, metadata: object, now: Date): Promise<void> {
+  const after = metadata as Record<string, unknown>;
+  for (const name of new Set([...Object.keys(row.metadata), ...Object.keys(after)])) {
+    const field = { name, before: row.metadata[name], after: after[name] };
+    if (!isDeepStrictEqual(field.before, field.after)) await changeDocumentField(tx, row.id, field, now);
+  }
+}

@@ -1,0 +1,141 @@
+import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Database } from '../store/database.ts';
+import { forgetJudgements } from '../store/partition-scope.ts';
+import { isPending, listPartitions, setHeldSweep, type PartitionRow } from '../store/partitions.ts';
+import {
+  countFailures,
+  findItems,
+  listHeldItems,
+  listItems,
+  redriveItem,
+  redriveSelected,
+  type ItemPlace,
+  type ListedItemRow,
+} from '../store/sync-items-list.ts';
+import type { SyncRequest, SyncRuns } from './connections.ts';
+import { toFailureCause } from './failure-causes.ts';
+import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems } from './items.ts';
+import { pushProvider, type Push } from '../inbound/push/push-service.ts';
+import { requireConnection } from './require-connection.ts';
+
+export interface ItemServiceOptions {
+  database: Database;
+  clock: Clock;
+  requestSync: SyncRuns['requestSync'];
+  /** Carries out confirmed removals that no listing would repeat. Absent: every source is listed. */
+  push?: Pick<Push, 'settleHeld'> | undefined;
+}
+
+export function createSyncItems({ database, clock, requestSync, push }: ItemServiceOptions): SyncItems {
+  /** A run that goes on already serves as well; a paused connection works it off when it is resumed. */
+  async function syncIfActive(id: string, status: string, request: Omit<SyncRequest, 'trigger' | 'mode'>) {
+    if (status !== 'active') return;
+    await requestSync(id, { mode: 'incremental', trigger: 'manual', ...request }).catch((error: unknown) => {
+      if (!MemorydError.is(error) || error.code !== 'conflict') throw error;
+    });
+  }
+
+  return {
+    async items(id, { limit, cursor, ...selection }) {
+      await requireConnection(database, id);
+      const page = { limit: limit + 1, after: placeOf(cursor) };
+      return paged(await listItems(database, id, selection, page), limit);
+    },
+    async failures(id) {
+      await requireConnection(database, id);
+      return (await countFailures(database, id)).map(toFailureCause);
+    },
+    async retryItems(id, selection) {
+      const { status } = await requireConnection(database, id);
+      const count = await database.transaction((tx) => redriveSelected(tx, id, selection, clock.now()));
+      if (count > 0) await syncIfActive(id, status, { onlyDue: true });
+      return count;
+    },
+    async retryItem(id, itemId) {
+      const { status } = await requireConnection(database, id);
+      const [item] = await findItems(database, id, itemId);
+      if (!item) return null;
+      if (!(await database.transaction((tx) => redriveItem(tx, id, item, clock.now())))) {
+        throw notNow(item);
+      }
+      if (item.state === 'suppressed') await forgetJudgements(database, id);
+      await syncIfActive(id, status, { onlyDue: true });
+      const again = await findItems(database, id, item.id);
+      return toItem(again.find(({ partition }) => partition === item.partition) ?? item);
+    },
+    async pendingDeletes(id, { limit, cursor }) {
+      await requireConnection(database, id);
+      const held = (await listPartitions(database, id)).flatMap(heldPartition);
+      const after = placeOf(cursor);
+      const rows = held.length === 0 ? [] : await listHeldItems(database, id, { limit: limit + 1, after });
+      return { partitions: held, items: paged(rows, limit) };
+    },
+    async resolveHeldSweep(id, decision) {
+      const { status, provider } = await requireConnection(database, id);
+      const now = clock.now();
+      for (const { id: partitionId, heldSweep } of await listPartitions(database, id)) {
+        if (!isPending(heldSweep)) continue;
+        const answer = decision === 'confirm' ? { confirmed: true } : { rejected: true };
+        await setHeldSweep(database, { connectionId: id, partitionId }, { ...heldSweep, ...answer }, now);
+      }
+      if (decision !== 'confirm') return;
+      if (provider === pushProvider) await push?.settleHeld(id);
+      else await syncIfActive(id, status, {});
+    },
+  };
+}
+
+function notNow({ state, error }: ListedItemRow): MemorydError {
+  if (state !== 'skipped') return new MemorydError('conflict', `The item is ${state}; a sync is at work on it`);
+  return new MemorydError('conflict', 'The connection does not mirror the item', {
+    shouldRetry: false,
+    ...(error !== null && { details: error }),
+  });
+}
+
+function heldPartition({ id, title, heldSweep }: PartitionRow): HeldPartition[] {
+  if (!heldSweep || heldSweep.rejected) return [];
+  const { count, of, heldAt, confirmed = false } = heldSweep;
+  return [{ id, title, count, of, heldAt: new Date(heldAt), confirmed }];
+}
+
+/** One row more than asked for tells that there is a next page. */
+function paged(rows: readonly ListedItemRow[], limit: number): Paged<SyncItem> {
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { entries: rows.slice(0, limit).map(toItem), next: last ? cursorOf(last) : null };
+}
+
+function cursorOf({ partition, id }: ItemPlace): string {
+  return Buffer.from(JSON.stringify([partition, id])).toString('base64url');
+}
+
+function placeOf(cursor: string | undefined): ItemPlace | null {
+  if (cursor === undefined) return null;
+  const parts = parseCursor(cursor);
+  const [partition, id] = parts ?? [];
+  if (parts?.length === 2 && typeof partition === 'string' && typeof id === 'string') return { partition, id };
+  throw new MemorydError('invalid_request', 'cursor is not one that a page before has given');
+}
+
+function parseCursor(cursor: string): unknown[] | null {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function toItem({ ref, state, ...row }: ListedItemRow): SyncItem {
+  const text = (name: string) => (typeof ref[name] === 'string' ? ref[name] : null);
+  return {
+    ...row,
+    state: state as ItemState,
+    title: text('title'),
+    path: text('path'),
+    url: text('url'),
+    mimeType: text('mimeType'),
+    size: typeof ref.size === 'number' ? ref.size : null,
+  };
+}

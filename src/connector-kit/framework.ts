@@ -1,0 +1,247 @@
+import { createAddressGuard } from '../base/address-guard.ts';
+import { createEncryption, newEncryptionKey } from '../base/encryption.ts';
+import { newId } from '../base/ids.ts';
+import { createLogger } from '../base/log.ts';
+import { createMetrics } from '../base/metrics.ts';
+import { createTextWork, type TextWork } from '../engine/text/text-work.ts';
+import { createProcessor } from '../engine/process.ts';
+import type { Embedder } from '../models/embedder.ts';
+import { createHashingEmbedder } from '../models/hashing-embedder.ts';
+import { findConnection, requestSync, type ConnectionRow, type RequestedSync } from '../store/connections.ts';
+import type { Database } from '../store/database.ts';
+import { listRuns, type SyncRunRow } from '../store/sync-runs.ts';
+import { createAuthorizing, type Authorizing } from '../connections/authorizing.ts';
+import { openConnectionContext } from '../source/connection-context.ts';
+import { storePlan } from '../connections/connection-plan.ts';
+import type { SyncMode } from '../connections/connections.ts';
+import type { Connector, Context, RawHook, Resource } from '../connector/contract.ts';
+import { createHookReceiver } from '../inbound/hooks/receiver.ts';
+import { createSharedHooks } from '../inbound/hooks/shared-hooks.ts';
+import { createOutbound } from '../source/http/outbound.ts';
+import { createPush } from '../inbound/push/create-push.ts';
+import type { Push } from '../inbound/push/push-service.ts';
+import { createReactivation } from '../connections/reactivation.ts';
+import { createRegistry } from '../connector/registry.ts';
+import { defaultRunSettings, type RunSettings } from '../sync/run.ts';
+import { runSync } from '../sync/runner.ts';
+import { createSources } from '../connections/source-service.ts';
+import { createVault } from '../auth/vault.ts';
+import { crashMessage } from './crashing-database.ts';
+import { newCredentials } from './given-credentials.ts';
+import { connectorTo, withTokensFrom } from './hosts.ts';
+import type { KitClock } from './kit-clock.ts';
+import type { World } from './world.ts';
+
+/** Parts that all trials of a kit share. */
+export interface Parts {
+  database: Database;
+  embedder: Embedder;
+  textWork: TextWork;
+  /** Seals what connections are authorized with. */
+  encryptionKey: string;
+  close(): Promise<void>;
+}
+
+export function createParts(database: Database): Parts {
+  const embedder = createHashingEmbedder();
+  const textWork = createTextWork({ log: createLogger('silent') });
+  return {
+    database,
+    embedder,
+    textWork,
+    encryptionKey: newEncryptionKey(),
+    async close() {
+      await textWork.close();
+      await embedder.close();
+      await database.close();
+    },
+  };
+}
+
+export interface FrameworkOptions {
+  parts: Parts;
+  clock: KitClock;
+  connector: Connector<any, any>;
+  world: World;
+  containerTag: string;
+  settings: Partial<RunSettings>;
+  /** Absent: the framework asks the connector. */
+  deliver: Deliver | undefined;
+  /** What the process sees of the database. */
+  process: Database;
+  /** Takes what is logged. */
+  write(line: string): void;
+}
+
+/** What a script does that pushes the items of a world into a connection, in place of a sync. */
+export type Deliver = (delivery: {
+  connectionId: string;
+  push: Push;
+  /** Its `list` shows what there is to push, as the law wants it to be seen. */
+  connector: Connector<any, any>;
+  /** `full`: everything, as a snapshot. */
+  mode: SyncMode;
+  signal: AbortSignal;
+}) => Promise<void>;
+
+/** One process: a daemon's own parts around one connector, without its HTTP API and its timers. */
+export interface Framework {
+  /** A new connection to the world; answers its id. */
+  connect(): Promise<string>;
+  /** One run, and the processing of what it brought. */
+  sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow>;
+  withContext<Result>(id: string, run: (context: Context<any>) => Promise<Result>): Promise<Result>;
+  /** What a user does when the connection asks for it. */
+  reauthorize(id: string): Promise<void>;
+  select(id: string, resources: readonly Resource[]): Promise<void>;
+  /** What the daemon answers to a report of the source, and whether it asked for a sync. */
+  report(id: string, raw: RawHook): Promise<{ status: number; asked: boolean }>;
+  /** Ends what goes on in the background. */
+  close(): Promise<void>;
+}
+
+export function createFramework(given: FrameworkOptions): Framework {
+  const { hosts } = given.world;
+  const options = hosts ? { ...given, connector: withTokensFrom(given.connector, hosts) } : given;
+  const { clock, connector, process, parts } = options;
+  const log = createLogger('debug', { write: options.write });
+  const registry = createRegistry({ [connector.spec.name]: async () => ({ default: connector }) });
+  // Worlds are on this machine.
+  const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
+  const metrics = createMetrics();
+  const route = hosts && { connect: connectorTo(hosts) };
+  const outbound = createOutbound({ database: process, clock, log, guard, metrics, ...route });
+  const authorizing = createAuthorizing({
+    database: process,
+    encryption: createEncryption([parts.encryptionKey]),
+    outbound,
+    clients: clientsOf(options),
+    connector: (name) => registry.load(name),
+    clock,
+    log,
+    publicUrl: () => 'http://localhost:6767',
+    connected: async () => {},
+  });
+  const { credentials } = authorizing;
+  const settings = { ...defaultRunSettings, ...options.settings };
+
+  async function run(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<void> {
+    if (request) await parts.database.transaction((tx) => requestSync(tx, id, request, clock.now()));
+    const extractor = parts.textWork;
+    const runner = { database: process, clock, log, settings, credentials, outbound, extractor };
+    const loading = { connector: (name: string) => registry.load(name), wake: async () => {} };
+    await clock.during(runSync({ ...runner, ...loading }, id, signal));
+  }
+
+  /** A script that fails has to be started again; what it had sent stays. */
+  async function push(id: string, mode: SyncMode, signal: AbortSignal, deliver: Deliver): Promise<void> {
+    const service = createPush({ database: process, clock, log, settings, wake: async () => {} });
+    const delivery = deliver({ connectionId: id, push: service, connector, mode, signal });
+    await clock.during(delivery).catch((error: unknown) => {
+      if (error instanceof Error && error.message === crashMessage) throw error;
+      log.info({ err: error }, 'the script failed');
+    });
+  }
+
+  async function sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow> {
+    const { deliver } = options;
+    await (deliver ? push(id, request?.mode ?? 'incremental', signal, deliver) : run(id, request, signal));
+    const { embedder, textWork } = parts;
+    const processor = createProcessor({ database: process, embedder, textWork, clock, log });
+    await clock.during(processor.drain(new AbortController().signal));
+    const [latest] = await listRuns(parts.database, id, { limit: 1 });
+    if (!latest) throw new Error('The framework recorded no run.');
+    return latest;
+  }
+
+  return {
+    connect: () => connect(options, authorizing),
+    sync,
+    async withContext(id, run) {
+      const connection = await required(parts.database, id);
+      const signal = new AbortController().signal;
+      const opened = await openConnectionContext(
+        { credentials, outbound, database: process, clock, log },
+        { connector, connection, signal },
+      );
+      try {
+        return await run(opened.context);
+      } finally {
+        await opened.dispose();
+      }
+    },
+    reauthorize: (id) => reauthorize(options, authorizing, id),
+    async select(id, resources) {
+      const done = async () => {};
+      const asked = { database: process, clock, registry, credentials, outbound, log };
+      const sources = createSources({ ...asked, wake: done, changed: done });
+      const chosen = resources.map(({ id, name }) => ({ id, name }));
+      await sources.configure(id, chosen, { deleteRemoved: true });
+    },
+    async report(id, raw) {
+      const secretOf = async () => options.world.hooks?.secret ?? null;
+      const wake = async () => {};
+      const shared = createSharedHooks({
+        ...{ database: process, vault: createVault(createEncryption([parts.encryptionKey])), clock },
+        ...{ publicUrl: null, configured: {} },
+      });
+      const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, shared, wake });
+      const before = await required(parts.database, id);
+      const { status } = await (await receiver.open({ provider: connector.spec.name, connectionId: id })).receive(raw);
+      await receiver.close();
+      const after = await required(parts.database, id);
+      return { status, asked: JSON.stringify(after.requestedSync) !== JSON.stringify(before.requestedSync) };
+    },
+    async close() {
+      await clock.during(authorizing.close());
+      await outbound.close();
+    },
+  };
+}
+
+async function required(database: Database, id: string): Promise<ConnectionRow> {
+  const connection = await findConnection(database, id);
+  if (!connection) throw new Error('The connection of the trial is gone.');
+  return connection;
+}
+
+function clientsOf({ connector, world }: FrameworkOptions) {
+  if (!world.oauth) return {};
+  const { id, secret } = world.oauth.client;
+  return { oauthClients: { [connector.spec.name]: { clientId: id, clientSecret: secret } } };
+}
+
+async function connect(options: FrameworkOptions, { credentials }: Authorizing): Promise<string> {
+  const { clock, connector, world, parts } = options;
+  const now = clock.now();
+  const id = newId(now);
+  const fresh = await newCredentials(connector.spec, world, now);
+  const plan = {
+    containerTag: options.containerTag,
+    config: fresh.config,
+    metadata: {},
+    fields: {},
+    documentLimit: null,
+    onSourceDelete: 'delete' as const,
+    filters: {},
+    schedule: null,
+    allowedHours: null,
+    syncEveryMs: connector.spec.schedule?.everyMs ?? null,
+  };
+  await parts.database.transaction(async (tx) => {
+    await storePlan(tx, { id, provider: connector.spec.name, account: null, now }, plan);
+    await credentials.put(tx, id, connector.spec, fresh);
+  });
+  return id;
+}
+
+async function reauthorize(options: FrameworkOptions, { credentials }: Authorizing, id: string): Promise<void> {
+  const { clock, connector, world, parts } = options;
+  const connection = await required(parts.database, id);
+  if (connection.status === 'active') return;
+  const fresh = await newCredentials(connector.spec, world, clock.now());
+  await parts.database.transaction(async (tx) => {
+    await credentials.put(tx, id, connector.spec, fresh);
+    await createReactivation(clock)(tx, connection);
+  });
+}

@@ -1,0 +1,70 @@
+import type { Connector } from '../connector/contract.ts';
+import type { RunSettings } from '../sync/run.ts';
+import type { Trial } from './trial.ts';
+import type { World } from './world.ts';
+
+/** What laws look at to see whether they apply. */
+export interface Subject {
+  connector: Connector<any, any>;
+  /** One world, to see what it can do. */
+  world: World;
+  /** Requests that a sync may take, if the author of the connector says so. */
+  requests: RequestBudget | undefined;
+  /** Items are pushed, nobody asks for them. */
+  isPushed: boolean;
+  /** Items of a large source. */
+  manyItems: number;
+}
+
+/** At most so many requests for a sync of a source with `items` items, of which `changed` changed since the last one. */
+export type RequestBudget = (source: { items: number; changed: number }) => number;
+
+/** One law, or one case of it. */
+export interface Law {
+  /** The number of the law in the documentation. */
+  number: number;
+  /** Names the case, in one word; several cases of a law have different ones. */
+  name: string;
+  /** What must be true. */
+  title: string;
+  /** False for connectors of another kind, as their own description says: nobody has to list it as not applied. */
+  concerns?(subject: Subject): boolean;
+  /** Why it does not apply; undefined when it does. */
+  missing?(subject: Subject): string | undefined;
+  /** Throws `LawBroken`. */
+  run(trial: Trial, subject: Subject): Promise<void>;
+  /** Pages of the source. Default `small`. */
+  pages?: 'small' | 'full';
+  timeoutMs?: number;
+  settings?: Partial<RunSettings>;
+}
+
+/** `4 crash`: how a case is named where laws are listed. */
+export function keyOf(law: Law): string {
+  return `${law.number} ${law.name}`;
+}
+
+/** Where and how a law was broken, as a message for the author of a connector. */
+export class LawBroken extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'LawBroken';
+    // Where in the kit it was thrown says nothing to the author.
+    this.stack = `${this.name}: ${message}`;
+  }
+}
+
+/** Joins reasons: the first that there is. */
+export function firstOf(...reasons: (string | undefined | false)[]): string | undefined {
+  return reasons.find((reason): reason is string => typeof reason === 'string');
+}
+
+/** For laws about how the daemon asks a source. */
+export const needsAsking = ({ isPushed }: Subject): string | undefined =>
+  isPushed ? 'its items are pushed, the daemon asks for nothing' : undefined;
+
+export const needsWorld = (world: World, method: keyof World): string | undefined =>
+  world[method] === undefined ? `the world has no \`${method}\`` : undefined;
+
+export const needsVerb = (connector: Connector<any, any>, verb: keyof Connector): string | undefined =>
+  connector[verb] === undefined ? `the connector has no \`${verb}\`` : undefined;

@@ -1,0 +1,161 @@
+import { transient } from '../../connector/contract.ts';
+import { customIdOf } from '../../sync/custom-id.ts';
+import { needsWorld, type Law } from '../law.ts';
+import type { Interference } from '../scene.ts';
+import type { Fault } from '../serve-source.ts';
+import type { Trial } from '../trial.ts';
+
+/** Seconds; longer than a daemon waits inside of a run. */
+const retryAfter = '120';
+
+const requestFaults: Record<string, { title: string; fault: Fault }> = {
+  'status-500': { title: 'a source that answers 500', fault: { status: 500, json: { error: 'broken' } } },
+  'status-429': {
+    title: 'a source that answers 429',
+    fault: { status: 429, headers: { 'retry-after': retryAfter }, json: {} },
+  },
+  'status-404': {
+    title: 'a source that suddenly answers 404 to everything, except of what was asked for by its id,',
+    fault: { status: 404, json: {} },
+  },
+  'status-403': { title: 'a source that suddenly answers 403 to everything', fault: { status: 403, json: {} } },
+  'not-json': { title: 'a source that answers something else', fault: { status: 200, body: '<html>Sign in</html>' } },
+  'empty-object': { title: 'a source that answers an empty object', fault: { status: 200, json: {} } },
+  reset: { title: 'a connection that breaks', fault: 'reset' },
+  truncate: { title: 'an answer that breaks off', fault: 'truncate' },
+  silence: { title: 'a source that does not answer', fault: 'silence' },
+};
+
+/** How a sync is made to fail from its first, second, third … page or request on. */
+interface Kind {
+  what: 'page' | 'request';
+  interference(from: number): Interference;
+  /** The fault says of an item that it is gone, and nobody can know better. */
+  maySayGone?: boolean;
+}
+
+/** It would hold back what such a source seems to have lost, and hide that a connector takes it for deleted. */
+const withoutBrake = { brakeItems: Infinity };
+
+/** Law 6: a source that fails never leads to a deletion. */
+export const failureLaws: readonly Law[] = [
+  {
+    number: 6,
+    name: 'failing-page',
+    title: 'a page that fails never leads to a deletion',
+    timeoutMs: 120_000,
+    settings: withoutBrake,
+    run: (trial) => failEverywhere(trial, { what: 'page', interference: failingPage }),
+  },
+  {
+    number: 6,
+    name: 'partial-page',
+    title: 'a listing that says it is not complete never leads to a deletion',
+    timeoutMs: 120_000,
+    settings: withoutBrake,
+    run: (trial) => failEverywhere(trial, { what: 'page', interference: partialPage }),
+  },
+  ...Object.entries(requestFaults).map(([name, { title, fault }]): Law => ({
+    number: 6,
+    name,
+    title: `${title} never leads to a deletion`,
+    missing: ({ world }) => needsWorld(world, 'traffic'),
+    timeoutMs: 120_000,
+    settings: withoutBrake,
+    run: (trial) =>
+      failEverywhere(trial, {
+        what: 'request',
+        interference: (from) => failingRequests(from, fault),
+        maySayGone: name === 'status-404',
+      }),
+  })),
+];
+
+function failingPage(from: number): Interference {
+  let pages = 0;
+  return {
+    before(call) {
+      if ((call.verb === 'list' || call.verb === 'changes') && ++pages >= from) throw transient('the page failed');
+    },
+  };
+}
+
+function partialPage(from: number): Interference {
+  let pages = 0;
+  return {
+    after(call, result) {
+      if (call.verb !== 'list' || ++pages < from) return result;
+      return { ...result, refs: result.refs.slice(0, 1), incomplete: 'a part of the source did not answer' };
+    },
+  };
+}
+
+function failingRequests(from: number, fault: Fault): Interference {
+  let requests = 0;
+  return {
+    request: () => (++requests >= from ? fault : undefined),
+    ...(fault === 'silence' && { timeoutMs: shortMs }),
+  };
+}
+
+/** In place of the half minute that a source has for its answer otherwise. */
+const shortMs = 100;
+const mostFaults = 100;
+
+/** From the first, second, third … page or request on, everything fails; until a sync has fewer of them. */
+async function failEverywhere(trial: Trial, kind: Kind): Promise<void> {
+  const { what, interference } = kind;
+  await trial.populate(8);
+  await trial.syncWell();
+  for (let from = 1; from <= mostFaults; from++) {
+    const notes = trial.notes();
+    trial.note(`From ${what} ${from} of a full sync on, each failed.`);
+    await trial.world.edit('note-1', trial.text('note-1'));
+    const before = [...(await trial.memory()).keys()];
+    let met = 0;
+    trial.forget();
+    trial.interfere(counting(interference(from), () => (met += 1)));
+    const { run } = await trial.sync({ mode: 'full' });
+    trial.interfere({});
+    const lost = (await lostOf(trial, before)).filter((customId) => !kind.maySayGone || !askedFor(trial).has(customId));
+    trial.expect(lost.length === 0, `Then ${lost.join(', ')} had been deleted, although the source still has it.`);
+    // A source that was only slow has failed as well, maybe for one item alone.
+    if (met < from && run?.status === 'completed' && run.itemsFailed === 0) return trial.expectMirror('After a sync');
+    await trial.restore();
+    trial.clock.advance(7 * 3_600_000);
+    await trial.syncWell({ mode: 'full' });
+    trial.clock.advance(7 * 3_600_000);
+    await trial.syncWell({ mode: 'full' });
+    await trial.expectMirror('After the source worked again');
+    trial.forgetNotes(notes);
+  }
+  trial.expect(false, `A sync of a few items had more than ${mostFaults} requests.`);
+}
+
+function counting(inner: Interference, met: () => void): Interference {
+  const isPage = (verb: string) => verb === 'list' || verb === 'changes';
+  return {
+    ...inner,
+    before(call) {
+      if (isPage(call.verb) && !inner.request) met();
+      return inner.before?.(call);
+    },
+    ...(inner.request && {
+      request(request) {
+        met();
+        return inner.request!(request);
+      },
+    }),
+  };
+}
+
+async function lostOf(trial: Trial, before: readonly string[]): Promise<string[]> {
+  const memory = await trial.memory();
+  return before.filter((customId) => !memory.has(customId));
+}
+
+/** Items of which the source said, wrongly, that they are not there. */
+function askedFor(trial: Trial): Set<string> {
+  const ids = trial.traffic.calls.flatMap((call) => call.ids ?? []);
+  return new Set(ids.map((id) => customIdOf(trial.connector.spec.name, id)));
+}

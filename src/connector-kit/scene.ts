@@ -1,0 +1,159 @@
+import type { Connector } from '../connector/contract.ts';
+import { crashMessage } from './crashing-database.ts';
+import type { Deliver, Parts } from './framework.ts';
+import { impatient } from './impatient.ts';
+import { createKitClock, type KitClock } from './kit-clock.ts';
+import { LawBroken } from './law.ts';
+import { createRandom, type Random } from './random.ts';
+import type { Fault, SourceRequest } from './serve-source.ts';
+import { watchConnector, type VerbCall } from './watched-connector.ts';
+import type { World, WorldOptions } from './world.ts';
+
+export interface SceneOptions {
+  parts: Parts;
+  connector: Connector<any, any>;
+  makeWorld(options: WorldOptions): Promise<World> | World;
+  /** For connections that take pushes. */
+  deliver: Deliver | undefined;
+  /** For messages: number and title. */
+  law: string;
+  seed: number;
+  pages: 'small' | 'full';
+}
+
+/** What a law may put between the framework and the connector, or before the answers of the source. */
+export interface Interference {
+  /** May throw in place of the call. */
+  before?(call: VerbCall): void | Promise<void>;
+  /** Answers what the framework gets in place of the result. */
+  after?(call: VerbCall, result: any): unknown;
+  request?(request: SourceRequest): Fault | undefined | void | Promise<Fault | undefined | void>;
+  /** Requests wait no longer than this. */
+  timeoutMs?: number;
+  /** Ids that `fetchMany` leaves out. */
+  leaveOut?: ReadonlySet<string>;
+}
+
+/** A new world with a connector that is watched: what a trial is made of. */
+export interface Scene extends SceneOptions {
+  world: World;
+  clock: KitClock;
+  random: Random;
+  canary: string;
+  /** The connector as the framework gets it. */
+  watched: Connector<any, any>;
+  traffic: SceneTraffic;
+  /** Statements that are under way. */
+  statements: { count: number };
+  /** Notes for messages. */
+  story: string[];
+  /** Everything that was logged. */
+  lines: string[];
+  /** Throws `LawBroken` with the story so far. */
+  broken(message: string): never;
+}
+
+/** Requests and calls, and the moment at which the process dies. */
+export interface SceneTraffic {
+  calls: VerbCall[];
+  /** Pages that the framework got. */
+  answered: VerbCall[];
+  interference: Interference;
+  /** Places so far in this run at which a process can die: requests, answers of verbs, statements. */
+  boundaries: number;
+  /** Comes to such a place. */
+  pass(what: string, kind?: 'statement'): void;
+  /** The process died at a statement, so maybe between the end of its work and the note of that. */
+  diedAtStatement: boolean;
+  crashAt: number;
+  /** The process died in this run: what it still does happens to nobody. */
+  isDead: boolean;
+  crash(): void;
+  requestsBefore: number;
+}
+
+export async function createScene(options: SceneOptions): Promise<Scene> {
+  const statements = { count: 0 };
+  const far: { world?: World } = {};
+  const clock = createKitClock(() => statements.count > 0 || (far.world?.traffic?.inFlight() ?? 0) > 0);
+  const random = createRandom(options.seed);
+  const canary = `canary-${options.seed}-${random.below(1e9).toString(36)}`;
+  const world = await options.makeWorld({ clock, canary, pages: options.pages });
+  far.world = world;
+  const traffic: SceneTraffic = {
+    calls: [],
+    answered: [],
+    interference: {},
+    boundaries: 0,
+    pass: () => undefined,
+    diedAtStatement: false,
+    crashAt: Infinity,
+    isDead: false,
+    crash: () => undefined,
+    requestsBefore: 0,
+  };
+  const story: string[] = [];
+  const scene = { ...options, world, clock, random, canary, traffic, statements, story, lines: [] };
+  return {
+    ...scene,
+    watched: watchScene(world, options.connector, traffic, story),
+    broken: (message) => {
+      throw new LawBroken(describe(scene, message));
+    },
+  };
+}
+
+const keptCalls = 10_000;
+
+function watchScene(
+  world: World,
+  connector: Connector<any, any>,
+  traffic: SceneTraffic,
+  story: string[],
+): Connector<any, any> {
+  traffic.pass = (what, kind) => {
+    traffic.boundaries += 1;
+    if (traffic.boundaries !== traffic.crashAt) return;
+    traffic.diedAtStatement = kind === 'statement';
+    story.push(`The process was killed at point ${traffic.boundaries} of the run: ${what}.`);
+    traffic.crash();
+  };
+  world.traffic?.intercept(async (request) => {
+    traffic.pass(`${request.method} ${request.path}`);
+    return traffic.interference.request?.(request);
+  });
+  return watchConnector(connector, {
+    async before(call) {
+      if (traffic.isDead) throw new Error(crashMessage);
+      if (traffic.calls.push(call) > keptCalls) traffic.calls.splice(0, keptCalls / 2);
+      if (!world.traffic) traffic.pass(`${call.verb} ${call.detail}`);
+      await traffic.interference.before?.(call);
+    },
+    async after(call, result) {
+      if (traffic.isDead) throw new Error(crashMessage);
+      if (call.cursor !== undefined) traffic.answered.push(call);
+      traffic.pass(`the answer of ${call.verb} ${call.detail}`);
+      const { after } = traffic.interference;
+      return after ? after(call, result) : result;
+    },
+    wrap(context) {
+      const { timeoutMs } = traffic.interference;
+      return timeoutMs === undefined ? context : impatient(context, timeoutMs, world.impatience);
+    },
+    leavesOut: (id) => traffic.interference.leaveOut?.has(id) ?? false,
+  });
+}
+
+/** Which law, what was wrong, what the kit did, and how to see it again. */
+function describe(scene: Pick<Scene, 'law' | 'seed' | 'story' | 'traffic' | 'world'>, message: string): string {
+  const requests = scene.world.traffic?.recent().map(({ method, path }) => `${method} ${path}`);
+  const calls = scene.traffic.calls.map(({ verb, detail }) => `${verb} ${detail}`.trim());
+  const last = (requests ?? calls).slice(-5);
+  return [
+    `Law ${scene.law}`,
+    `  ${message}`,
+    ...scene.story.map((line) => `  ${line}`),
+    ...(last.length > 0 ? [`  Last ${requests ? 'requests' : 'calls'}: ${last.join('; ')}.`] : []),
+    `  The same again: seed ${scene.seed}.`,
+  ].join('\n');
+}

@@ -1,0 +1,255 @@
+import type { RequestedSync } from '../store/connections.ts';
+import type { Database } from '../store/database.ts';
+import { sql } from '../store/sql.ts';
+import type { SyncRunRow } from '../store/sync-runs.ts';
+import type { Context, RawHook, Resource } from '../connector/contract.ts';
+import { customIdOf } from '../sync/custom-id.ts';
+import type { RunSettings } from '../sync/run.ts';
+import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
+import { createFramework, type Framework } from './framework.ts';
+import { differences, findOrphans, readMemory, type Remembered } from './remembered.ts';
+import { createScene, type Interference, type Scene, type SceneOptions } from './scene.ts';
+
+export interface TrialOptions extends SceneOptions {
+  settings?: Partial<RunSettings>;
+}
+
+export interface SyncOptions extends Partial<RequestedSync> {
+  signal?: AbortSignal;
+  /** The process dies at this point, counted from 1 in this run. */
+  crashAt?: number;
+  /** Nobody asks for a sync: what was interrupted goes on by itself. */
+  resume?: boolean;
+}
+
+export interface Synced {
+  /** Null when the process died. */
+  run: SyncRunRow | null;
+  /** At how many points it could have died: requests, answers, statements. */
+  boundaries: number;
+}
+
+export interface ConnectionState {
+  status: string;
+  statusReason: string | null;
+  nextSyncAt: Date | null;
+}
+
+export interface LedgerItem {
+  state: string;
+  error: string | null;
+  nextTry: Date | null;
+}
+
+/** One connection to a new world, with a hand on everything that happens between the two. */
+export interface Trial extends Pick<
+  Scene,
+  'world' | 'clock' | 'random' | 'canary' | 'connector' | 'traffic' | 'lines'
+> {
+  readonly database: Database;
+  connectionId(): string;
+  containerTag(): string;
+  interfere(interference: Interference): void;
+  /** Forgets calls and requests until now. */
+  forget(): void;
+  /** Requests since the last `forget`; calls of verbs when the world shows no requests. */
+  requests(): number;
+  callsOf(verb: string): number;
+  sync(options?: SyncOptions): Promise<Synced>;
+  /** A sync that must complete. */
+  syncWell(options?: SyncOptions): Promise<SyncRunRow>;
+  /** Syncs until all that was put off is done: failed items, held sweeps, what a dead process left. */
+  recover(): Promise<void>;
+  /** A new connection to the same world, into a container of its own. */
+  reconnect(): Promise<void>;
+  /** Creates `note-1` to `note-<count>` and answers these names. */
+  populate(count: number): Promise<string[]>;
+  /** A text that no item ever had before. */
+  text(name: string): string;
+  memory(): Promise<Map<string, Remembered>>;
+  remembered(name: string): Promise<Remembered | undefined>;
+  connection(): Promise<ConnectionState>;
+  /** The law is broken unless memory equals the world. */
+  expectMirror(when: string): Promise<void>;
+  expect(holds: boolean, message: string): void;
+  /** Adds to the message of a broken law: which fault at which request. */
+  note(text: string): void;
+  /** How many notes there are. */
+  notes(): number;
+  /** Forgets the notes after the first ones. */
+  forgetNotes(kept: number): void;
+  /** The row of the ledger. */
+  item(name: string): Promise<LedgerItem | undefined>;
+  /** Runs a verb outside of a sync. */
+  withContext<Result>(run: (context: Context<any>) => Promise<Result>): Promise<Result>;
+  /** Takes every interference away, and authorizes the connection anew if it needs that. */
+  restore(): Promise<void>;
+  /** The user selects these resources; none: everything. */
+  select(resources: readonly Resource[]): Promise<void>;
+  /** What the daemon does with a report of the source. */
+  report(raw: RawHook): Promise<{ status: number; asked: boolean }>;
+  close(): Promise<void>;
+}
+
+/** Longer than any lease. */
+const leasesEndMs = 61 * 60_000;
+/** Longer than the pause of a failed item. */
+const pausesEndMs = 26 * 3_600_000;
+
+export async function openTrial(options: TrialOptions): Promise<Trial> {
+  const scene = await createScene(options);
+  const { world, traffic, connector, parts } = scene;
+  const link = createLink(scene, options.settings ?? {});
+  await link.reconnect();
+  let texts = 0;
+  const text = (name: string) => `${name}, text ${++texts}: ${someWords(scene)}.`;
+  const memory = () => readMemory(parts.database, link.containerTag());
+  return {
+    ...scene,
+    ...link,
+    database: parts.database,
+    interfere: (interference) => void (traffic.interference = interference),
+    forget() {
+      traffic.calls.length = 0;
+      traffic.answered.length = 0;
+      traffic.requestsBefore = world.traffic?.count() ?? 0;
+    },
+    requests: () => (world.traffic ? world.traffic.count() - traffic.requestsBefore : traffic.calls.length),
+    callsOf: (verb) => traffic.calls.filter((call) => call.verb === verb).length,
+    async populate(count) {
+      const names = Array.from({ length: count }, (_, index) => `note-${index + 1}`);
+      for (const name of names) await world.create(name, text(name));
+      return names;
+    },
+    text,
+    memory,
+    remembered: async (name) => (await memory()).get(customIdOf(connector.spec.name, world.idOf(name))),
+    async expectMirror(when) {
+      const found = differences(connector.spec.name, await world.expected(link.selected()), await memory());
+      found.push(...(await findOrphans(parts.database, link.containerTag())));
+      if (found.length > 0) scene.broken([`${when}, memory differs from the source:`, ...found].join('\n    '));
+    },
+    expect(holds, message) {
+      if (!holds) scene.broken(message);
+    },
+    note: (line) => void scene.story.push(line),
+    notes: () => scene.story.length,
+    forgetNotes: (kept) => void scene.story.splice(kept),
+    async item(name) {
+      const [item] = await parts.database.query<LedgerItem>(sql`
+        select state, error, next_try as "nextTry" from sync_items
+        where connection_id = ${link.connectionId()} and ext_id = ${world.idOf(name)}`);
+      return item;
+    },
+  };
+}
+
+let containers = 0;
+
+/** The connection and its syncs. */
+function createLink(scene: Scene, settings: Partial<RunSettings>) {
+  const { world, clock, traffic, parts } = scene;
+  let containerTag = '';
+  let connectionId = '';
+  let selected: readonly Resource[] = [];
+  let process: CrashingDatabase;
+  let framework: Framework;
+
+  /** A new process: nothing that an old one held in its memory is left. */
+  function restart(): void {
+    process = createCrashingDatabase(parts.database, (change) => {
+      scene.statements.count += change;
+      if (change === 1) traffic.pass('a statement of the database', 'statement');
+    });
+    framework = createFramework({
+      parts,
+      clock,
+      connector: scene.watched,
+      world,
+      containerTag,
+      deliver: scene.deliver,
+      // Laws remove an item in each of many rounds, all of which fall on one day.
+      settings: { claimSize: 4, brakeWindowMs: 0, ...settings },
+      process,
+      write: (line) => void scene.lines.push(line),
+    });
+  }
+
+  async function sync({ signal, crashAt = Infinity, resume, ...request }: SyncOptions = {}): Promise<Synced> {
+    const stop = new AbortController();
+    const crash = () => {
+      traffic.isDead = true;
+      process.crash();
+      stop.abort();
+    };
+    Object.assign(traffic, { boundaries: 0, crashAt, isDead: false, crash });
+    const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...request };
+    try {
+      const signals = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
+      const run = await framework.sync(connectionId, resume ? null : full, signals);
+      return { run: process.crashed ? null : run, boundaries: traffic.boundaries };
+    } catch (error) {
+      if (!process.crashed) throw error;
+      return { run: null, boundaries: traffic.boundaries };
+    } finally {
+      Object.assign(traffic, { crashAt: Infinity, isDead: false });
+      if (process.crashed) {
+        clock.advance(leasesEndMs);
+        restart();
+      }
+    }
+  }
+
+  async function syncWell(options: SyncOptions = {}): Promise<SyncRunRow> {
+    const { run } = await sync(options);
+    if (run?.status === 'completed') return run;
+    return scene.broken(`A sync without any trouble did not complete: ${run?.error ?? 'there is no run'}.`);
+  }
+
+  return {
+    sync,
+    syncWell,
+    connectionId: () => connectionId,
+    containerTag: () => containerTag,
+    selected: () => selected.map(({ id }) => id),
+    withContext: <Result>(run: (context: Context<any>) => Promise<Result>) =>
+      clock.during(framework.withContext(connectionId, run)),
+    async restore() {
+      traffic.interference = {};
+      await framework.reauthorize(connectionId);
+    },
+    report: (raw: RawHook) => clock.during(framework.report(connectionId, raw)),
+    close: async () => {
+      await framework.close().catch(() => {});
+      await world.close();
+    },
+    async select(resources: readonly Resource[]) {
+      selected = resources;
+      await framework.select(connectionId, resources);
+    },
+    async recover() {
+      for (let round = 0; round < 3; round++) {
+        clock.advance(pausesEndMs);
+        await syncWell({ mode: 'full' });
+      }
+    },
+    async reconnect() {
+      containerTag = `law-${++containers}`;
+      selected = [];
+      restart();
+      connectionId = await framework.connect();
+    },
+    async connection() {
+      const [row] = await parts.database.query<ConnectionState>(sql`
+        select status, status_reason as "statusReason", next_sync_at as "nextSyncAt"
+        from connections where id = ${connectionId}`);
+      return row!;
+    },
+  };
+}
+
+const vocabulary = ['amber', 'boat', 'copper', 'drift', 'ember', 'fern', 'gravel', 'harbour', 'iris', 'juniper'];
+
+function someWords({ random }: Scene): string {
+  return Array.from({ length: 6 }, () => random.pick(vocabulary)).join(' ');
+}

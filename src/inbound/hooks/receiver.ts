@@ -1,0 +1,277 @@
+import type { Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { findConnection, requestSync } from '../../store/connections.ts';
+import type { Database, Queryable } from '../../store/database.ts';
+import { connectionsOfAccount, connectionsOfPartitions, recordDelivery } from '../../store/hooks.ts';
+import { ConnectorError, type Connector, type HookResult, type RawHook } from '../../connector/contract.ts';
+import type { Registry } from '../../connector/registry.ts';
+import { deliveryIdOf } from './delivery.ts';
+import { requestFor } from './hints.ts';
+import type { SharedHook, SharedHooks } from './shared-hooks.ts';
+
+export interface HookReceiverOptions {
+  database: Database;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+  /** The secret of a connection's hooks; null when it has none. */
+  secretOf(connectionId: string): Promise<string | null>;
+  /** The hooks that serve all connections of a provider. */
+  shared: SharedHooks;
+  /** Wakes a worker for the connection. */
+  wake(connectionId: string): Promise<void>;
+}
+
+export interface HookAddress {
+  provider: string;
+  /** Null: the hook of the provider, which names the connections by their account, or else by their partitions. */
+  connectionId: string | null;
+}
+
+interface IncomingHook extends HookAddress {
+  raw: RawHook;
+}
+
+/** An address that hooks may be sent to. */
+export interface OpenHook {
+  /** No hook is larger. */
+  maxBodyBytes: number;
+  /**
+   * Takes what a source sent: checks the signature, forgets repetitions, and asks for a sync that
+   * serves the hints of a moment together. Throws `unauthorized` for a wrong signature,
+   * `invalid_request` for what the connector cannot read, `unavailable` when that takes too long.
+   */
+  receive(raw: RawHook): Promise<HookAnswer>;
+}
+
+export interface HookAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface HookReceiver {
+  /**
+   * Looks an address up, before anything that was sent there is read. Throws `not_found` for a provider or
+   * connection that is not there or has no hooks, `unavailable` when that takes too long. With `receive` it
+   * takes a second at the most.
+   */
+  open(address: HookAddress): Promise<OpenHook>;
+  /**
+   * The one hook of a provider whose source makes the secret by itself. Throws `unsupported_operation` for others.
+   */
+  shared(provider: string): Promise<SharedHook>;
+  /** Takes the secret that the source offers, and that somebody has seen. Throws as `shared`, and `conflict`. */
+  accept(provider: string, secret: string): Promise<SharedHook>;
+  /** Forgets what was offered and taken. Throws as `shared`. */
+  forget(provider: string): Promise<SharedHook>;
+  close(): Promise<void>;
+}
+
+/** How long checking a request may take, and how long the answer waits for its hints to be stored. */
+const patienceMs = 300;
+const defaultGatherMs = 3_000;
+const longestGatherMs = 10 * 60_000;
+const maxAnswerLength = 64 * 1024;
+const defaultBodyBytes = 256 * 1024;
+const mostBodyBytes = 4 * 1024 * 1024;
+const soundSecret = /^[\x21-\x7e]{8,200}$/;
+
+export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
+  const { database, registry, clock, log } = options;
+  const stop = new AbortController();
+  const background = new Set<Promise<void>>();
+  const gathering = new Set<string>();
+
+  async function connectorOf(provider: string): Promise<Connector<any, any> | null> {
+    if (!registry.names().includes(provider)) return null;
+    return registry.load(provider).catch(() => null);
+  }
+
+  /** The connector, the secret that the request must be signed with, and whose hook it is. */
+  async function addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
+    const connector = await connectorOf(provider);
+    const secret = connector?.hooks ? await secretFor(connector, { provider, connectionId }) : null;
+    if (connector && secret !== null) return { connector, secret };
+    if (connector?.hooks?.offered && connectionId === null) return { connector, secret };
+    throw noHook();
+  }
+
+  async function secretFor(
+    { hooks }: Connector<any, any>,
+    { provider, connectionId }: HookAddress,
+  ): Promise<string | null> {
+    if (connectionId === null) return options.shared.secretOf(provider, { isOffered: hooks!.offered !== undefined });
+    if (!/^\w{1,64}$/.test(connectionId)) return null;
+    const connection = await findConnection(database, connectionId);
+    if (connection?.provider !== provider || connection.status === 'deleting') return null;
+    return options.secretOf(connectionId);
+  }
+
+  async function check({ connector, secret }: Addressee, raw: RawHook): Promise<HookResult> {
+    if (secret === null) return takeOffer(connector, raw);
+    try {
+      return await connector.hooks!.receive(raw, secret);
+    } catch (error) {
+      throw refusal(error);
+    }
+  }
+
+  /** Whoever sends it, it is only shown: it counts when somebody has compared it with what the source shows. */
+  async function takeOffer({ spec, hooks }: Connector<any, any>, raw: RawHook): Promise<HookResult> {
+    const secret = hooks!.offered!(raw);
+    if (typeof secret !== 'string' || !soundSecret.test(secret)) throw noHook();
+    await options.shared.offer(spec.name, secret);
+    log.info({ provider: spec.name }, 'a source offers a secret for its hooks');
+    return { respond: { status: 200 } };
+  }
+
+  async function requireOffering(provider: string): Promise<void> {
+    const connector = await connectorOf(provider);
+    if (connector?.hooks?.offered) return;
+    throw new MemorydError('unsupported_operation', 'Its source does not make the secret of its hooks by itself');
+  }
+
+  /** Stores what the hook says, unless it is a repetition. */
+  async function store(hook: IncomingHook, connector: Connector<any, any>, result: Hints): Promise<void> {
+    const scope = hook.connectionId ?? hook.provider;
+    const gatherMs = Math.min(Math.max(connector.hooks!.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
+    const request = requestFor(connector, result.hints);
+    const ids = await database.transaction(async (tx) => {
+      const now = clock.now();
+      const isNew = await recordDelivery(tx, { scope, deliveryId: deliveryIdOf(hook.raw, result), now });
+      if (!isNew || result.hints.length === 0) return [];
+      const at = new Date(now.getTime() + gatherMs);
+      const named = await addressed(tx, hook, result);
+      for (const id of named) await requestSync(tx, id, request, now, at);
+      return named;
+    });
+    for (const id of ids) wakeAfter(gatherMs, id);
+  }
+
+  async function addressed(tx: Queryable, hook: IncomingHook, result: Hints) {
+    if (hook.connectionId !== null) return [hook.connectionId];
+    if (result.connection !== undefined) return connectionsOfAccount(tx, hook.provider, result.connection);
+    const partitions = result.hints.flatMap(({ partition }) => (partition === undefined ? [] : [partition]));
+    return partitions.length === 0 ? [] : connectionsOfPartitions(tx, hook.provider, partitions);
+  }
+
+  /** The first hint of a connection starts its time; those that come meanwhile are served with it. */
+  function wakeAfter(ms: number, id: string): void {
+    if (gathering.has(id)) return;
+    gathering.add(id);
+    keep(
+      clock
+        .sleep(ms, stop.signal)
+        .then(() => gathering.delete(id))
+        .then(() => (stop.signal.aborted ? undefined : options.wake(id))),
+    );
+  }
+
+  function keep(work: Promise<unknown>): void {
+    const kept: Promise<void> = work
+      .then(() => {})
+      .catch((error: unknown) => log.warn({ err: error }, 'hook lost, the next listing finds the change'))
+      .finally(() => background.delete(kept));
+    background.add(kept);
+  }
+
+  /** What the work answers, or `late` when it takes longer than a source likes to wait. */
+  async function soon<Value, Late>(work: Promise<Value>, late: Late): Promise<Value | Late> {
+    const settled = new AbortController();
+    const timer = clock.sleep(patienceMs, AbortSignal.any([stop.signal, settled.signal])).then(() => late);
+    try {
+      return await Promise.race([work, timer]);
+    } finally {
+      settled.abort();
+    }
+  }
+
+  /** What the work answers. Throws `unavailable` when it takes longer than a source likes to wait. */
+  async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+    work.catch(() => {});
+    const done = await soon(
+      work.then((value) => ({ value })),
+      null,
+    );
+    if (!done) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
+    return done.value;
+  }
+
+  async function receive(found: Addressee, hook: IncomingHook): Promise<HookAnswer> {
+    const result = await inTime(check(found, hook.raw));
+    if ('respond' in result) return handshakeAnswer(result.respond);
+    const storing = store(hook, found.connector, result);
+    keep(storing);
+    await soon(storing, undefined);
+    return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
+  }
+
+  return {
+    async open(address) {
+      const found = await inTime(addressee(address));
+      const maxBodyBytes = Math.min(found.connector.hooks!.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
+      return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
+    },
+    async shared(provider) {
+      await requireOffering(provider);
+      return options.shared.show(provider);
+    },
+    async accept(provider, secret) {
+      await requireOffering(provider);
+      await options.shared.accept(provider, secret);
+      return options.shared.show(provider);
+    },
+    async forget(provider) {
+      await requireOffering(provider);
+      await options.shared.forget(provider);
+      return options.shared.show(provider);
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(background);
+    },
+  };
+}
+
+/** Whom a hook is for, and what it must be signed with. */
+interface Addressee {
+  connector: Connector<any, any>;
+  /** Null: the source is yet to offer it. */
+  secret: string | null;
+}
+
+type Hints = Extract<HookResult, { hints: unknown }>;
+
+/** Nobody learns from outside which connections there are: every address without a hook looks alike. */
+const noHook = () => new MemorydError('not_found', 'There is no hook at this address');
+
+/** What a connector throws about a request is about the request: nobody has to look into it. */
+function refusal(error: unknown): MemorydError {
+  const unsigned = ConnectorError.is(error) && ['forbidden', 'auth_expired'].includes(error.kind);
+  return unsigned
+    ? new MemorydError('unauthorized', 'The signature is not valid')
+    : new MemorydError('invalid_request', 'The hook cannot be read', { cause: error });
+}
+
+/** A handshake echoes what was sent, so that it is never anything that a browser would run. */
+function handshakeAnswer({
+  status,
+  headers = {},
+  body = '',
+}: Extract<HookResult, { respond: unknown }>['respond']): HookAnswer {
+  const isSound = Number.isInteger(status) && status >= 200 && status <= 299 && body.length <= maxAnswerLength;
+  if (!isSound) throw new MemorydError('invalid_request', 'The hook cannot be answered');
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const isJson = own.some(([name, value]) => name === 'content-type' && /^application\/json\b/i.test(value));
+  return {
+    status,
+    body,
+    headers: {
+      ...Object.fromEntries(own.filter(([name, value]) => /^x-[a-z0-9-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value))),
+      'content-type': isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+    },
+  };
+}

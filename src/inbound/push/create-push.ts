@@ -1,0 +1,203 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { newId } from '../../base/ids.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Database, Transaction } from '../../store/database.ts';
+import { listPartitions, upsertPartitions, type PartitionRow } from '../../store/partitions.ts';
+import {
+  extendRun,
+  findDelivery,
+  insertDelivery,
+  latestSnapshot,
+  lockPushConnection,
+  recentPushRun,
+  touchPushConnection,
+  type PushConnection,
+} from '../../store/push.ts';
+import { addToRun, finishRun, startRun, type RunCounters } from '../../store/sync-runs.ts';
+import type { BrakeSettings } from '../../sync/brake.ts';
+import {
+  pushedPartition,
+  pushProvider,
+  type DeleteResult,
+  type Push,
+  type PushAnswer,
+  type PushCounts,
+  type PushRequest,
+  type UpsertResult,
+} from './push-service.ts';
+import { completeSnapshot, settleHeld } from './remove-unseen.ts';
+import { continueSnapshot, snapshotTaken, type PageOfSnapshot } from './snapshot.ts';
+import { takePage, type TakenPage } from './take-page.ts';
+
+export interface PushOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  settings: BrakeSettings;
+  /** Wakes the workers that process documents. */
+  wake(count: number): Promise<void>;
+}
+
+/** Pushes that follow each other within this time are shown as one run. */
+const sameRunMs = 60_000;
+
+export function createPush(options: PushOptions): Push {
+  const { database, clock } = options;
+
+  /** Everything of a request but the removal at the end of a snapshot, in one transaction. */
+  async function take(tx: Transaction, id: string, request: PushRequest, bodyHash: string): Promise<Taken> {
+    const connection = await requirePushable(tx, id);
+    const repeated = await repeatedAnswer(tx, id, request, bodyHash);
+    if (repeated) return { answer: repeated, queued: 0, page: null };
+    const partition = await requirePartition(tx, id, clock.now());
+    const page = await continueSnapshot(tx, { connectionId: id, partition, request, clock });
+    const key = { connectionId: id, partitionId: pushedPartition };
+    const epoch = page?.epoch ?? partition.epoch;
+    const taken = await takePage(tx, { connection, key, epoch, clock }, request.upserts, request.deletes);
+    if (page) await snapshotTaken(tx, id, page, { nameless: taken.nameless, now: clock.now() });
+    await recordRun(tx, id, taken, page);
+    await touchPushConnection(tx, id, clock.now());
+    const answer = answerOf(request, taken, page);
+    if (!request.completeSnapshot) await remember(tx, id, answer, bodyHash);
+    return { answer, queued: taken.queued, page };
+  }
+
+  /** Many pushes in a row are one run, so that the list of runs stays readable. */
+  async function recordRun(tx: Transaction, id: string, taken: TakenPage, page: PageOfSnapshot | null): Promise<void> {
+    const now = clock.now();
+    const recent = page ? page.runId : await recentPushRun(tx, id, new Date(now.getTime() - sameRunMs));
+    const runId = recent ?? newId(now);
+    if (!recent) {
+      await startRun(tx, { id: runId, connectionId: id, mode: 'incremental', triggerType: 'event', now });
+    }
+    const { counters, failures } = progressOf(taken);
+    await addToRun(tx, runId, { counters, failures }, now);
+    if (page) return;
+    if (recent) await extendRun(tx, runId, now);
+    else await finishRun(tx, runId, { error: null, errorCode: null, now });
+  }
+
+  async function remember(tx: Transaction, id: string, answer: PushAnswer, bodyHash: string): Promise<void> {
+    const { deliveryId } = answer;
+    if (deliveryId === null) return;
+    const failedOnly = {
+      ...answer,
+      upserts: answer.upserts.filter(({ status }) => status === 'failed'),
+      deletes: answer.deletes.filter(({ status }) => status === 'failed'),
+    };
+    await insertDelivery(tx, { connectionId: id, deliveryId, bodyHash, answer: failedOnly, now: clock.now() });
+  }
+
+  return {
+    async push(id, request) {
+      const bodyHash = hash('sha256', JSON.stringify(request), 'base64');
+      const { answer, queued, page } = await database.transaction((tx) => take(tx, id, request, bodyHash));
+      if (queued > 0) await options.wake(queued);
+      if (!page || !request.completeSnapshot || page.isOver) return answer;
+      const { removed, held } = await completeSnapshot(options, id, page);
+      const completed: PushAnswer = {
+        ...answer,
+        counts: { ...answer.counts, deleted: answer.counts.deleted + removed },
+        snapshot: { ...answer.snapshot!, state: 'completed', removed, held },
+      };
+      await database.transaction((tx) => remember(tx, id, completed, bodyHash));
+      return completed;
+    },
+    async state(id) {
+      const snapshot = await latestSnapshot(database, id);
+      if (!snapshot) return { snapshot: null };
+      const { state, nextPage, incomplete, startedAt, updatedAt } = snapshot;
+      return { snapshot: { id: snapshot.id, state, nextPage, incomplete, startedAt, updatedAt } };
+    },
+    settleHeld: (id) => settleHeld(options, id),
+  };
+}
+
+interface Taken {
+  answer: PushAnswer;
+  queued: number;
+  page: PageOfSnapshot | null;
+}
+
+async function requirePushable(tx: Transaction, id: string): Promise<PushConnection> {
+  const connection = await lockPushConnection(tx, id);
+  if (!connection || connection.status === 'deleting') throw new MemorydError('not_found', 'Connection not found');
+  if (connection.provider !== pushProvider) {
+    throw new MemorydError('unsupported_operation', `Only connections of ${pushProvider} take pushes`, {
+      details: `POST /v3/connections/${pushProvider} makes one`,
+    });
+  }
+  if (connection.status === 'active') return connection;
+  throw new MemorydError('conflict', `The connection is ${connection.status}`, { shouldRetry: false });
+}
+
+async function repeatedAnswer(
+  tx: Transaction,
+  connectionId: string,
+  { deliveryId }: PushRequest,
+  bodyHash: string,
+): Promise<PushAnswer | null> {
+  if (deliveryId === undefined) return null;
+  const known = await findDelivery<PushAnswer>(tx, connectionId, deliveryId);
+  if (!known) return null;
+  if (known.bodyHash === bodyHash) return { ...known.answer, replayed: true };
+  throw new MemorydError('conflict', 'This deliveryId was used for another push', { shouldRetry: false });
+}
+
+async function requirePartition(tx: Transaction, connectionId: string, now: Date): Promise<PartitionRow> {
+  const find = (rows: readonly PartitionRow[]) => rows.find(({ id }) => id === pushedPartition);
+  const known = find(await listPartitions(tx, connectionId));
+  if (known) return known;
+  const made = { id: pushedPartition, title: 'Pushed items', resource: null };
+  return find(await upsertPartitions(tx, connectionId, [made], now))!;
+}
+
+function answerOf(request: PushRequest, taken: TakenPage, page: PageOfSnapshot | null): PushAnswer {
+  const { upserts, deletes } = taken;
+  return {
+    deliveryId: request.deliveryId ?? null,
+    replayed: false,
+    counts: countsOf(upserts, deletes),
+    upserts,
+    deletes,
+    snapshot: page && {
+      id: page.id,
+      state: page.isOver ? 'completed' : 'open',
+      nextPage: page.nextPage,
+      removed: 0,
+      held: null,
+      incomplete: page.incomplete,
+    },
+  };
+}
+
+function countsOf(upserts: readonly UpsertResult[], deletes: readonly DeleteResult[]): PushCounts {
+  const count = (...statuses: string[]) => upserts.filter(({ status }) => statuses.includes(status)).length;
+  const countDeletes = (wanted: string) => deletes.filter(({ status }) => status === wanted).length;
+  return {
+    created: count('created'),
+    updated: count('updated'),
+    unchanged: count('unchanged', 'superseded') + countDeletes('absent'),
+    skipped: count('skipped', 'suppressed'),
+    deleted: countDeletes('deleted'),
+    failed: count('failed') + countDeletes('failed'),
+  };
+}
+
+function progressOf({ upserts, deletes }: TakenPage) {
+  const counts = countsOf(upserts, deletes);
+  const counters: RunCounters = {
+    itemsSeen: upserts.length,
+    itemsAdded: counts.created,
+    itemsUpdated: counts.updated,
+    itemsDeleted: counts.deleted,
+    itemsSkipped: counts.unchanged + counts.skipped,
+    itemsFailed: counts.failed,
+  };
+  const failures = [...upserts, ...deletes].flatMap(({ id, status, error }) =>
+    status === 'failed' ? [{ customId: id ?? '', documentId: null, title: null, error: error ?? '' }] : [],
+  );
+  return { counters, failures };
+}

@@ -1,0 +1,267 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { DocumentInput, IngestResult, Metadata } from '../../engine/document.ts';
+import { ingest } from '../../engine/ingest.ts';
+import type { Transaction } from '../../store/database.ts';
+import { withdrawDocuments } from '../../store/hidden-documents.ts';
+import { noCheckpoint } from '../../store/partitions.ts';
+import {
+  countPushedItems,
+  findPushedItems,
+  finishPushedItems,
+  forgetSkipped,
+  markPushedSeen,
+  type PushConnection,
+  type PushedItemRow,
+} from '../../store/push.ts';
+import { deleteItems, recordPage, type ItemWrite, type PartitionKey } from '../../store/sync-items.ts';
+import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
+import { customIdOf } from '../../sync/custom-id.ts';
+import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';
+import { readItemRules, ruledOutDetail, type ItemRules } from '../../sync/item-rules.ts';
+import {
+  canonicalText,
+  type DeleteResult,
+  type PushDelete,
+  type PushEntry,
+  type PushUpsert,
+  type UpsertResult,
+  type UpsertStatus,
+} from './push-service.ts';
+
+/** Where a page goes. */
+export interface PagePlace {
+  connection: PushConnection;
+  key: PartitionKey;
+  epoch: number;
+  clock: Clock;
+}
+
+export interface TakenPage {
+  upserts: UpsertResult[];
+  deletes: DeleteResult[];
+  /** Documents that wait for processing. */
+  queued: number;
+  /** Entries of which not even the item is known. */
+  nameless: number;
+}
+
+type Known = ReadonlyMap<string, PushedItemRow>;
+
+/**
+ * Takes the entries of one request into the ledger and the engine, in the caller's transaction and a
+ * constant number of statements. What is unchanged costs one of them for all.
+ */
+export async function takePage(
+  tx: Transaction,
+  place: PagePlace,
+  entries: readonly PushEntry[],
+  deletes: readonly PushDelete[],
+): Promise<TakenPage> {
+  const latest = latestUpserts(entries);
+  const ids = [...latest.keys(), ...idsOf(deletes), ...refusedIds(entries)];
+  const before = await findPushedItems(tx, place.key, ids);
+  const admitted = await admit(tx, place, latest, before);
+  const isChanged = await record(tx, place, admitted, before);
+  const after = isChanged ? await findPushedItems(tx, place.key, [...admitted.keys()]) : before;
+  const ingested = isChanged ? await ingestChanged(tx, place, admitted, after) : new Map<string, IngestResult>();
+  if (isChanged) await dropSkipped(tx, place);
+  await markPushedSeen(tx, place.key, refusedIds(entries), place.epoch);
+  return {
+    upserts: entries.map((entry) => upsertResult(entry, { latest, admitted, before, after, ingested })),
+    deletes: await takeDeletes(tx, place, deletes, { upserted: latest, before }),
+    queued: [...ingested.values()].filter((one) => one.status === 'queued' && one.outcome !== 'unchanged').length,
+    nameless: entries.filter((entry) => 'refused' in entry && entry.refused.id === null).length,
+  };
+}
+
+/** The last upsert of each id, as at any source. */
+function latestUpserts(entries: readonly PushEntry[]): Map<string, PushUpsert> {
+  return new Map(entries.flatMap((entry) => ('upsert' in entry ? [[entry.upsert.id, entry.upsert] as const] : [])));
+}
+
+function idsOf(deletes: readonly PushDelete[]): string[] {
+  return deletes.flatMap((one) => ('id' in one ? [one.id] : []));
+}
+
+function refusedIds(entries: readonly PushEntry[]): string[] {
+  return entries.flatMap((entry) => ('refused' in entry && entry.refused.id !== null ? [entry.refused.id] : []));
+}
+
+/** Those that the document limit lets in: what is there already, and new ones in the order in which they came. */
+async function admit(
+  tx: Transaction,
+  { connection }: PagePlace,
+  upserts: ReadonlyMap<string, PushUpsert>,
+  before: Known,
+): Promise<Map<string, PushUpsert>> {
+  if (connection.documentLimit === null) return new Map(upserts);
+  let free = connection.documentLimit - (await countPushedItems(tx, connection.id));
+  return new Map([...upserts].filter(([id]) => (before.get(id)?.document_id ? true : free-- > 0)));
+}
+
+/** Stores what is listed; false when all of it was known. */
+async function record(
+  tx: Transaction,
+  place: PagePlace,
+  upserts: ReadonlyMap<string, PushUpsert>,
+  before: Known,
+): Promise<boolean> {
+  if (upserts.size === 0) return false;
+  const { connection, key, epoch, clock } = place;
+  const now = clock.now();
+  const filters = parseFilters(connection.filters);
+  const rules = await readItemRules(tx);
+  const skipped = [...upserts.keys()].filter((id) => before.get(id)?.state === 'skipped');
+  if (skipped.length > 0) await forgetSkipped(tx, key, skipped);
+  const write = (ids: ReadonlySet<string>) =>
+    Array.from(ids, (id) => itemWrite(connection, upserts.get(id)!, before.get(id), { filters, rules, now }));
+  const items = Array.from(upserts.values(), (upsert) => ({ ext_id: upsert.id, want_rev: revOf(upsert) }));
+  const options = { epoch, now, checkpoint: noCheckpoint(key, now) };
+  const { added, changed } = await recordPage(tx, key, { items, write }, options);
+  return added + changed > 0;
+}
+
+function itemWrite(
+  connection: PushConnection,
+  upsert: PushUpsert,
+  before: PushedItemRow | undefined,
+  { filters, rules, now }: { filters: Filters; rules: ItemRules | null; now: Date },
+): ItemWrite {
+  const { id, title, url, path, metadata, updatedAt, content } = upsert;
+  const ref = {
+    ...(title !== undefined && { title }),
+    ...(url !== undefined && { url }),
+    ...(path !== undefined && { path }),
+    ...(metadata !== undefined && { metadata }),
+    ...(updatedAt !== undefined && { updatedAt }),
+    size: Buffer.byteLength(content.text),
+  };
+  const filter = passes(filters, ref, now);
+  const ruledOut = rules?.admits(ref) === false ? ruledOutDetail : null;
+  const detail = filter === null ? ruledOut : `The filter "${filter}" leaves it out.`;
+  return {
+    ext_id: id,
+    // A document keeps its customId, also when the name of the connection changed.
+    custom_id: before?.custom_id ?? customIdOf(namespaceOf(connection), id),
+    kind: 'document',
+    want_rev: revOf(upsert),
+    fingerprint: null,
+    parent: null,
+    ref,
+    source_updated_at: updateTime(updatedAt),
+    skip: detail === null ? null : 'filtered',
+    skip_detail: detail,
+  };
+}
+
+function namespaceOf({ provider, config }: PushConnection): string {
+  const { name } = config;
+  return typeof name === 'string' && name !== 'default' ? `${provider}:${name}` : provider;
+}
+
+function revOf({ rev, ...rest }: PushUpsert): string {
+  return rev ?? `sha256:${hash('sha256', canonicalText(rest), 'base64url')}`;
+}
+
+/** Hands what is new or changed to the engine; answers what became of it, by id. */
+async function ingestChanged(
+  tx: Transaction,
+  { connection, key, clock }: PagePlace,
+  upserts: ReadonlyMap<string, PushUpsert>,
+  after: Known,
+): Promise<Map<string, IngestResult>> {
+  const changed = [...after.values()].filter(({ state }) => state === 'pending');
+  const inputs = changed.map((row) => documentInput(connection, row, upserts.get(row.ext_id)!));
+  const results = await ingest(tx, inputs, clock, null);
+  const finished = changed.map(({ ext_id }, index) => ({ ext_id, document_id: results[index]!.id }));
+  await finishPushedItems(tx, key, finished, clock.now());
+  return new Map(changed.map(({ ext_id }, index) => [ext_id, results[index]!]));
+}
+
+function documentInput(connection: PushConnection, row: PushedItemRow, upsert: PushUpsert): DocumentInput {
+  const { title, url, path, metadata, updatedAt, content } = upsert;
+  return {
+    containerTag: connection.containerTag,
+    customId: row.custom_id,
+    connectionId: connection.id,
+    source: connection.provider,
+    body: content,
+    trust: 'read',
+    metadata: { ...(connection.metadata as Metadata), ...metadata },
+    ...(title !== undefined && { title }),
+    ...(url !== undefined && { url }),
+    ...(path !== undefined && { filepath: path }),
+    ...(updatedAt !== undefined && { documentDate: new Date(updatedAt) }),
+  };
+}
+
+const skippedAtOnce = 500;
+
+/** What the filters leave out from now on must not stay in memory either. */
+async function dropSkipped(tx: Transaction, { connection, key, clock }: PagePlace): Promise<void> {
+  for (let count = skippedAtOnce; count === skippedAtOnce;) {
+    const left = await takeSkippedDocuments(tx, key, skippedAtOnce);
+    count = left.length;
+    if (count > 0) await withdrawDocuments(tx, left, { connectionId: connection.id, keep: false, now: clock.now() });
+  }
+}
+
+interface Took {
+  latest: ReadonlyMap<string, PushUpsert>;
+  admitted: ReadonlyMap<string, PushUpsert>;
+  before: Known;
+  after: Known;
+  ingested: ReadonlyMap<string, IngestResult>;
+}
+
+function upsertResult(entry: PushEntry, took: Took): UpsertResult {
+  if ('refused' in entry) return { ...entry.refused, status: 'failed', documentId: null };
+  const { id } = entry.upsert;
+  const documentId = took.ingested.get(id)?.id ?? took.after.get(id)?.document_id ?? null;
+  if (took.latest.get(id) !== entry.upsert) return { id, status: 'superseded', documentId, error: null };
+  if (!took.admitted.has(id)) {
+    return { id, status: 'failed', documentId: null, error: 'The document limit of the connection is reached.' };
+  }
+  const row = took.after.get(id)!;
+  const status = statusOf(row, took.ingested.get(id));
+  return { id, status, documentId, error: status === 'skipped' ? row.error : null };
+}
+
+function statusOf(row: PushedItemRow, ingested: IngestResult | undefined): UpsertStatus {
+  if (ingested) {
+    if (ingested.outcome === 'created' || ingested.outcome === 'restored') return 'created';
+    return ingested.outcome === 'unchanged' ? 'unchanged' : 'updated';
+  }
+  if (row.state === 'skipped' || row.state === 'suppressed') return row.state;
+  return 'unchanged';
+}
+
+async function takeDeletes(
+  tx: Transaction,
+  { connection, key, clock }: PagePlace,
+  deletes: readonly PushDelete[],
+  { upserted, before }: { upserted: ReadonlyMap<string, PushUpsert>; before: Known },
+): Promise<DeleteResult[]> {
+  const results = deletes.map((one): DeleteResult => {
+    if ('refused' in one) return { ...one.refused, status: 'failed' };
+    if (upserted.has(one.id)) return { id: one.id, status: 'failed', error: 'It is among the upserts, too.' };
+    return { id: one.id, status: before.has(one.id) ? 'deleted' : 'absent', error: null };
+  });
+  const ids = results.flatMap(({ id, status }) => (status === 'deleted' ? [id!] : []));
+  await removePushed(tx, { connection, key, now: clock.now() }, ids);
+  return results;
+}
+
+/** Forgets items and hides their documents, unless the connection keeps them. */
+export async function removePushed(
+  tx: Transaction,
+  place: { connection: PushConnection; key: PartitionKey; now: Date },
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { connection, key, now } = place;
+  const left = await deleteItems(tx, key, ids);
+  const keep = connection.onSourceDelete === 'keep';
+  if (left.length > 0) await withdrawDocuments(tx, left, { connectionId: connection.id, keep, now });
+}

@@ -1,0 +1,153 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import {
+  findConnection,
+  listConnections,
+  requestSync,
+  setUnwatched,
+  type ConnectionRow,
+} from '../store/connections.ts';
+import type { Database } from '../store/database.ts';
+import { openConnectionContext } from '../source/connection-context.ts';
+import type { Connector } from '../connector/contract.ts';
+import { createHintGathering } from './hint-gathering.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import { runFailure } from '../sync/failure.ts';
+import type { Outbound } from '../source/http/outbound.ts';
+
+export interface WatchingOptions {
+  database: Database;
+  /** Absent: no connection has any. */
+  credentials?: Credentials;
+  /** Absent: connectors cannot send requests. */
+  outbound?: Outbound | undefined;
+  clock: Clock;
+  log: Logger;
+  connector(name: string): Promise<Connector<any, any>>;
+  /** Wakes a worker for the connection. */
+  wake(connectionId: string): Promise<void>;
+  /** Hints that arrive within this time become one run. Default 250. */
+  debounceMs?: number;
+}
+
+export interface Watching {
+  /**
+   * Starts and stops watchers so that just the active connections are watched, as they are configured now.
+   * Resolves when new ones have begun to watch, so that a sync that begins later sees what they did not.
+   */
+  refresh(): Promise<void>;
+  /** Resolves when this connection is watched, if it is one that can be: another process may have made it just now. */
+  begin(connectionId: string): Promise<void>;
+  /** `refresh` again and again until the signal aborts: other processes make and change connections too. */
+  keepRunning(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Watcher {
+  /** The configuration that it watches by. */
+  config: string;
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+const lookEveryMs = 5_000;
+/** How long a sync waits for the watch of its source to begin. */
+const patienceMs = 2_000;
+/** A watch that failed is tried again so much later. */
+const pauseMs = 60_000;
+
+const failedMessage = 'Changes are found by the schedule, because watching the source failed.';
+
+/** Keeps the `watch` verb of active connections running, and turns its hints into sync requests. */
+export function createWatching(options: WatchingOptions): Watching {
+  const { database, log } = options;
+  const watchers = new Map<string, Watcher>();
+  const restingUntilMs = new Map<string, number>();
+  let closed = false;
+
+  async function refresh(): Promise<void> {
+    const active = (await listConnections(database, null)).filter((one) => one.status === 'active');
+    const wanted = new Map(active.map((one) => [one.id, JSON.stringify(one.config)]));
+    const stale = [...watchers].filter(([id, { config }]) => wanted.get(id) !== config);
+    for (const [, watcher] of stale) watcher.stop.abort();
+    await Promise.all(stale.map(([, watcher]) => watcher.done));
+    await Promise.all(active.map(startIfNew));
+  }
+
+  async function startIfNew({ id, provider, config }: ConnectionRow): Promise<void> {
+    if ((restingUntilMs.get(id) ?? 0) > options.clock.now().getTime()) return;
+    const connector = await options.connector(provider).catch(() => null);
+    if (!closed && connector?.watch && !watchers.has(id)) await start(id, connector, JSON.stringify(config));
+  }
+
+  async function begin(id: string): Promise<void> {
+    if (closed || watchers.has(id)) return;
+    const connection = await findConnection(database, id);
+    if (connection?.status === 'active') await startIfNew(connection);
+  }
+
+  function start(id: string, connector: Connector<any, any>, config: string): Promise<void> {
+    const stop = new AbortController();
+    const first = Promise.withResolvers<void>();
+    const done = watch(id, connector, stop.signal, first.resolve)
+      .catch(async (error: unknown) => {
+        if (stop.signal.aborted) return;
+        log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
+        restingUntilMs.set(id, options.clock.now().getTime() + pauseMs);
+        await setUnwatched(database, id, `${failedMessage} ${runFailure(error).message}`);
+      })
+      .catch((error: unknown) => log.warn({ err: error, connectionId: id }, 'a failed watch could not be noted'))
+      .finally(() => watchers.delete(id));
+    const begun = Promise.race([first.promise, done, options.clock.sleep(patienceMs, stop.signal)]);
+    watchers.set(id, { config, stop, done });
+    return begun;
+  }
+
+  async function watch(
+    id: string,
+    connector: Connector<any, any>,
+    signal: AbortSignal,
+    begun: () => void,
+  ): Promise<void> {
+    const connection = await findConnection(database, id);
+    if (!connection) return;
+    const opened = await openConnectionContext(options, { connection, connector, signal });
+    const gather = createHintGathering({
+      clock: options.clock,
+      debounceMs: options.debounceMs ?? 250,
+      canLookUp: connector.lookup !== undefined,
+      signal,
+      async request(sync, late) {
+        await database.transaction(async (tx) => {
+          await setUnwatched(tx, id, late);
+          await requestSync(tx, id, sync, options.clock.now());
+        });
+        begun();
+        await options.wake(id);
+      },
+      failed: (error) => log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
+    });
+    try {
+      await opened.connector.watch!(opened.context, gather);
+    } finally {
+      await opened.dispose();
+    }
+  }
+
+  return {
+    refresh,
+    begin,
+    async keepRunning(signal) {
+      while (!signal.aborted) {
+        await refresh().catch((error: unknown) => log.warn({ err: error }, 'watching could not be brought up to date'));
+        await options.clock.sleep(lookEveryMs, signal);
+      }
+    },
+    async close() {
+      closed = true;
+      const running = [...watchers.values()];
+      for (const watcher of running) watcher.stop.abort();
+      await Promise.all(running.map((watcher) => watcher.done));
+    },
+  };
+}

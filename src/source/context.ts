@@ -1,0 +1,89 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Authorization } from '../auth/authorization.ts';
+import type { Connector, Context, Json, Resource } from '../connector/contract.ts';
+import { noAuthorization } from '../auth/create-authorization.ts';
+import { noAddresses, noHttp } from './http/no-http.ts';
+import type { Outbound } from './http/outbound.ts';
+
+export interface ContextOptions {
+  connector: Connector<any, any>;
+  /** With its secrets filled in. */
+  config: Record<string, unknown>;
+  /** Absent: nothing to authorize. */
+  authorization?: Authorization;
+  /** The OAuth client whose limits its requests count against. */
+  application?: string;
+  /** What sends its requests. Absent: none can be sent. */
+  outbound?: Outbound | undefined;
+  /** Null before there is a connection. */
+  connectionId: string | null;
+  selection: readonly Resource[];
+  /** What pages of a partition stored, by names that begin with a prefix. Absent: nothing is stored. */
+  records?: (partitionId: string, prefix: string) => Promise<Record<string, Json>>;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** What a connector works with during one run, and its release. */
+export function createContext(options: ContextOptions): { context: Context<any>; dispose(): Promise<void> } {
+  const sessions = new Map<string, { value: Promise<unknown>; dispose?: (value: any) => Promise<void> }>();
+  const folders: string[] = [];
+  const { connector, log } = options;
+  const name = connector.spec.name;
+  const authorization = options.authorization ?? noAuthorization(name);
+  const source = options.outbound?.open({
+    spec: connector.spec,
+    config: options.config,
+    connectionId: options.connectionId,
+    ...(options.application === undefined ? {} : { application: options.application }),
+    authorization: connector.spec.auth.length > 0 ? authorization : null,
+    signal: options.signal,
+  });
+  const context: Context<any> = {
+    config: options.config,
+    selection: options.selection,
+    http: source?.http ?? noHttp(name),
+    addresses: source?.addresses ?? noAddresses(name),
+    ownFolders: source?.ownFolders ?? [],
+    log: {
+      debug: (fields, message) => log.debug({ provider: name, ...fields }, message),
+      info: (fields, message) => log.info({ provider: name, ...fields }, message),
+      warn: (fields, message) => log.warn({ provider: name, ...fields }, message),
+    },
+    signal: options.signal,
+    now: () => source?.now() ?? options.clock.now(),
+    token: (refused) => authorization.token(refused),
+    secret: (secretName) => authorization.secret(secretName),
+    async session(key, make, dispose) {
+      let entry = sessions.get(key);
+      if (!entry) {
+        entry = { value: make(), ...(dispose ? { dispose } : {}) };
+        sessions.set(key, entry);
+        entry.value.catch(() => sessions.delete(key));
+      }
+      return (await entry.value) as Awaited<ReturnType<typeof make>>;
+    },
+    async temporaryFolder() {
+      const folder = await mkdtemp(join(tmpdir(), `memoryd-${name}-`));
+      folders.push(folder);
+      return folder;
+    },
+    records: async ({ id }, prefix = '') => (await options.records?.(id, prefix)) ?? {},
+  };
+
+  async function dispose(): Promise<void> {
+    await connector.close?.(context);
+    for (const { value, dispose: release } of sessions.values()) {
+      const held = await value.catch(() => undefined);
+      if (held !== undefined) await release?.(held);
+    }
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+
+  return { context, dispose };
+}

@@ -1,0 +1,149 @@
+import type { Clock } from '../../base/clock.ts';
+import { MemorydError } from '../../base/errors.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import { transient } from '../../connector/contract.ts';
+import { admit } from './admission.ts';
+import type { RequestBudgets } from './budgets.ts';
+import type { Gate } from './gate.ts';
+import type { Origins } from './origins.ts';
+import { describeTarget } from './path-pattern.ts';
+import { readReset } from './retry-after.ts';
+import type { SourceClock } from './source-clock.ts';
+import type { Again, Answer, Hop, SendLimits, Transport } from './transport.ts';
+
+/** What every request of one connection goes through. */
+export interface Line {
+  provider: string;
+  clock: Clock;
+  sourceClock: SourceClock;
+  origins: Origins;
+  transport: Transport;
+  metrics: Metrics;
+  budgetsOf(method: string, url: URL): RequestBudgets;
+  gateOf(origin: string): Gate;
+}
+
+export interface Exchange extends Omit<SendLimits, 'unguarded'> {
+  method: string;
+  url: URL;
+  /** The connector's own headers, names in lower case. */
+  headers: Record<string, string>;
+  /** Headers that authorize it; empty when the connector's own do, null when it goes without. */
+  authorization: Record<string, string> | null;
+  body: string | Uint8Array | null;
+  followRedirects: boolean;
+}
+
+export type Exchanged =
+  | {
+      answer: Answer;
+      /** Of the last hop. */
+      budgets: RequestBudgets;
+      target: string;
+      /** The last hop carried the authorization. */
+      authorized: boolean;
+    }
+  | { error: Error; again: Again };
+
+const maxRedirects = 5;
+const redirects = new Set([301, 302, 303, 307, 308]);
+/** The only headers of a connector that another origin may see: a token can be in any other. */
+const harmless = new Set(['accept', 'accept-language', 'user-agent', 'range', 'content-type']);
+
+/**
+ * One attempt: the request and what it is redirected to. Another origin gets neither the
+ * authorization nor headers of the connector, also when it redirects back (as WHATWG fetch does).
+ */
+export async function exchange(line: Line, request: Exchange): Promise<Exchanged> {
+  let hop: Hop = { ...request, headers: { ...request.headers, ...lowerCased(request.authorization ?? {}) } };
+  let authorized = request.authorization !== null;
+  for (let count = 0; ; count++) {
+    const target = describeTarget(hop.method, hop.url);
+    const budgets = line.budgetsOf(hop.method, hop.url);
+    const { sent, sentAt } = await sendInTurn(line, hop, request, { budgets, target });
+    if ('error' in sent) return sent;
+    const { answer } = sent;
+    hear(line, answer, budgets, sentAt);
+    const location = answer.headers['location'];
+    if (!request.followRedirects || !isRedirect(answer) || location === undefined)
+      return { answer, budgets, target, authorized };
+    if (count === maxRedirects) {
+      return { error: transient(`${target} is redirected more than ${maxRedirects} times`), again: 'never' };
+    }
+    const next = redirected(line, hop, answer.status, location);
+    if (next.url.origin !== hop.url.origin) {
+      if (next.body !== null) {
+        return { error: transient(`${target} sends its body on to another host, which is not done`), again: 'never' };
+      }
+      next.headers = Object.fromEntries(Object.entries(next.headers).filter(([name]) => harmless.has(name)));
+      authorized = false;
+    }
+    hop = next;
+  }
+}
+
+export function isRedirect({ status, headers }: Answer): boolean {
+  return redirects.has(status) && headers['location'] !== undefined;
+}
+
+export function lowerCased(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function redirected(line: Line, hop: Hop, status: number, location: string): Hop {
+  const absolute = URL.canParse(location) ? location : URL.parse(location, hop.url.href)?.href;
+  const url = line.origins.check(absolute ?? '');
+  // Redirects of a POST are followed with GET, as all clients do (RFC 9110 section 15.4).
+  const becomesGet = status === 303 ? hop.method !== 'HEAD' : status < 303 && hop.method === 'POST';
+  if (!becomesGet) return { ...hop, url };
+  const { 'content-type': _, ...headers } = hop.headers;
+  return { method: 'GET', url, headers, body: null };
+}
+
+/** Sends one hop when its budgets let it. */
+async function sendInTurn(
+  line: Line,
+  hop: Hop,
+  limits: Omit<SendLimits, 'unguarded'>,
+  { budgets, target }: { budgets: RequestBudgets; target: string },
+) {
+  const { clock, metrics, provider } = line;
+  const leave = await admit({
+    budgets: budgets.budgets,
+    gate: line.gateOf(hop.url.origin),
+    signal: limits.signal,
+    clock,
+    target,
+  });
+  const labels = { provider, class: budgets.label };
+  const sentAt = clock.now().getTime();
+  let status = 0;
+  try {
+    const sent = await line.transport.send(hop, { ...limits, unguarded: line.origins.isFixed(hop.url) });
+    if ('answer' in sent) ({ status } = sent.answer);
+    return { sent, sentAt };
+  } catch (error) {
+    throw MemorydError.is(error) && error.code === 'fetch_blocked' ? line.origins.refused(hop.url, error) : error;
+  } finally {
+    const now = clock.now().getTime();
+    metrics.count('memoryd_source_requests_total', { ...labels, status: status === 0 ? 'none' : String(status) });
+    metrics.observe('memoryd_source_request_seconds', labels, now - sentAt);
+    for (const budget of budgets.budgets) budget.ended(status > 0 && status < 400);
+    leave();
+  }
+}
+
+/** Takes note of what an answer tells about its budgets and the source's clock. */
+function hear(line: Line, { headers }: Answer, { budgets }: RequestBudgets, sentAt: number): void {
+  const now = line.clock.now().getTime();
+  line.sourceClock.heard(headers['date'], sentAt, now);
+  for (const budget of budgets) {
+    const names = budget.spec.headers;
+    if (!names) continue;
+    const remaining = headers[names.remaining.toLowerCase()];
+    if (remaining === undefined || !/^\s*\d+/.test(remaining)) continue;
+    const heard = { headers, now, sourceNow: line.sourceClock.now().getTime() };
+    const resetAt = readReset(headers[names.reset.toLowerCase()], names.resetUnit, heard);
+    if (resetAt !== null) budget.observed(Number.parseInt(remaining, 10), resetAt);
+  }
+}

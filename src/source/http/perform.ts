@@ -1,0 +1,153 @@
+import type { Logger } from '../../base/log.ts';
+import type { Authorization } from '../../auth/authorization.ts';
+import { ConnectorError, type ConnectorSpec } from '../../connector/contract.ts';
+import { longestWaitMs } from './admission.ts';
+import { exchange, type Exchanged, type Line } from './exchange.ts';
+import { judge, unauthorizedError, type Judgement } from './judge.ts';
+import type { Again, Answer } from './transport.ts';
+
+/** One call of a connector or of a vendor's SDK. */
+export interface Call {
+  method: string;
+  url: URL;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: string | Uint8Array | null;
+  maxBytes: number;
+  timeoutMs: number;
+  idleTimeoutMs: number;
+  /** Null: by the method. */
+  idempotent: boolean | null;
+  anonymous: boolean;
+  conditional: boolean;
+  accept: readonly number[] | null;
+  followRedirects: boolean;
+  signal: AbortSignal;
+}
+
+/** An answer, and the error that it stands for. */
+export interface Performed {
+  answer: Answer;
+  target: string;
+  error: ConnectorError | null;
+}
+
+export interface PerformOptions {
+  line: Line;
+  authorization: Authorization | null;
+  classify: ConnectorSpec['classify'];
+  random: () => number;
+  log: Logger;
+}
+
+const maxRepeats = 3;
+/** No further attempt after this time, however short the pauses were. */
+const longestCallMs = 120_000;
+const firstPauseMs = 500;
+/** RFC 9110 section 9.2.2. */
+const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/**
+ * Sends one call until it has an answer: waits for its budgets, renews the authorization once, and
+ * repeats what may be repeated, at most three times. Throws `AuthExpired`, `RateLimited` (for a wait
+ * of more than 5 seconds) and the error of the last attempt when no answer came at all.
+ */
+export function createPerform(options: PerformOptions): (call: Call) => Promise<Performed> {
+  const { line, random } = options;
+  const { clock } = line;
+
+  return async (call) => {
+    const startedAt = clock.now().getTime();
+    const used = authorizationFor(options, call);
+    let headers = await used?.headers();
+    let renewed = false;
+    let repeats = 0;
+    const mayRepeat = (again: Again) =>
+      (again === 'always' || (again === 'idempotent' && isIdempotent(call))) &&
+      repeats < maxRepeats &&
+      clock.now().getTime() - startedAt < longestCallMs;
+
+    async function repeat(reason: string): Promise<void> {
+      line.metrics.count('memoryd_source_repeats_total', { provider: line.provider, reason });
+      if (reason !== 'limited') {
+        await clock.sleep(firstPauseMs * 2 ** repeats * (0.5 + random() / 2), call.signal);
+        call.signal.throwIfAborted();
+      }
+      repeats += 1;
+    }
+
+    for (;;) {
+      const exchanged = await exchange(line, { ...call, authorization: headers ?? null });
+      if ('error' in exchanged) {
+        if (!mayRepeat(exchanged.again)) throw exchanged.error;
+        await repeat('no answer');
+        continue;
+      }
+      const { answer, target, authorized } = exchanged;
+      const judgement = judgeAnswer(options, call, exchanged);
+      if (judgement.kind === 'ok') return { answer, target, error: null };
+      if (judgement.kind === 'unauthorized') {
+        const refused = authorized && used && headers && Object.keys(headers).length > 0 ? headers : null;
+        if (renewed || !refused || !(await used!.renew(refused))) {
+          throw unauthorizedError({ target, status: answer.status, provider: line.provider }, authorized);
+        }
+        renewed = true;
+        headers = await used!.headers();
+      } else if (judgement.kind === 'limited') {
+        const until = await hold(line, exchanged, judgement);
+        const soon = until - clock.now().getTime() <= longestWaitMs;
+        // 503 alone does not say that nothing was done.
+        if (!soon || !mayRepeat(answer.status === 503 ? 'idempotent' : 'always')) {
+          throw limitedError(target, answer.status, until, judgement.remedy);
+        }
+        await repeat('limited');
+      } else {
+        if (!judgement.again || !mayRepeat('idempotent')) return { answer, target, error: judgement.error };
+        await repeat('status');
+      }
+    }
+  };
+}
+
+function authorizationFor({ line, authorization }: PerformOptions, call: Call): Authorization | null {
+  return authorization && !call.anonymous && line.origins.mayAuthorize(call.url) ? authorization : null;
+}
+
+function isIdempotent({ method, idempotent }: Call): boolean {
+  return idempotent ?? idempotentMethods.has(method);
+}
+
+function judgeAnswer(
+  { line, classify, log }: PerformOptions,
+  { accept, conditional }: Call,
+  { answer, target }: Extract<Exchanged, { answer: Answer }>,
+): Judgement {
+  const now = line.clock.now().getTime();
+  const sourceNow = line.sourceClock.now().getTime();
+  const options = { accept, conditional, target, now, sourceNow };
+  try {
+    return judge(answer, { ...options, classify });
+  } catch (error) {
+    const name = error instanceof Error ? error.name : typeof error;
+    log.warn({ provider: line.provider, status: answer.status, error: name }, 'a connector failed to judge an answer');
+    return judge(answer, { ...options, classify: undefined });
+  }
+}
+
+/** Stops every request of the budgets that this one counted in. Answers when the last of them goes on. */
+async function hold(
+  line: Line,
+  { budgets }: Extract<Exchanged, { answer: Answer }>,
+  { until, slowDown }: Extract<Judgement, { kind: 'limited' }>,
+): Promise<number> {
+  line.metrics.count('memoryd_source_limited_total', { provider: line.provider, class: budgets.label });
+  const ends = await Promise.all(budgets.budgets.map((budget) => budget.refused({ until, slowDown })));
+  return Math.max(...ends);
+}
+
+function limitedError(target: string, status: number, until: number, remedy: string | undefined): ConnectorError {
+  return new ConnectorError('rate_limited', `${target} answered ${status}`, {
+    retryAt: new Date(until),
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}

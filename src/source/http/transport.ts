@@ -1,0 +1,167 @@
+import { Agent, type buildConnector } from 'undici';
+import type { AddressGuard } from '../../base/address-guard.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { ConnectorError, transient } from '../../connector/contract.ts';
+import { acceptedCodings, readBody } from './body.ts';
+import { startDeadline } from './deadline.ts';
+import { describeTarget } from './path-pattern.ts';
+
+/** One request as it goes over the wire. */
+export interface Hop {
+  method: string;
+  url: URL;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: string | Uint8Array | null;
+}
+
+export interface SendLimits {
+  timeoutMs: number;
+  idleTimeoutMs: number;
+  maxBytes: number;
+  signal: AbortSignal;
+  /** The host is the connector's own choice; otherwise its addresses are checked. */
+  unguarded: boolean;
+}
+
+export interface Answer {
+  status: number;
+  statusText: string;
+  /** Names in lower case; several values of one name joined by a comma. Without coding and length of the transfer. */
+  headers: Record<string, string>;
+  bytes: Uint8Array;
+  url: URL;
+}
+
+/** Whether another attempt makes sense: the request never left, nobody knows whether it arrived, or it would fail again. */
+export type Again = 'always' | 'idempotent' | 'never';
+
+export type Sent = { answer: Answer } | { error: Error; again: Again };
+
+export interface Transport {
+  /** Throws `fetch_blocked` for an address that is refused, and the reason of the signal when it aborts. */
+  send(hop: Hop, limits: SendLimits): Promise<Sent>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 10_000;
+const keepAliveMs = 10_000;
+const maxErrorBytes = 1024 * 1024;
+
+/** Connections that are kept open, so many to a host. Those to checked and unchecked addresses are never shared. */
+export function createTransport(options: {
+  guard: AddressGuard;
+  connectionsPerHost: number;
+  connect: buildConnector.connector | undefined;
+}): Transport {
+  const { connect } = options;
+  const common = {
+    connections: options.connectionsPerHost,
+    keepAliveTimeout: keepAliveMs,
+    pipelining: 1,
+  };
+  const timeout = connectTimeoutMs;
+  const guarded = new Agent({ ...common, connect: connect ?? { timeout, lookup: options.guard.lookup } });
+  const open = new Agent({ ...common, connect: connect ?? { timeout } });
+
+  async function send(hop: Hop, limits: SendLimits): Promise<Sent> {
+    const deadline = startDeadline(limits.signal, limits.timeoutMs);
+    try {
+      return { answer: await exchange(limits.unguarded ? open : guarded, hop, limits, deadline.signal) };
+    } catch (error) {
+      limits.signal.throwIfAborted();
+      return failureOf(hop, error, deadline.passed ? limits.timeoutMs : null);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  return {
+    send,
+    close: async () => void (await Promise.all([guarded.destroy(), open.destroy()])),
+  };
+}
+
+async function exchange(agent: Agent, hop: Hop, limits: SendLimits, signal: AbortSignal): Promise<Answer> {
+  const { url, method } = hop;
+  const response = await agent.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method,
+    headers: { 'accept-encoding': acceptedCodings, ...hop.headers },
+    body: hop.body,
+    signal,
+    headersTimeout: limits.timeoutMs,
+    bodyTimeout: limits.idleTimeoutMs,
+  });
+  const headers = flatten(response.headers);
+  const bytes = await readBody(response.body, headers, {
+    // What an error says may be longer than what was wanted.
+    maxBytes: response.statusCode < 400 ? limits.maxBytes : Math.max(limits.maxBytes, maxErrorBytes),
+    target: describeTarget(method, url),
+    hasBody: method !== 'HEAD' && response.statusCode !== 304,
+  }).catch((error: unknown) => {
+    // Nobody reads the rest; its end is no news.
+    response.body.on('error', () => {}).destroy();
+    throw error;
+  });
+  delete headers['content-encoding'];
+  delete headers['content-length'];
+  delete headers['transfer-encoding'];
+  return { status: response.statusCode, statusText: response.statusText, headers, bytes, url };
+}
+
+function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return flat;
+}
+
+/** Failures before anything was sent. */
+const unsent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+function failureOf(hop: Hop, thrown: unknown, timedOutAfterMs: number | null): Sent {
+  const blocked = blockedIn(thrown);
+  if (blocked) throw blocked;
+  const error = thrown as NodeJS.ErrnoException;
+  // A body that was too large or damaged: its own message says so.
+  if (ConnectorError.is(error)) return { error, again: 'never' };
+  const target = describeTarget(hop.method, hop.url);
+  if (timedOutAfterMs !== null) {
+    return { error: transient(`${target} did not answer within ${timedOutAfterMs} ms`), again: 'idempotent' };
+  }
+  const code = codeOf(error);
+  if (/CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code)) {
+    return { error: transient(`${target} has a certificate that is not trusted (${code})`), again: 'never' };
+  }
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return { error: transient(`${target} could not be sent: a header or the path is malformed`), again: 'never' };
+  }
+  return { error: transient(`${target} failed: ${code}`), again: unsent.has(code) ? 'always' : 'idempotent' };
+}
+
+/** With several addresses, each has its own failure. */
+function codeOf(error: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }): string {
+  return (
+    error.code ?? error.errors?.[0]?.code ?? (error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'no answer'
+  );
+}
+
+function blockedIn(error: unknown): MemorydError | undefined {
+  let current = error;
+  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
+    if (MemorydError.is(current)) return current;
+    current = current.cause;
+  }
+  return undefined;
+}

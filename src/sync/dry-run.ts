@@ -1,0 +1,195 @@
+import { compareItems, mirroredItems } from '../store/dry-run.ts';
+import type { DryRunReport } from '../store/sync-runs.ts';
+import type { Json, Partition } from '../connector/contract.ts';
+import { passes, updateTime } from './filters.ts';
+import { askedAtOnce, lookUp } from './left-out.ts';
+import { checkPage, createPageGuard } from './page.ts';
+import type { ListedRef } from './ref.ts';
+import { remark } from './remarks.ts';
+import { inTurn, keyOf, type Run } from './run.ts';
+
+const shownIds = 50;
+const comparedAtOnce = 1_000;
+const mirroredAtOnce = 5_000;
+
+interface ShownItem {
+  id: string;
+  rev: string;
+  parent: string | undefined;
+  /** Null: the source does not date it. */
+  updatedAt: Date | null;
+  /** The rules for what comes in leave it out; it stays only as it is. */
+  isRuledOut: boolean;
+}
+
+/** What one listing of a partition shows. */
+interface Shown {
+  partition: Partition;
+  items: Map<string, ShownItem>;
+  /** Each folder with the one that it is in. */
+  folders: Map<string, string | undefined>;
+  incomplete: string | null;
+  /** Paths of parts that it could not show. */
+  unread: string[];
+}
+
+/**
+ * What a full sync would add, update and delete: lists every partition from its start and compares
+ * that with the ledger, after filters, chosen folders and the document limit. Nothing is fetched, and
+ * neither ledger nor documents are written. Renames count as an addition and a deletion.
+ */
+export async function tryOut(run: Run, partitions: readonly Partition[]): Promise<DryRunReport> {
+  const report: DryRunReport = {
+    added: { count: 0, ids: [] },
+    updated: { count: 0, ids: [] },
+    deleted: { count: 0, ids: [] },
+    incomplete: null,
+  };
+  const listings: Shown[] = [];
+  for (const partition of partitions) {
+    if (partition.unread === undefined) listings.push(await listShown(run, partition));
+    else report.incomplete ??= `${partition.title ?? partition.id}: ${partition.unread}`;
+  }
+  leaveOlderItems(listings, run.scope.limit);
+  for (const shown of listings) await comparePartition(run, shown, report);
+  const { counters } = run;
+  counters.itemsAdded += report.added.count;
+  counters.itemsUpdated += report.updated.count;
+  counters.itemsDeleted += report.deleted.count;
+  return report;
+}
+
+async function listShown(run: Run, partition: Partition): Promise<Shown> {
+  const shown: Shown = { partition, items: new Map(), folders: new Map(), incomplete: null, unread: [] };
+  const guard = createPageGuard('list');
+  let cursor: Json | undefined;
+  let done = false;
+  const step = async () => {
+    const answer = await run.verbs.call('list', () => run.connector.list(run.context, partition, cursor));
+    const page = checkPage(answer, 'list');
+    guard.pass(cursor, page);
+    remark(run, partition.id, page.remarks);
+    shown.unread.push(...page.unread.map(({ path }) => path));
+    shown.incomplete ??= page.incomplete ?? null;
+    cursor = page.next;
+    done = page.done || cursor === undefined;
+    run.counters.itemsSeen += page.refs.length;
+    note(run, shown, page.refs);
+  };
+  while (!done) await inTurn(run, step);
+  const { roots } = run.scope;
+  if (roots !== null) leaveOutside(shown, new Set(roots));
+  return shown;
+}
+
+/** The last ref of an id wins, as it does in a sync. */
+function note(run: Run, { items, folders }: Shown, refs: readonly ListedRef[]): void {
+  const now = run.clock.now();
+  for (const ref of refs) {
+    const { id, rev, parent } = ref;
+    if (ref.kind === 'container') folders.set(id, parent);
+    else if (passes(run.scope.filters, ref, now) !== null) items.delete(id);
+    else {
+      const isRuledOut = run.scope.rules?.admits(ref) === false;
+      items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt), isRuledOut });
+    }
+  }
+}
+
+/** Keeps what is one of the roots or in the subtree of one. */
+function leaveOutside({ items, folders }: Shown, roots: ReadonlySet<string>): void {
+  const isInside = (start: string | undefined): boolean => {
+    // A source may show folders that are in each other.
+    const passed = new Set<string>();
+    for (let id = start; id !== undefined && !passed.has(id); id = folders.get(id)) {
+      if (roots.has(id)) return true;
+      passed.add(id);
+    }
+    return false;
+  };
+  for (const { id, parent } of items.values()) if (!roots.has(id) && !isInside(parent)) items.delete(id);
+}
+
+/** Keeps the newest items of all partitions; what has no date comes after those that have one. */
+function leaveOlderItems(listings: readonly Shown[], limit: number | null): void {
+  if (limit === null) return;
+  const timeOf = ({ updatedAt }: ShownItem) => updatedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const entries = listings.flatMap(({ items }) => Array.from(items.values(), (item) => ({ items, item })));
+  const older = entries.toSorted((left, right) => compareNumbers(timeOf(right.item), timeOf(left.item))).slice(limit);
+  for (const { items, item } of older) items.delete(item.id);
+}
+
+/** Also of two infinities, whose difference is no number. */
+function compareNumbers(left: number, right: number): number {
+  return left === right ? 0 : left - right;
+}
+
+async function comparePartition(
+  run: Run,
+  { partition, items, incomplete, unread }: Shown,
+  report: DryRunReport,
+): Promise<void> {
+  const key = keyOf(run, partition);
+  const entries = Array.from(items.values(), ({ id, rev }) => ({ ext_id: id, rev }));
+  for (let start = 0; start < entries.length; start += comparedAtOnce) {
+    run.signal.throwIfAborted();
+    const some = entries.slice(start, start + comparedAtOnce);
+    for (const [id, prospect] of await compareItems(run.database, key, some)) {
+      if (prospect === 'same') run.counters.itemsSkipped += 1;
+      else if (items.get(id)?.isRuledOut) leaveOut(id, prospect, run, report);
+      else count(report[prospect], id);
+    }
+  }
+  if (incomplete === null) await findDeleted(run, partition, { items, unread }, report);
+  else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
+}
+
+/** What a rule leaves out is not added, and deleted when it has changed. */
+function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: DryRunReport): void {
+  if (prospect === 'updated') count(report.deleted, id);
+  else run.counters.itemsSkipped += 1;
+}
+
+/** Mirrored items that the listing did not show, or that are left out by now. */
+async function findDeleted(
+  run: Run,
+  partition: Partition,
+  { items, unread: except }: Pick<Shown, 'items' | 'unread'>,
+  report: DryRunReport,
+): Promise<void> {
+  let after = '';
+  let asked = 0;
+  const isPartial = run.connector.spec.listing === 'partial';
+  const key = keyOf(run, partition);
+  for (let answered = mirroredAtOnce; answered === mirroredAtOnce;) {
+    run.signal.throwIfAborted();
+    const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce, except });
+    const unseen = ids.filter((id) => !items.has(id));
+    const budget = isPartial ? run.settings.lookUpsPerRun - asked : Infinity;
+    for (const id of await goneOf(run, partition, unseen.slice(0, budget))) count(report.deleted, id);
+    asked += unseen.length;
+    if (unseen.length > budget) report.incomplete ??= unaskedMessage(partition, run.settings.lookUpsPerRun);
+    answered = ids.length;
+    after = ids.at(-1) ?? after;
+  }
+}
+
+/** Of items that a listing did not show, those that would be deleted. */
+async function goneOf(run: Run, partition: Partition, unseen: string[]): Promise<string[]> {
+  if (run.connector.spec.listing !== 'partial') return unseen;
+  const gone: string[] = [];
+  for (let start = 0; start < unseen.length; start += askedAtOnce) {
+    const page = await inTurn(run, () => lookUp(run, partition, unseen.slice(start, start + askedAtOnce)));
+    gone.push(...page.gone, ...page.missing);
+  }
+  return gone;
+}
+
+function unaskedMessage({ title, id }: Partition, asked: number): string {
+  return `${title ?? id}: the listing left out more than the ${asked} items that one run asks about.`;
+}
+
+function count(list: { count: number; ids: string[] }, id: string): void {
+  list.count += 1;
+  if (list.ids.length < shownIds) list.ids.push(id);
+}

@@ -1,0 +1,256 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { MemorydError, type ValidationIssue } from '../base/errors.ts';
+import type { JsonSchema, Ref } from '../connector/contract.ts';
+import { compileGlob, GlobProblem, type PathMatcher } from './glob.ts';
+
+/** Which items of a source are mirrored: those that pass every filter given. The same for all connectors. */
+export interface Filters {
+  include?: string[];
+  exclude?: string[];
+  mimeTypes?: string[];
+  excludeMimeTypes?: string[];
+  /** Bytes. */
+  minBytes?: number;
+  maxBytes?: number;
+  /** Items leave when they grow older. */
+  updatedWithinDays?: number;
+  /** ISO 8601. */
+  updatedSince?: string;
+  labels?: string[];
+  excludeLabels?: string[];
+}
+
+/** Why an item is left out: the filter that it does not pass. */
+export type FilterName = keyof Filters;
+
+const globs = (description: string) => ({
+  type: 'array',
+  description: `${description} A pattern without / matches a name in any folder, one with / counts from the root; what matches a folder takes everything in it.`,
+  items: { type: 'string', minLength: 1, maxLength: 500 },
+  maxItems: 100,
+  examples: [['docs/**/*.md', '*.pdf']],
+});
+
+const mimeTypes = (description: string) => ({
+  type: 'array',
+  description,
+  items: {
+    type: 'string',
+    maxLength: 200,
+    pattern: '^([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*|\\*)/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*|\\*)$',
+  },
+  maxItems: 100,
+  examples: [['text/*', 'application/pdf']],
+});
+
+const labels = (description: string) => ({
+  type: 'array',
+  description,
+  items: { type: 'string', minLength: 1, maxLength: 200 },
+  maxItems: 100,
+  examples: [['important']],
+});
+
+const bytes = (description: string) => ({
+  type: 'integer',
+  description,
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  examples: [1_048_576],
+});
+
+/** JSON Schema (draft 2020-12) of `Filters`, as the API shows it. */
+export const filtersSchema = {
+  type: 'object',
+  description: 'Which items are mirrored: those that pass every filter given. Changing them removes what falls out.',
+  additionalProperties: false,
+  properties: {
+    include: globs('Only items whose path (or title, where the source has no paths) matches one of these globs.'),
+    exclude: globs('No items whose path (or title, where the source has no paths) matches one of these globs.'),
+    mimeTypes: mimeTypes('Only items of these media types; * stands for any part. Items of unknown type are left out.'),
+    excludeMimeTypes: mimeTypes('No items of these media types; * stands for any part.'),
+    minBytes: bytes('Only items of at least so many bytes. Items of unknown size pass.'),
+    maxBytes: bytes('Only items of at most so many bytes. Items of unknown size pass.'),
+    updatedWithinDays: {
+      type: 'number',
+      description: 'Only items that changed within so many days; older ones leave. Items of unknown age pass.',
+      exclusiveMinimum: 0,
+      maximum: 36_500,
+      examples: [365],
+    },
+    updatedSince: {
+      type: 'string',
+      description: 'Only items that changed at or after this time. Items of unknown age pass.',
+      maxLength: 40,
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$',
+      examples: ['2026-01-01', '2026-01-01T00:00:00Z'],
+    },
+    labels: labels('Only items with at least one of these labels (case does not matter).'),
+    excludeLabels: labels('No items with one of these labels (case does not matter).'),
+  },
+} as const satisfies JsonSchema;
+
+/** What to write instead, by field. */
+const remedies: Record<FilterName, string> = {
+  include: 'Give globs such as "docs/**/*.md".',
+  exclude: 'Give globs such as "drafts/".',
+  mimeTypes: 'Give media types such as "text/*".',
+  excludeMimeTypes: 'Give media types such as "image/*".',
+  minBytes: 'Give a whole number of bytes, at least 0.',
+  maxBytes: 'Give a whole number of bytes, not below minBytes.',
+  updatedWithinDays: 'Give a number of days above 0, such as 365.',
+  updatedSince: 'Give a time such as "2026-01-01" or "2026-01-01T00:00:00Z".',
+  labels: 'Give labels as texts.',
+  excludeLabels: 'Give labels as texts.',
+};
+
+const validate = new Ajv2020({ allErrors: true, strict: false }).compile(filtersSchema);
+
+/** Checks what a caller gave; throws `validation_failed` with field, problem and remedy of each mistake. */
+export function parseFilters(input: unknown): Filters {
+  const issues = validate(input) ? meaningIssues(input as Filters) : (validate.errors ?? []).map(schemaIssue);
+  if (issues.length > 0) throw new MemorydError('validation_failed', 'The filters are not valid.', { issues });
+  return structuredClone(input as Filters);
+}
+
+function schemaIssue(error: ErrorObject): ValidationIssue {
+  const path = error.instancePath.split('/').slice(1);
+  if (error.keyword === 'additionalProperties') {
+    const field = String(error.params.additionalProperty);
+    const message = `is not a filter. The filters are ${Object.keys(remedies).join(', ')}.`;
+    return { message, path: ['filters', field] };
+  }
+  const remedy = remedies[path[0] as FilterName] ?? 'Give an object such as {"include": ["docs/**"]}.';
+  return issue(
+    path,
+    error.keyword === 'pattern' ? 'is not of the right form' : (error.message ?? 'is not valid'),
+    remedy,
+  );
+}
+
+function issue(path: readonly (string | number)[], problem: string, remedy: string): ValidationIssue {
+  return { message: `${problem}. ${remedy}`, path: ['filters', ...path] };
+}
+
+/** What a schema cannot say. */
+function meaningIssues(filters: Filters): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  for (const field of ['include', 'exclude'] as const) {
+    for (const [index, glob] of (filters[field] ?? []).entries()) {
+      const problem = globProblem(glob);
+      if (problem) issues.push(issue([field, index], problem, remedies[field]));
+    }
+  }
+  const { minBytes = 0, maxBytes = Infinity, updatedSince } = filters;
+  if (minBytes > maxBytes) issues.push(issue(['maxBytes'], `is below minBytes (${minBytes})`, remedies.maxBytes));
+  if (updatedSince !== undefined && Number.isNaN(Date.parse(updatedSince)))
+    issues.push(issue(['updatedSince'], 'is not a time that exists', remedies.updatedSince));
+  return issues;
+}
+
+function globProblem(glob: string): string | null {
+  try {
+    compileGlob(glob);
+    return null;
+  } catch (error) {
+    if (error instanceof GlobProblem) return error.message;
+    throw error;
+  }
+}
+
+/** What filters look at. */
+export type FilteredRef = Pick<Ref, 'path' | 'title' | 'mimeType' | 'size' | 'updatedAt' | 'metadata'>;
+
+type Test = (ref: FilteredRef, nowMs: number) => boolean;
+const compiled = new WeakMap<Filters, readonly [FilterName, Test][]>();
+
+/**
+ * The first filter that the item does not pass; null when it passes all. Lists of what is wanted
+ * leave out an item that the source says nothing about, limits do not.
+ */
+export function passes(filters: Filters, ref: FilteredRef, now: Date): FilterName | null {
+  let tests = compiled.get(filters);
+  if (!tests) compiled.set(filters, (tests = compile(filters)));
+  const nowMs = now.getTime();
+  return tests.find(([, test]) => !test(ref, nowMs))?.[0] ?? null;
+}
+
+/** When an item must have changed at the earliest, as seen now; null without a filter that moves with time. */
+export function oldestUpdate(filters: Filters, now: Date): Date | null {
+  const { updatedWithinDays } = filters;
+  return updatedWithinDays === undefined ? null : new Date(now.getTime() - updatedWithinDays * dayMs);
+}
+
+const dayMs = 86_400_000;
+
+function compile(filters: Filters): [FilterName, Test][] {
+  const { include, exclude, mimeTypes: types, excludeMimeTypes, minBytes, maxBytes } = filters;
+  const { updatedWithinDays, updatedSince, labels: wanted, excludeLabels } = filters;
+  const tests: [FilterName, Test | undefined][] = [
+    ['exclude', exclude && not(onPath(exclude))],
+    ['include', include?.length ? onPath(include) : undefined],
+    ['excludeMimeTypes', excludeMimeTypes && not(onType(excludeMimeTypes))],
+    ['mimeTypes', types?.length ? onType(types) : undefined],
+    ['minBytes', minBytes === undefined ? undefined : ({ size }) => size === undefined || size >= minBytes],
+    ['maxBytes', maxBytes === undefined ? undefined : ({ size }) => size === undefined || size <= maxBytes],
+    [
+      'updatedWithinDays',
+      updatedWithinDays === undefined ? undefined : notBefore((now) => now - updatedWithinDays * dayMs),
+    ],
+    ['updatedSince', updatedSince === undefined ? undefined : notBefore(() => Date.parse(updatedSince))],
+    ['excludeLabels', excludeLabels && not(onLabels(excludeLabels))],
+    ['labels', wanted?.length ? onLabels(wanted) : undefined],
+  ];
+  return tests.filter((one): one is [FilterName, Test] => one[1] !== undefined);
+}
+
+function not(test: Test): Test {
+  return (ref, now) => !test(ref, now);
+}
+
+function onPath(patterns: readonly string[]): Test {
+  const matchers: PathMatcher[] = patterns.map(compileGlob);
+  return ({ path, title }) => {
+    const name = path ?? title;
+    return name !== undefined && matchers.some((matches) => matches(name));
+  };
+}
+
+/** Parameters (`; charset=…`) do not count. */
+function onType(types: readonly string[]): Test {
+  const wanted = types.map((type) => type.toLowerCase().split('/') as [string, string]);
+  return ({ mimeType }) => {
+    if (mimeType === undefined) return false;
+    const [main, sub] = mimeType.split(';', 1)[0]!.trim().toLowerCase().split('/');
+    return wanted.some(([wantedMain, wantedSub]) => fits(wantedMain, main) && fits(wantedSub, sub));
+  };
+}
+
+function fits(wanted: string, part: string | undefined): boolean {
+  return wanted === '*' || wanted === part;
+}
+
+function notBefore(oldest: (nowMs: number) => number): Test {
+  return ({ updatedAt }, nowMs) => {
+    const time = updateTime(updatedAt);
+    return time === null || time.getTime() >= oldest(nowMs);
+  };
+}
+
+/** When an item changed, as far as its source tells a time that a calendar has. */
+export function updateTime(updatedAt: unknown): Date | null {
+  if (typeof updatedAt !== 'string') return null;
+  const time = new Date(updatedAt);
+  const year = time.getUTCFullYear();
+  return Number.isNaN(year) || year < 1 || year > 9999 ? null : time;
+}
+
+/** Labels are the texts of `metadata.labels`, a list or one text. */
+function onLabels(wanted: readonly string[]): Test {
+  const names = new Set(wanted.map((label) => label.toLowerCase()));
+  return ({ metadata }) => {
+    const held = metadata?.labels;
+    const list = Array.isArray(held) ? held : [held];
+    return list.some((label) => typeof label === 'string' && names.has(label.toLowerCase()));
+  };
+}

@@ -1,0 +1,171 @@
+import type { RequestedSync } from '../store/connections.ts';
+import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
+import { listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { redriveItems } from '../store/sync-items.ts';
+import type { Trip } from '../source/breaker.ts';
+import { followChanges, lookUpHints } from './changes.ts';
+import { ConnectorError, type Partition } from '../connector/contract.ts';
+import { fetchItems } from './fetching.ts';
+import type { Lane } from './lanes.ts';
+import { listPartition } from './listing.ts';
+import { settleMissing } from './ledger.ts';
+import { inTurn, keyOf, type Run } from './run.ts';
+import { applyScope } from './scope.ts';
+import { selectionKey } from './selection.ts';
+import { askOn } from './left-out.ts';
+import { createSupply } from './supply.ts';
+
+/**
+ * Lists or follows one partition while its items are fetched beside it. Answers why it had better
+ * wait, when too much of it fails. `onPage` is called when the source has answered.
+ */
+export async function syncPartition(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  request: RequestedSync,
+  onPage: () => void,
+): Promise<Trip | null> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  const backfill = row.lastListedAt === null;
+  const part: Run = { ...run, signal, lane: laneOf(run, row, request) };
+  await applyScope(part, keyOf(part, partition), row.scopeKey);
+  const again = triedAgain(row, request);
+  if (again.length > 0)
+    await part.hold.write((tx) => redriveItems(tx, keyOf(part, partition), again, part.clock.now()));
+  const supply = createSupply();
+  const added = (isNew = true) => {
+    onPage();
+    if (isNew) supply.added();
+  };
+  const discover = async () => {
+    try {
+      await discoverItems(part, partition, row, request, added);
+    } catch (error) {
+      if (endsFetching(error)) stop.abort(error);
+      throw error;
+    } finally {
+      supply.end();
+    }
+  };
+  const fetch = async () => {
+    try {
+      const trip = await fetchItems(part, partition, { supply, backfill });
+      if (trip) stop.abort();
+      return trip;
+    } catch (error) {
+      stop.abort(error);
+      throw error;
+    }
+  };
+  // Both are awaited to their ends even when one fails, so that nothing of a run goes on after it.
+  const [discovered, fetched] = await Promise.allSettled([discover(), fetch()]);
+  if (fetched.status === 'fulfilled' && fetched.value) return fetched.value;
+  // The one that ended the other says why; the other only says that it was ended.
+  const failures = [discovered, fetched].flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  if (stop.signal.aborted && failures.includes(stop.signal.reason)) throw stop.signal.reason;
+  if (failures.length > 0) throw failures[0];
+  // What was listed and then not found when it was to be read.
+  await inTurn(part, () => settleMissing(part, keyOf(part, partition), { isListed: false }));
+  if (part.met.has(partition.id)) await expectAnswers(part, partition);
+  return null;
+}
+
+/** The next run asks about what content has shown and no listing. */
+async function expectAnswers(run: Run, partition: Partition): Promise<void> {
+  const key = keyOf(run, partition);
+  const { epoch, unread } = await readPartition(run, partition);
+  const { all } = await countLeftOut(run.database, key, { epoch, except: unread.map(({ path }) => path) });
+  await run.hold.write((tx) => setUnconfirmed(tx, key, all));
+}
+
+/** What somebody who asks for a sync wants to be tried again, whatever the source shows of it. */
+function triedAgain(row: PartitionRow, request: RequestedSync): string[] {
+  if (request.mode === 'full' && row.listingStartedAt === null) return ['failed', 'skipped'];
+  return request.trigger === 'manual' && !request.hints ? ['failed'] : [];
+}
+
+/** What is said about the whole source when it is listed holds for fetching as well. */
+function endsFetching(error: unknown): boolean {
+  return (
+    ConnectorError.is(error) && ['auth_expired', 'rate_limited', 'bad_config', 'source_missing'].includes(error.kind)
+  );
+}
+
+function laneOf(run: Run, row: PartitionRow, request: RequestedSync): Lane {
+  if (row.lastListedAt === null) return 'bulk';
+  if (request.trigger === 'manual') return 'manual';
+  if (request.trigger === 'event') return 'hook';
+  return request.mode === 'full' || reconcileDue(run, row) ? 'bulk' : 'delta';
+}
+
+async function discoverItems(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  request: RequestedSync,
+  onPage: (isNew?: boolean) => void,
+): Promise<void> {
+  if (request.hints && mayServeHints(run, row, request)) {
+    const hinted = request.hints[partition.id];
+    const answered = hinted === undefined || (await lookUpHints(run, partition, row, hinted));
+    if (answered) return onPage();
+  }
+  const caughtUp = await catchUp(run, partition, row, onPage);
+  if (caughtUp && request.mode === 'incremental' && !mustList(run, row)) {
+    await askOn(run, partition, row);
+    return onPage();
+  }
+  const current = caughtUp ? await readPartition(run, partition) : row;
+  await listPartition(run, partition, current, { onPage, follows: caughtUp });
+  if (!run.connector.changes || !run.connector.head) return;
+  const relisted = await readPartition(run, partition);
+  if (relisted.position !== null) await followChanges(run, partition, relisted, onPage);
+}
+
+/**
+ * Reads what waits in the feed, also before a listing: it says which items were deleted, where a
+ * listing only misses them. False when there is no feed, or none that reaches back so far.
+ */
+async function catchUp(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<boolean> {
+  if (!isListed(row) || !run.connector.changes || row.position === null) return false;
+  // It is only read for the selection that was listed: what it leaves out for another one would stay out when that
+  // is taken back before the next listing.
+  if (row.listedFor !== selectionKey(run, row)) return false;
+  try {
+    await followChanges(run, partition, row, onPage);
+    return true;
+  } catch (error) {
+    if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
+    run.log.info({ connectionId: run.connection.id }, 'position expired, listing again');
+    return false;
+  }
+}
+
+async function readPartition(run: Run, partition: Partition): Promise<PartitionRow> {
+  const rows = await listPartitions(run.database, run.connection.id);
+  return rows.find((one) => one.id === partition.id)!;
+}
+
+function isListed(row: PartitionRow): boolean {
+  return row.listingStartedAt === null && row.lastListedAt !== null;
+}
+
+/** Only a partition that was well, and whose scope is the same, can be brought up to date by looking at some items. */
+function mayServeHints(run: Run, row: PartitionRow, request: RequestedSync): boolean {
+  const isSame = row.listedFor === selectionKey(run, row) && !run.scope.unplaced.has(row.id);
+  const isWell = isListed(row) && row.problem === null && isSame;
+  return request.mode === 'incremental' && isWell && !row.heldSweep?.confirmed;
+}
+
+/** Whether changes are not enough: somebody let held items go, or it is time. */
+function mustList(run: Run, row: PartitionRow): boolean {
+  return row.heldSweep?.confirmed === true || reconcileDue(run, row);
+}
+
+function reconcileDue(run: Run, row: PartitionRow): boolean {
+  const everyMs = run.connector.spec.schedule?.reconcileEveryMs;
+  if (everyMs === undefined || row.lastListedAt === null) return false;
+  return run.clock.now().getTime() - row.lastListedAt.getTime() >= everyMs;
+}

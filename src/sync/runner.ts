@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/log.ts';
+import { createTextWork, type Extractor } from '../engine/text/text-work.ts';
+import type { HandOver } from '../engine/hand-over.ts';
+import {
+  findConnection,
+  leaseConnection,
+  mergeRequests,
+  postponeConnection,
+  takeRequest,
+  type ConnectionRow,
+  type RequestedSync,
+} from '../store/connections.ts';
+import type { Database, Transaction } from '../store/database.ts';
+import { isLeaseLost } from '../store/leases.ts';
+import { releaseItemsOf } from '../store/sync-items.ts';
+import { startRun, takeRun, waitingRun, type DryRunReport } from '../store/sync-runs.ts';
+import { openConnectionContext } from '../source/connection-context.ts';
+import { nextSyncOf, quietUntil } from '../schedule/connection-schedule.ts';
+import type { Connector } from '../connector/contract.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import type { Outbound } from '../source/http/outbound.ts';
+import { tryOut } from './dry-run.ts';
+import { runFailure, type RunFailure } from './failure.ts';
+import { readItemRules } from './item-rules.ts';
+import { createLanes, type Lanes } from './lanes.ts';
+import { checkPartitions } from './page.ts';
+import { endRun } from './run-end.ts';
+import { watchRun, type LetGo } from './run-life.ts';
+import { holdRun, type RunHold } from './run-hold.ts';
+import { createRunReport, type RunReport } from './run-report.ts';
+import type { Company, Run, RunSettings } from './run.ts';
+import { readScope } from './scope.ts';
+import { syncPartitions, type PartitionsOutcome } from './sync-partitions.ts';
+import { createVerbs } from './verbs.ts';
+
+export interface RunnerOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  settings: RunSettings;
+  connector(name: string): Promise<Connector<any, any>>;
+  /** Wakes the workers that process documents. */
+  wake(count: number): Promise<void>;
+  /** Takes new documents straight on, where this process also processes documents. */
+  handOver?: HandOver;
+  /** Absent: no connection has any. */
+  credentials?: Credentials;
+  /** Absent: connectors cannot send requests. */
+  outbound?: Outbound | undefined;
+  /** Shared by all runs of the process; without it the run has its turns to itself. */
+  lanes?: Lanes;
+  /** Absent: one of the run's own. */
+  extractor?: Extractor;
+  /** Asks other workers to join in fetching; see `joinRun`. */
+  invite?(connectionId: string): Promise<void>;
+}
+
+/**
+ * One sync run of one connection: takes its lease, lists or follows each partition, fetches what
+ * the ledger says, and writes how it went. Does nothing when another run has the connection. One that
+ * loses it to another run ends there, and leaves everything to that one.
+ */
+export async function runSync(options: RunnerOptions, connectionId: string, stop: AbortSignal): Promise<void> {
+  const { database, clock, log, settings } = options;
+  const token = randomUUID();
+  const now = clock.now();
+  const until = new Date(now.getTime() + settings.connectionLeaseMs);
+  const connection = await leaseConnection(database, connectionId, { token, until, now });
+  if (!connection) return;
+  const quiet = quietUntil(connection, now);
+  if (quiet) return postponeConnection(database, connectionId, { token, until: quiet });
+  const hold = holdRun(database, { connectionId, token });
+  try {
+    await runHeld(options, hold, stop);
+  } catch (error) {
+    if (!isLeaseLost(error)) throw error;
+    log.info({ connectionId, provider: connection.provider }, 'sync run superseded by another');
+  }
+}
+
+async function runHeld(options: RunnerOptions, hold: RunHold, stop: AbortSignal): Promise<void> {
+  const { database, clock, log, settings } = options;
+  const begun = await hold.writeAlone((tx) => beginRun(tx, options, hold));
+  const { connection, request, runId } = begun;
+  if (runId === null) return endRun(options, { ...begun, hold, performed: null, letGo: 'cancelled' });
+  const report = createRunReport({ hold, clock, runId, leads: true });
+  const life = watchRun({ database, clock, log, report, runId, hold, leadsForMs: settings.connectionLeaseMs });
+  const signal = AbortSignal.any([stop, life.signal]);
+  let performed: Performed;
+  try {
+    performed = await perform(options, { runId, connection, request, signal, report, hold });
+  } finally {
+    await life.close();
+  }
+  await endRun(options, { ...begun, hold, performed, letGo: life.reason ?? (stop.aborted ? 'stopped' : null) });
+}
+
+/** What a run is to do: what somebody asked for, what was interrupted, or what its time has come for. */
+function requestOf(connection: ConnectionRow, standardSchedule: string, now: Date): RequestedSync {
+  const { requestedSync, runningSync, lastSyncedAt } = connection;
+  if (requestedSync && runningSync) return mergeRequests(runningSync, requestedSync);
+  const waiting = requestedSync ?? runningSync;
+  if (waiting) return waiting;
+  const scheduled = { mode: 'incremental', trigger: 'cron' } as const;
+  if (lastSyncedAt === null || connection.failures > 0) return scheduled;
+  // Before its scheduled time it is only due for items, or partitions, that are to be tried again.
+  const at = nextSyncOf(connection, { failures: 0, itemDueAt: null, now: lastSyncedAt }, standardSchedule);
+  return at !== null && at <= now ? scheduled : { ...scheduled, hints: {} };
+}
+
+interface Begun {
+  connection: ConnectionRow;
+  request: RequestedSync;
+  /** Null when the request was cancelled before a worker took it. */
+  runId: string | null;
+}
+
+/**
+ * Takes the request that waits, with what was asked until this moment, and makes the run visible. Items that
+ * the workers of a lost run held are free again: whatever these still bring is refused.
+ */
+async function beginRun(tx: Transaction, { clock, settings }: RunnerOptions, { lease }: RunHold): Promise<Begun> {
+  const now = clock.now();
+  const connection = (await findConnection(tx, lease.connectionId))!;
+  const request = requestOf(connection, settings.standardSchedule, now);
+  await releaseItemsOf(tx, connection.id, now);
+  const runId = request.cancelled ? null : await showRun(tx, connection.id, request, now);
+  await takeRequest(tx, connection.id, runId === null ? request : { ...request, runId });
+  return { connection, request, runId };
+}
+
+async function showRun(tx: Transaction, connectionId: string, request: RequestedSync, now: Date): Promise<string> {
+  const shape = { mode: request.mode, triggerType: request.trigger, dryRun: request.dryRun ?? false, now };
+  const waiting = await waitingRun(tx, connectionId);
+  if (waiting) {
+    await takeRun(tx, waiting.id, shape);
+    return waiting.id;
+  }
+  const id = newId(now);
+  await startRun(tx, { id, connectionId, ...shape });
+  return id;
+}
+
+/** How a run went, before anything is concluded from it. */
+export interface Performed {
+  /** Null when the run did not get to its partitions. */
+  partitions: PartitionsOutcome | null;
+  dryRun: DryRunReport | null;
+  /** About the whole connection. */
+  failure: RunFailure | null;
+}
+
+export type EndReason = LetGo | 'stopped';
+
+interface Performance {
+  runId: string;
+  connection: ConnectionRow;
+  request: RequestedSync;
+  signal: AbortSignal;
+  report: RunReport;
+  hold: RunHold;
+}
+
+async function perform(options: RunnerOptions, performance: Performance): Promise<Performed> {
+  const performed: Performed = { partitions: null, dryRun: null, failure: null };
+  try {
+    await withRun(options, performance, companyOf(options, performance.connection.id), async (run) => {
+      const shown = checkPartitions(await run.verbs.call('partitions', () => run.connector.partitions(run.context)));
+      if (performance.request.dryRun) performed.dryRun = await tryOut(run, shown);
+      else performed.partitions = await syncPartitions(run, shown, performance.request);
+    });
+  } catch (error) {
+    if (isLeaseLost(error)) throw error;
+    performed.failure = runFailure(error);
+    if (performed.failure.errorCode === 'internal' && !performance.signal.aborted) {
+      options.log.error({ err: error, connectionId: performance.connection.id }, 'sync run failed');
+    }
+  }
+  return performed;
+}
+
+/** Opens what a run needs of a connection, and closes it again. Throws what `work` throws. */
+export async function withRun<T>(
+  options: RunnerOptions,
+  performance: Omit<Performance, 'request'>,
+  company: Company,
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  const { database, clock, log, settings, wake, handOver = null } = options;
+  const { connection, signal, report, runId, hold } = performance;
+  const lanes = options.lanes ?? createLanes({ slots: settings.partitionConcurrency, clock });
+  const own = options.extractor ? undefined : createTextWork({ log });
+  const extractor = options.extractor ?? own!;
+  const loaded = await options.connector(connection.provider);
+  const provider = connection.provider;
+  const opened = await openConnectionContext(options, { connection, connector: loaded, signal });
+  const { connector, context } = opened;
+  const verbs = createVerbs({ provider, clock, log, signal, timeoutMs: settings.verbTimeoutMs });
+  try {
+    const rules = await readItemRules(database);
+    const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
+    const parts = { database, hold, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
+    const { counters } = report;
+    const beginning = { id: runId, counters, lane: 'delta', met: new Set<string>() } as const;
+    return await work({ ...beginning, connection, connector, context, signal, report, ...parts });
+  } finally {
+    verbs.close();
+    await opened.dispose().catch((error: unknown) => {
+      const name = error instanceof Error ? error.name : typeof error;
+      log.warn({ provider, error: name }, 'a connector could not be closed');
+    });
+    await own?.close();
+  }
+}
+
+function companyOf(options: RunnerOptions, connectionId: string): Company {
+  return {
+    leads: true,
+    async invite() {
+      await options.invite?.(connectionId);
+    },
+  };
+}
