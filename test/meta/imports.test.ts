@@ -3,161 +3,8 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { importsOf, listFiles, projectFolder, readFile, type Import } from '../support/imports-of.ts';
-
-/** What a path belongs to; the first pattern that matches decides. */
-const units = {
-  contract: /^src\/connector\/contract\.ts$/,
-  'store engines': /^src\/store\/(postgres\.ts|pglite\/)/,
-  'queue interface': /^src\/queue\/task-queue\.ts$/,
-  'model interfaces': /^src\/models\/(embedder|reranker|language-model)\.ts$/,
-  'token counting': /^src\/models\/token-counting\.ts$/,
-  base: /^src\/base\//,
-  store: /^src\/store\//,
-  queue: /^src\/queue\//,
-  models: /^src\/models\//,
-  engine: /^src\/engine\//,
-  memory: /^src\/memory\//,
-  search: /^src\/search\//,
-  kit: /^src\/connector-kit\//,
-  connector: /^src\/connector\//,
-  auth: /^src\/auth\//,
-  source: /^src\/source\//,
-  sync: /^src\/sync\//,
-  inbound: /^src\/inbound\//,
-  connections: /^src\/connections\//,
-  account: /^src\/account\//,
-  schedule: /^src\/schedule\//,
-  api: /^src\/api\//,
-  cli: /^src\/cli\//,
-  mcp: /^src\/mcp\//,
-  console: /^console\//,
-  root: /^(src\/[^/]+\.ts|package\.json)$/,
-  connectors: /^connectors\//,
-} as const;
-type Unit = keyof typeof units;
-
-/** `types` allows what is erased at run time. */
-type Permission = 'everything' | 'types';
-type Permissions = Partial<Record<Unit, Permission>>;
-
-/** What every room of sources stands on. */
-const grounds: Permissions = { base: 'everything', store: 'everything', contract: 'everything' };
-
-/** What the API, the command line and the tools call. */
-const services: Permissions = {
-  base: 'everything',
-  engine: 'everything',
-  memory: 'everything',
-  search: 'everything',
-  account: 'everything',
-  connections: 'everything',
-  inbound: 'everything',
-  sync: 'everything',
-  // Answers show what connectors say about themselves.
-  contract: 'types',
-};
-
-/** Who may import whom. Everything that is not here is forbidden. */
-const allowed: Record<Unit, Permissions> = {
-  base: {},
-  // Published alone, as `memoryd/connector`.
-  contract: {},
-  // Only `memoryd/connector`, as a stranger's package would.
-  connectors: {},
-  'queue interface': {},
-  'model interfaces': { base: 'everything' },
-  'token counting': { base: 'everything', models: 'everything', 'model interfaces': 'everything' },
-  store: { base: 'everything' },
-  'store engines': { base: 'everything', store: 'everything' },
-  queue: { base: 'everything', 'queue interface': 'everything' },
-  models: { base: 'everything', 'model interfaces': 'everything' },
-  memory: { base: 'everything', store: 'everything', 'model interfaces': 'everything' },
-  engine: {
-    base: 'everything',
-    store: 'everything',
-    memory: 'everything',
-    'queue interface': 'everything',
-    'model interfaces': 'everything',
-    // Texts are cut in threads, which have no embedder to ask: they make the counter for themselves.
-    'token counting': 'everything',
-    // What a metadata value may be is written down once, in the contract.
-    contract: 'types',
-  },
-  search: {
-    base: 'everything',
-    store: 'everything',
-    'model interfaces': 'everything',
-    // Results are documents, and queries are cut into the terms that chunks are indexed by.
-    engine: 'everything',
-    // The dates in a query are read as those in a statement are.
-    memory: 'everything',
-  },
-  account: {
-    base: 'everything',
-    store: 'everything',
-    engine: 'everything',
-    memory: 'everything',
-    'model interfaces': 'everything',
-  },
-  connector: { base: 'everything', contract: 'everything' },
-  auth: { ...grounds, connector: 'everything' },
-  source: { ...grounds, auth: 'everything' },
-  schedule: { base: 'everything', store: 'everything', engine: 'everything', 'queue interface': 'everything' },
-  sync: {
-    ...grounds,
-    auth: 'types',
-    source: 'everything',
-    schedule: 'everything',
-    engine: 'everything',
-    'queue interface': 'everything',
-  },
-  inbound: {
-    ...grounds,
-    connector: 'everything',
-    auth: 'everything',
-    source: 'everything',
-    sync: 'everything',
-    engine: 'everything',
-  },
-  connections: {
-    ...grounds,
-    connector: 'everything',
-    auth: 'everything',
-    source: 'everything',
-    schedule: 'everything',
-    sync: 'everything',
-    inbound: 'everything',
-    engine: 'everything',
-  },
-  // Published as `memoryd/testing`: puts the real parts together for a connector under test.
-  kit: {
-    ...grounds,
-    connector: 'everything',
-    auth: 'everything',
-    source: 'everything',
-    sync: 'everything',
-    inbound: 'everything',
-    connections: 'everything',
-    'store engines': 'everything',
-    engine: 'everything',
-    models: 'everything',
-    'model interfaces': 'everything',
-  },
-  api: { ...services, auth: 'everything', source: 'everything' },
-  // `memoryd doctor` loads the connectors.
-  cli: { ...services, connector: 'everything' },
-  // The tools are the API's operations for models: same keys, same shapes.
-  mcp: { ...services, api: 'everything' },
-  // Runs in browsers, and knows the daemon by its API alone.
-  console: {},
-  // The composition root alone knows which engine, queue, models and connectors there are.
-  root: Object.fromEntries(Object.keys(units).map((unit) => [unit, 'everything'])),
-};
-
-function unitOf(path: string): Unit | undefined {
-  return (Object.keys(units) as Unit[]).find((unit) => units[unit].test(path));
-}
+import { allowed, unitOf } from '../support/import-table.ts';
+import { importsOf, listFiles, projectFolder, type Import } from '../support/imports-of.ts';
 
 /** Parts of connectors that others build on. */
 const foundations: Readonly<Record<string, readonly string[]>> = {
@@ -209,34 +56,6 @@ function findCycle(imports: readonly Import[]): string[] {
   }
   return [];
 }
-
-type Arrow = [from: string, to: string];
-
-/** The arrows of a document's Mermaid flowchart: `a --> b & c`. */
-function arrowsOf(document: string): Arrow[] {
-  const chart = /```mermaid\nflowchart TD\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
-  return chart
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .flatMap((line) => {
-      const [from, targets] = line.split('-->');
-      return targets!.split('&').map((to): Arrow => [from!.trim(), to.trim()]);
-    });
-}
-
-function reaches(arrows: readonly Arrow[], from: string, to: string): boolean {
-  return arrows.some(([start, end]) => start === from && (end === to || reaches(arrows, end, to)));
-}
-
-/** The folder of `src` that holds a unit. */
-const roomOfSeam: Partial<Record<Unit, string>> = {
-  contract: 'connector',
-  'store engines': 'store',
-  'queue interface': 'queue',
-  'model interfaces': 'models',
-  'token counting': 'models',
-};
-const roomOf = (unit: Unit) => roomOfSeam[unit] ?? unit;
 
 const files = listFiles('src/**/*.ts', 'connectors/**/*.ts');
 const imports = files.flatMap((file) => importsOf(file));
@@ -340,23 +159,6 @@ describe('imports', () => {
       'src/store',
       'src/engine',
     ]);
-  });
-
-  it('are drawn in docs/architecture.md as the table has them', () => {
-    const arrows = arrowsOf(readFile('docs/architecture.md'));
-    const rooms = new Set(files.filter((file) => /^src\/[^/]+\//.test(file)).map((file) => file.split('/')[1]!));
-    const described = [...readFile('docs/architecture.md').matchAll(/^\| `src\/([\w-]+)` /gm)].map(([, room]) => room);
-    expect(described.toSorted()).toEqual([...rooms].toSorted());
-    // The kit may use nearly everything, and is left out of the picture.
-    rooms.delete('connector-kit');
-    expect(new Set(arrows.flat())).toEqual(rooms);
-    const permitted = (Object.keys(allowed) as Unit[]).flatMap((unit) =>
-      (Object.keys(allowed[unit]) as Unit[]).map((other): Arrow => [roomOf(unit), roomOf(other)]),
-    );
-    const ofRooms = permitted.filter(([from, to]) => from !== to && rooms.has(from) && rooms.has(to));
-    expect(ofRooms.filter(([from, to]) => !reaches(arrows, from, to))).toEqual([]);
-    const known = new Set(ofRooms.map((arrow) => arrow.join(' → ')));
-    expect(arrows.map((arrow) => arrow.join(' → ')).filter((arrow) => !known.has(arrow))).toEqual([]);
   });
 
   it('are computed only where connectors of others are loaded', () => {
