@@ -67,6 +67,7 @@ export function createContentServices(options: ContentServicesOptions) {
   const search = options.answering ? withAggregation(found, options.answering, clock) : found;
   return {
     search,
+    explainSearch: found.explain,
     activity: createActivity({ database, clock }),
     audit: createAudit({ database, clock, log: options.log }),
     memories: createMemories({

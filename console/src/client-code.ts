@@ -7,6 +7,8 @@ export interface SearchBody {
   containerTag?: string;
   filepath?: string;
   asOf?: string;
+  include?: { scores?: boolean };
+  explain?: { documentId: string };
 }
 
 /** One argument of a POSIX shell. */

@@ -236,11 +236,18 @@ export interface Source {
 
 export type Trust = 'told' | 'own' | 'read';
 
+/** What words and vectors say of a text, apart. */
+export interface Scores {
+  words: number;
+  vectors: number | null;
+}
+
 export interface SearchHit {
   id: string;
   memory?: string;
   chunk?: string;
   similarity: number;
+  scores?: Scores;
   containerTag: string;
   kind: 'fact' | 'episode' | 'passage';
   author: string | null;
@@ -255,6 +262,20 @@ export interface SearchAnswer {
   results: SearchHit[];
   total: number;
   timing: number;
+  explanation?: Explanation;
+}
+
+/** Where a document stands for a search. */
+export interface Explanation {
+  documentId: string | null;
+  title: string | null;
+  status: DocumentStatus | null;
+  outcome: 'shown' | 'below_limit' | 'below_threshold' | 'said_by_another' | 'left_out' | 'not_indexed' | 'not_found';
+  rank: number | null;
+  ranked: number;
+  similarity: number | null;
+  scores: Scores | null;
+  leftOutBy: ('containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf')[];
 }
 
 export interface MemoryVersion {

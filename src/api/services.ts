@@ -24,7 +24,7 @@ import type { DocumentFiles } from '../engine/document-files.ts';
 import type { Documents } from '../engine/documents.ts';
 import type { Memories } from '../memory/memories.ts';
 import type { Profiles } from '../memory/profiles.ts';
-import type { Search } from '../search/search.ts';
+import type { ExplainedSearch, Search } from '../search/search.ts';
 
 /** What the routes call. */
 export interface ApiServices {
@@ -32,6 +32,7 @@ export interface ApiServices {
   conversations: Conversations;
   files: DocumentFiles;
   search: Search;
+  explainSearch: ExplainedSearch['explain'];
   memories: Memories;
   profiles: Profiles;
   connections: Connections;

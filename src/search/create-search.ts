@@ -11,13 +11,14 @@ import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import { matchingChunks, withChunks } from './chunks-of-memories.ts';
 import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
+import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { resolveNamedTags } from './named-tags.ts';
 import { rankCandidates, type Found, type Ranked } from './ranking.ts';
 import { withRelated } from './related.ts';
 import { rerank } from './rerank.ts';
 import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
-import type { ResultDocument, Search, SearchMode, SearchRequest, SearchResult } from './search.ts';
+import type { ExplainedSearch, ResultDocument, SearchMode, SearchRequest, SearchResult } from './search.ts';
 import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
 
@@ -35,7 +36,7 @@ interface Context extends Required<SearchOptions> {
 }
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
-export function createSearch(options: SearchOptions): Search {
+export function createSearch(options: SearchOptions): ExplainedSearch {
   const complete = { clock: systemClock, exactLimit, ...options };
   const context: Context = { ...complete, access: createAccess(complete) };
   return {
@@ -48,6 +49,16 @@ export function createSearch(options: SearchOptions): Search {
       const { scope, filters } = request;
       const narrowed = { scope, ...(filters && { filters }) };
       return withRelated(detailed, { database: context.database, ...narrowed, now: context.clock.now() });
+    },
+    async explain(wanted, documentId) {
+      const { database } = context;
+      const request = await resolveNamedTags(wanted, database);
+      const isEmpty = request.scope.containerTags?.length === 0;
+      return explained(request, documentId, {
+        database,
+        trace: isEmpty ? { ranked: [], lines: [], order: [] } : await trace(request, context),
+        ofDocumentAlone: () => rank({ ...request, docId: documentId }, context),
+      });
     },
   };
 }
@@ -63,16 +74,23 @@ function arranged(results: SearchResult[], { order, rerank: isReranked }: Search
 }
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
+  const { results } = await trace(request, context);
+  return results.slice(0, request.limit).map(({ result }) => result);
+}
+
+/** All that a search goes through: what it ranked, the lines that it made of that, and those in the order of the answer. */
+async function trace(request: SearchRequest, context: Context): Promise<Trace & { results: Shown[] }> {
   const { limit, rerank: isReranked, rewriteQuery: isRewritten, signal } = request;
   const wordings = isRewritten ? wordingsOf(request.q) : [request.q];
   const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
   const ranked = rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
   const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);
   const reranker = isReranked ? context.embedder.reranker : undefined;
-  const chosen = choose(lines, request).slice(0, reranker ? Math.max(limit, rerankedCandidates) : limit);
-  const results = await resultsOf(chosen, request, context);
-  if (!reranker) return results.map(({ result }) => result);
-  return (await rerank(request.q, results, { reranker, signal })).slice(0, limit).map(({ result }) => result);
+  const chosen = choose(lines, request);
+  const best = chosen.slice(0, reranker ? Math.max(limit, rerankedCandidates) : limit);
+  const read = await resultsOf(best, request, context);
+  const results = reranker ? await rerank(request.q, read, { reranker, signal }) : read;
+  return { ranked, lines, results, order: [...results.map(({ line }) => line), ...chosen.slice(best.length)] };
 }
 
 function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
@@ -182,22 +200,34 @@ function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped 
 
 // ---- Results
 
-async function resultsOf(lines: readonly Line[], request: SearchRequest, { database, clock }: Context) {
+interface Shown {
+  text: string;
+  score: number;
+  line: Line;
+  result: SearchResult;
+}
+
+async function resultsOf(
+  lines: readonly Line[],
+  request: SearchRequest,
+  { database, clock }: Context,
+): Promise<Shown[]> {
   const details = { summaries: request.includeSummaries === true, now: clock.now() };
   const rows = await readResults(database, lines, details);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return lines.flatMap((line) => {
     const row = byId.get(line.id);
-    return row ? [{ text: row.text, score: line.score, result: resultOf(row, line, request.threshold) }] : [];
+    return row ? [{ text: row.text, score: line.score, line, result: resultOf(row, line, request.threshold) }] : [];
   });
 }
 
-function resultOf(row: ResultRow, { similarity }: Line, threshold: number): SearchResult {
+function resultOf(row: ResultRow, { similarity, scores }: Line, threshold: number): SearchResult {
   return {
     id: row.id,
     kind: row.kind,
     text: row.text,
     similarity,
+    scores,
     isWeak: similarity < threshold,
     containerTag: row.container_tag,
     memoryKind: row.memory_kind,

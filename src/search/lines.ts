@@ -1,10 +1,11 @@
-import type { Place, Ranked } from './ranking.ts';
+import { bestScores, type Place, type Ranked } from './ranking.ts';
 import { linkWeight, memoryMargin } from './scoring.ts';
 
 /** A result that is to be shown, without its text. */
-export type Line = Pick<Ranked, 'id' | 'kind' | 'score' | 'similarity'>;
+export type Line = Pick<Ranked, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
 
-export const bestFirst = (a: Line, b: Line) => b.score - a.score || (a.id < b.id ? -1 : 1);
+export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 'score'>) =>
+  b.score - a.score || (a.id < b.id ? -1 : 1);
 
 /** What is known of how chunks and memories of one ranking belong together. */
 interface Links {
@@ -28,7 +29,7 @@ export function toLines(ranked: readonly Ranked[]): Line[] {
   const shown = createShown(links);
   const lines: Line[] = [];
   for (const candidate of raised.sort(bestFirst)) {
-    const { id, kind, score, similarity } = candidate;
+    const { id, kind, score } = candidate;
     if (shown.isTold(candidate)) continue;
     const text = own.get(id)!;
     const memory = kind === 'chunk' ? standIn(text, links.memoriesOf.get(id), 'score', shown.isTold) : text;
@@ -36,14 +37,15 @@ export function toLines(ranked: readonly Ranked[]): Line[] {
     const fact = memory && standIn(memory, links.factsOf.get(memory.id), 'similarity', shown.isTold);
     const line = fact ?? memory ?? candidate;
     shown.add(line);
-    lines.push({ id: line.id, kind: line.kind, score, similarity: Math.max(similarity, similarityIn(line, links)) });
+    // A memory stands for its place, so it is as similar as what stands there.
+    const told = [candidate, line, ...(links.chunksOf.get(line.id) ?? [])];
+    lines.push({
+      ...{ id: line.id, kind: line.kind, score },
+      similarity: Math.max(...told.map((one) => one.similarity)),
+      scores: bestScores(told.map((one) => one.scores)),
+    });
   }
   return lines;
-}
-
-/** A memory stands for its place, so it is as similar as what stands there. */
-function similarityIn({ id, similarity }: Ranked, { chunksOf }: Links): number {
-  return (chunksOf.get(id) ?? []).reduce((most, chunk) => Math.max(most, chunk.similarity), similarity);
 }
 
 function linksOf(ranked: readonly Ranked[]): Links {

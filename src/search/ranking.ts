@@ -19,6 +19,14 @@ export interface Place {
   end: number | null;
 }
 
+/** What words and vectors say of a text, apart. */
+export interface Scores {
+  /** Of the best that the query's words found: 1 for that one, 0 for what holds none of them. */
+  words: number;
+  /** The similarity by the vectors alone; null without a vector of the model. */
+  vectors: number | null;
+}
+
 /** A candidate with its rank among all, and what it is linked with others by. */
 export interface Ranked {
   id: string;
@@ -28,6 +36,7 @@ export interface Ranked {
   isLone: boolean;
   score: number;
   similarity: number;
+  scores: Scores;
   /** Of a chunk its own; of a memory the chunks that it came from, where that is known. */
   places: Place[];
   /** Of a chunk: whether memories came from its document. */
@@ -36,7 +45,7 @@ export interface Ranked {
   statement: string | null;
 }
 
-interface Text extends Ranked {
+interface Text extends Omit<Ranked, 'score' | 'similarity' | 'scores'> {
   row: CandidateRow;
   bm25: number;
 }
@@ -56,12 +65,26 @@ export function rankCandidates(found: readonly Found[]): Ranked[] {
   const texts = found.flatMap((one, index) => textsOf(one, { weights, averageLength: corpora[index]!.averageLength }));
   const cosine = stretch(texts.flatMap(({ row }) => (row.cosine === null ? [] : [row.cosine])));
   const words = stretch(texts.map((text) => text.bm25));
+  const mostWords = texts.reduce((most, text) => Math.max(most, text.bm25), 0);
   return texts.map(({ row, bm25: lexical, ...ranked }) => ({
     ...ranked,
     score:
       (row.isInference ? inferenceWeight : 1) * fuse(row, cosine, words(lexical)) + (row.isDated ? datedWeight : 0),
     similarity: similarityOf(row, weights, plan.scoring),
+    scores: {
+      words: mostWords > 0 ? lexical / mostWords : 0,
+      vectors: row.cosine === null ? null : closeness(row.cosine, plan.scoring),
+    },
   }));
+}
+
+/** The best of each, of texts that one line stands for. */
+export function bestScores(scores: readonly Scores[]): Scores {
+  const vectors = scores.flatMap((one) => one.vectors ?? []);
+  return {
+    words: Math.max(...scores.map(({ words }) => words)),
+    vectors: vectors.length > 0 ? Math.max(...vectors) : null,
+  };
 }
 
 function corpusOf({ plan: { access }, rows }: Found) {
@@ -79,7 +102,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
     const text = known ?? {
       ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
       ...{ type: row.type, isLone: row.isLone },
-      ...{ row, score: 0, similarity: 0, places: [], isMined: row.isMined, statement: row.statement },
+      ...{ row, places: [], isMined: row.isMined, statement: row.statement },
       bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
     };
     if (!known) texts.set(row.id, text);
@@ -103,19 +126,23 @@ export function stretch(values: readonly number[]): (value: number) => number {
   return (value) => (high > low ? (value - low) / (high - low) : 1);
 }
 
-/**
- * The cosine, calibrated; a text that holds the words of the query is related whatever its vector says.
- * It has 6 decimals, as stored vectors have, so that one at the threshold does not fall below it by rounding.
- */
+/** The cosine, calibrated; a text that holds the words of the query is related whatever its vector says. */
 function similarityOf(
   { cosine, numbers, held }: CandidateRow,
   weights: readonly number[],
-  { related, relatedAt }: CandidatePlan['scoring'],
+  calibration: CandidatePlan['scoring'],
 ): number {
   const covered = coverage(numbers, weights);
-  const own = Math.round((cosine === null ? covered : calibrate(cosine, related, relatedAt)) * 1e6) / 1e6;
-  return held || covered >= relatedCoverage ? Math.max(own, related) : own;
+  const own = cosine === null ? rounded(covered) : closeness(cosine, calibration);
+  return held || covered >= relatedCoverage ? Math.max(own, calibration.related) : own;
 }
+
+function closeness(cosine: number, { related, relatedAt }: CandidatePlan['scoring']): number {
+  return rounded(calibrate(cosine, related, relatedAt));
+}
+
+/** To 6 decimals, as stored vectors have, so that what is at the threshold does not fall below it by rounding. */
+const rounded = (similarity: number) => Math.round(similarity * 1e6) / 1e6;
 
 /** 0 at a cosine of 0 and below, `related` at the model's `relatedAt`, 1 at 1, straight lines between. */
 function calibrate(cosine: number, related: number, relatedAt: number): number {

@@ -1,6 +1,8 @@
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { Metadata } from '../engine/document.ts';
+import type { Explanation } from './explain.ts';
+import type { Scores } from './ranking.ts';
 
 /**
  * `documents`: passages of documents. `hybrid` and `memories`: memories and passages in one list, one line
@@ -51,6 +53,8 @@ export interface SearchResult {
   text: string;
   /** 0 to 1, comparable between embedders: 0.6 separates related from unrelated. */
   similarity: number;
+  /** Absent of what is made of several. */
+  scores?: Scores;
   /** Below the threshold. */
   isWeak: boolean;
   /** Made of several memories, for this request; stored nowhere. */
@@ -136,4 +140,9 @@ export interface ResultDocument {
 export interface Search {
   /** Best first. Throws `MemorydError` when the embedder fails and nothing can be answered. */
   search(request: SearchRequest): Promise<SearchResult[]>;
+}
+
+export interface ExplainedSearch extends Search {
+  /** Where a document stands for a search, and why it is not shown; by the document's id. */
+  explain(request: SearchRequest, documentId: string): Promise<Explanation>;
 }

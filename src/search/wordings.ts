@@ -1,5 +1,5 @@
 import { queryTerms } from '../engine/terms.ts';
-import type { Ranked } from './ranking.ts';
+import { bestScores, type Ranked } from './ranking.ts';
 import { rewriteWeight } from './scoring.ts';
 
 /** Each costs a search. */
@@ -44,7 +44,8 @@ export function mergeRankings(rankings: readonly (readonly Ranked[])[]): Ranked[
     for (const one of ranked) {
       const known = merged.get(one.id);
       const similarity = Math.max(known?.similarity ?? 0, one.similarity);
-      merged.set(one.id, { ...one, similarity, score: (known?.score ?? 0) + weight * one.score });
+      const scores = known ? bestScores([known.scores, one.scores]) : one.scores;
+      merged.set(one.id, { ...one, similarity, scores, score: (known?.score ?? 0) + weight * one.score });
     }
   }
   return [...merged.values()];

@@ -9,7 +9,7 @@ import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory
  * The ranking of docs/decisions/0008-search-scoring.md by brute force, without a database: it says
  * what a search must find. Keywords are left out; the worlds it is used on have none.
  */
-interface Item extends Omit<Ranked, 'score' | 'similarity'> {
+interface Item extends Omit<Ranked, 'score' | 'similarity' | 'scores'> {
   cosine: number | null;
   weight: number;
   length: number;
@@ -40,12 +40,14 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
   const dense = minMax(pool.map(({ cosine }) => cosine));
   const lexical = minMax(pool.map((item) => item.bm25));
   const covered = coverage(words, weights);
+  const mostWords = Math.max(...pool.map((item) => item.bm25));
   const ranked = pool.map((item, index): Ranked => {
     const own = rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt));
     return {
       ...item,
       score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
       similarity: covered(item) >= 0.75 ? Math.max(own, 0.6) : own,
+      scores: { words: mostWords > 0 ? item.bm25 / mostWords : 0, vectors: item.cosine === null ? null : own },
     };
   });
   const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);

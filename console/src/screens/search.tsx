@@ -8,6 +8,7 @@ import { Ago, Button, Empty, Head, LoadProblem, Loading } from '../parts/control
 import { ChoiceField, TextField } from '../parts/field.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
+import { ScoresNote, WhyNot } from '../parts/why-not.tsx';
 import { hrefOf } from '../address.ts';
 import { replaceRoute, route } from '../route.ts';
 import { safeLink } from '../safe-link.ts';
@@ -30,13 +31,15 @@ function askedFor() {
   };
 }
 
+const mostResults = 20;
+
 type Asked = ReturnType<typeof askedFor>;
 
 function bodyOf({ q, mode, ns, path, asOf }: Asked): SearchBody {
   return {
     q,
     searchMode: mode,
-    limit: 20,
+    limit: mostResults,
     ...(ns !== '' && { containerTag: ns }),
     ...(path !== '' && { filepath: path }),
     ...(asOf !== '' && { asOf: endOfDay(asOf) }),
@@ -49,10 +52,12 @@ export function Search() {
   const input = useRef<HTMLInputElement>(null);
   const readNamespaces = useNamespaces();
   const namespaces = readNamespaces.data ?? [];
-  const tags = readNamespaces.data?.map((each) => each.containerTag);
   const { data, error, isLoading, reload } = useLoad<SearchAnswer | undefined>(
-    (signal) => searchIn(asked, tags, signal),
-    [asked, tags === undefined],
+    async (signal) =>
+      asked.q === ''
+        ? undefined
+        : call('POST', '/v4/search', { body: { ...bodyOf(asked), include: { scores: true } }, signal }),
+    [asked],
   );
   const ask = (changed: Partial<Asked>) => replaceRoute(['search'], { ...asked, ...changed });
   useEffect(() => input.current?.focus(), []);
@@ -101,27 +106,6 @@ export function Search() {
   );
 }
 
-/** One namespace, or each that the key may read, best first. */
-async function searchIn(
-  asked: Asked,
-  tags: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<SearchAnswer | undefined> {
-  if (asked.q === '' || tags === undefined) return undefined;
-  const scopes = asked.ns === '' ? tags : [asked.ns];
-  const answers = await Promise.all(
-    scopes.map((ns) => call<SearchAnswer>('POST', '/v4/search', { body: bodyOf({ ...asked, ns }), signal })),
-  );
-  const results = answers
-    .flatMap((answer) => answer.results)
-    .toSorted((one, other) => other.similarity - one.similarity);
-  return {
-    results: results.slice(0, 20),
-    total: Math.min(results.length, 20),
-    timing: Math.max(0, ...answers.map((answer) => answer.timing)),
-  };
-}
-
 interface ResultsProps {
   answer: SearchAnswer | undefined;
   isLoading: boolean;
@@ -151,6 +135,7 @@ function Results({ answer, isLoading, asked }: ResultsProps) {
           <Hit key={hit.id} hit={hit} query={asked.q} />
         ))}
       </ol>
+      <WhyNot body={bodyOf(asked)} />
     </>
   );
 }
@@ -174,7 +159,10 @@ function Hit({ hit, query }: { hit: SearchHit; query: string }) {
             <bdi>{title}</bdi>
           )}
         </h2>
-        <span class="quiet small">{texts.search.score(Math.round(hit.similarity * 100))}</span>
+        <span class="quiet small">
+          {texts.search.score(Math.round(hit.similarity * 100))}
+          <ScoresNote scores={hit.scores} />
+        </span>
       </div>
       <p class="excerpt">
         <MarkedText text={excerptOf(text, query, excerptCharacters)} query={query} />

@@ -1,9 +1,12 @@
+import { readScope } from '../../account/access.ts';
+import type { Caller } from '../../account/caller.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { pastTime } from '../dates.ts';
 import { abortOnDisconnect } from '../disconnect.ts';
 import { parseFilters } from '../filters.ts';
-import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
+import { searchAnswer, searchBody, type ExplanationAnswer, type SearchBody } from '../schemas/search.ts';
+import type { ApiServices } from '../services.ts';
 import { searchedTags } from '../tags.ts';
 import { searchResultView, type ResultParts } from '../views/search.ts';
 
@@ -24,21 +27,49 @@ export function searchRoutes(app: Api, { services, config, clock }: RouteContext
     async (request, reply) => {
       const startedAtMs = clock.now().getTime();
       const parts = partsOf(request.body);
-      const found = await services.search.search({
+      const caller = callerOf(request);
+      const wanted = {
         ...searchRequest(request.body, parts),
-        ...searchedTags(callerOf(request), request.body, config),
+        ...searchedTags(caller, request.body, config),
         signal: abortOnDisconnect(reply),
-      });
+      };
+      const found = await services.search.search(wanted);
+      const timing = clock.now().getTime() - startedAtMs;
       const results = found.map((result) => searchResultView(result, parts));
-      return { results, total: results.length, timing: clock.now().getTime() - startedAtMs };
+      const named = request.body.explain?.documentId;
+      const explanation =
+        named === undefined ? {} : { explanation: await explain(named, wanted, { services, caller }) };
+      return { results, total: results.length, timing, ...explanation };
     },
   );
+}
+
+/** A document that the key may not read is one that there is not. */
+async function explain(
+  named: string,
+  request: SearchRequest,
+  { services, caller }: { services: ApiServices; caller: Caller },
+): Promise<ExplanationAnswer> {
+  const document =
+    (await services.documents.find(named, request.scope)) ??
+    (await services.documents.find(named, readScope(caller, [])));
+  if (!document) {
+    const nothing = { documentId: null, title: null, status: null, rank: null, similarity: null, scores: null };
+    return { ...nothing, outcome: 'not_found', ranked: 0, leftOutBy: [] };
+  }
+  const { id, title, status } = document;
+  return { documentId: id, title, status, ...(await services.explainSearch(request, id)) };
 }
 
 function partsOf({ include = {}, searchMode = 'memories' }: SearchBody): ResultParts {
   const summaries = include.summaries ?? false;
   const passagesAsMemories = searchMode === 'memories';
-  return { passagesAsMemories, summaries, documents: summaries || (include.documents ?? false) };
+  return {
+    passagesAsMemories,
+    scores: include.scores ?? false,
+    summaries,
+    documents: summaries || (include.documents ?? false),
+  };
 }
 
 function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest, 'scope'> {

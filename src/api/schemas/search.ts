@@ -4,6 +4,7 @@ import {
   asOf,
   containerTag,
   containerTags,
+  documentStatus,
   filepath,
   filters,
   jsonObject,
@@ -51,6 +52,7 @@ export const searchBody = Type.Object({
       summaries: flag('Add the source documents with their summaries.'),
       relatedMemories: flag('Add earlier, later and related memories.'),
       forgottenMemories: flag('Also forgotten and expired memories.'),
+      scores: flag('Add to each result what words and vectors say of it, apart.'),
       chunks: Type.Optional(
         Type.Boolean({
           deprecated: true,
@@ -58,6 +60,12 @@ export const searchBody = Type.Object({
         }),
       ),
     }),
+  ),
+  explain: Type.Optional(
+    Type.Object(
+      { documentId: Type.String({ minLength: 1, maxLength: 255, description: 'Id or customId of a document.' }) },
+      { description: 'Says where this document stands for the search, and why it is not shown. Takes a search more.' },
+    ),
   ),
 });
 export type SearchBody = Static<typeof searchBody>;
@@ -85,11 +93,51 @@ const context = Type.Object(
   { description: 'Of a memory, with include.relatedMemories. At most 10 in each list, nearest first.' },
 );
 
+const scores = Type.Object(
+  {
+    words: Type.Number({
+      description: '0 to 1: of what the best by words has; 0 where none of the words of the query stands in it.',
+    }),
+    vectors: nullable(
+      Type.Number({ description: '0 to 1: the similarity by meaning alone; null without a vector of the model.' }),
+    ),
+  },
+  { description: 'What words and vectors say of it, apart.' },
+);
+
+const explanation = Type.Object(
+  {
+    documentId: nullable(Type.String()),
+    title: nullable(Type.String()),
+    status: nullable(documentStatus),
+    outcome: words(
+      ['shown', 'below_limit', 'below_threshold', 'said_by_another', 'left_out', 'not_indexed', 'not_found'],
+      {
+        description:
+          'shown: it is among the results. below_limit: others are better. below_threshold: its similarity is less than the threshold. said_by_another: a result from another document says the same. left_out: what the search is narrowed to does not have it; leftOutBy says by what. not_indexed: nothing of it can be found yet, or it has no text; status says which. not_found: there is no such document that the key may read.',
+      },
+    ),
+    rank: nullable(
+      Type.Integer({
+        description:
+          'From 1: among what reaches the threshold or, where it does not, among all that was ranked. Null: behind all that was ranked, or not ranked.',
+      }),
+    ),
+    ranked: Type.Integer({ description: 'How many were ranked.' }),
+    similarity: nullable(Type.Number({ description: 'Of its best text.' })),
+    scores: nullable(scores),
+    leftOutBy: Type.Array(words(['containerTag', 'filters', 'filepath', 'docId', 'asOf'])),
+  },
+  { description: 'Only with explain.' },
+);
+export type ExplanationAnswer = Static<typeof explanation>;
+
 const searchResult = Type.Object({
   id: Type.String({ description: 'Id of the memory or of the chunk.' }),
   memory: Type.Optional(Type.String()),
   chunk: Type.Optional(Type.String()),
   similarity: Type.Number({ description: '0 to 1.' }),
+  scores: Type.Optional(scores),
   isAggregated: Type.Optional(
     Type.Literal(true, { description: 'It sums up several memories, for this request alone.' }),
   ),
@@ -144,4 +192,5 @@ export const searchAnswer = Type.Object({
   results: Type.Array(searchResult, { description: 'Best first. Each has either memory or chunk.' }),
   total: Type.Integer(),
   timing: Type.Integer({ description: 'Milliseconds.' }),
+  explanation: Type.Optional(explanation),
 });

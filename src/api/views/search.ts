@@ -7,6 +7,7 @@ export interface ResultParts {
   passagesAsMemories: boolean;
   documents: boolean;
   summaries: boolean;
+  scores?: boolean;
 }
 
 /** Section 14. */
@@ -14,6 +15,7 @@ export function searchResultView(result: SearchResult, parts: ResultParts): Sear
   const { id, similarity, version, filepath, containerTag, memoryKind, category, author, trust, extractor } = result;
   return {
     ...{ id, similarity, filepath, containerTag, category, author, trust, extractor },
+    ...(parts.scores && result.scores && { scores: result.scores }),
     ...(result.isAggregated && { isAggregated: true as const }),
     kind: memoryKind ?? 'passage',
     saidAt: result.saidAt?.toISOString() ?? null,

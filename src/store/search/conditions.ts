@@ -54,7 +54,7 @@ function visibleChunks(narrowing: Narrowing): Sql {
 }
 
 /** On a document `d`; `metadata` is what the filters are tested with. Needs `wantedDocuments` when there is a docId. */
-function documentConditions(narrowing: Narrowing, metadata: Sql = filterable): Sql {
+export function documentConditions(narrowing: Narrowing, metadata: Sql = filterable): Sql {
   const conditions = [rawSql('d.deleted_at is null')];
   if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
   if (narrowing.namedTags !== undefined) conditions.push(isNamed(narrowing.namedTags));

@@ -430,6 +430,9 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
   'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/source/http/retry-after.ts': { readReset: bounded },
+  'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
+  'src/connect/http/retry-after.ts': { readReset: bounded },
+  'src/search/explain.ts': { explained: notText },
   'src/models/tokenizer-file.ts': {
     parseTokenizer: 'reads a file of the operator',
     parseTokenizerJson: 'reads a file of the operator',

@@ -3,7 +3,8 @@ import { bestFirst } from '../../../src/search/lines.ts';
 import { mergeRankings, wordingsOf } from '../../../src/search/wordings.ts';
 import type { Ranked } from '../../../src/search/ranking.ts';
 
-const row = (id: string, score: number, similarity: number) => ({ id, score, similarity }) as Ranked;
+const row = (id: string, score: number, similarity: number) =>
+  ({ id, score, similarity, scores: { words: score, vectors: similarity } }) as Ranked;
 
 describe('wordings of a query', () => {
   it.each([
