@@ -22,7 +22,6 @@ export const coreMutants: MutantSet = {
   ],
   near: {
     'src/sync/brake.ts': ['test/integration/mirror-brake.test.ts'],
-    'src/sync/changes.ts': ['test/integration/mirror-brake.test.ts'],
     'src/sync/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
     'src/sync/fetch-group.ts': ['test/integration/mirror.test.ts'],
     'src/sync/ledger.ts': ['test/integration/mirror-brake.test.ts'],
@@ -32,7 +31,7 @@ export const coreMutants: MutantSet = {
       'test/integration/mirror-brake.test.ts',
     ],
     'src/sync/page.ts': ['test/integration/mirror-bad-connectors.test.ts', 'test/integration/mirror.test.ts'],
-    'src/sync/partition-run.ts': ['test/integration/mirror.test.ts'],
+    'src/sync/partition-run.ts': ['test/integration/mirror.test.ts', 'test/integration/mirror-brake.test.ts'],
     'src/sync/runner.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/connections.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/hidden-documents.ts': ['test/integration/hidden-documents.test.ts'],
@@ -189,7 +188,7 @@ export const coreMutants: MutantSet = {
       replace: 'if (isDue)',
     },
     {
-      file: 'src/sync/changes.ts',
+      file: 'src/sync/partition-run.ts',
       loses: true,
       find: 'const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };',
       replace: 'const found = page;',

@@ -12,14 +12,14 @@ import {
   toggleApiKey,
   writeApiKey,
   type ApiKeyRow,
+  touchApiKey,
+  findApiKeyByHash,
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import { countUsageOfKey, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
 import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './caller.ts';
-import { createKeyCache } from './key-cache.ts';
 import { configuredKeyId } from './first-key.ts';
 import { hashSecret, newKeySecret, sameHash, shownPrefix } from './key-secret.ts';
-import { createLastUse } from './last-use.ts';
 
 export interface Keys {
   /** Who a bearer credential belongs to. Null for an unknown, disabled or expired key. */
@@ -268,5 +268,71 @@ function summaryOf(row: ApiKeyRow, held: ReadonlyMap<string, Usage>): KeySummary
   return {
     ...{ id, name, kind, permission, containerTags, prefix, enabled, createdAt, lastUsedAt, expiresAt, quota, usage },
     rateLimit: rateLimitOf(row),
+  };
+}
+
+const touchEveryMs = 60_000;
+
+/** Writes when a key was last used, at most once a minute per key, without holding up the request. */
+function createLastUse({ database, clock, log }: { database: Database; clock: Clock; log: Logger }) {
+  const writtenAtMs = new Map<string, number>();
+  const writing = new Set<Promise<void>>();
+
+  async function write(id: string, usedAt: Date): Promise<void> {
+    try {
+      await touchApiKey(database, id, usedAt);
+    } catch (error) {
+      log.warn({ keyId: id, error: error instanceof Error ? error.name : 'unknown' }, 'time of last use not stored');
+    }
+  }
+
+  return {
+    note(row: ApiKeyRow): void {
+      const now = clock.now();
+      const writtenMs = writtenAtMs.get(row.id) ?? row.lastUsedAt?.getTime() ?? 0;
+      if (now.getTime() - writtenMs < touchEveryMs) return;
+      writtenAtMs.set(row.id, now.getTime());
+      const done = write(row.id, now).finally(() => writing.delete(done));
+      writing.add(done);
+    },
+    async close(): Promise<void> {
+      await Promise.all(writing);
+    },
+  };
+}
+
+const ttlMs = 5_000;
+const maxEntries = 1_000;
+
+/**
+ * Remembers found keys for a few seconds, so that a search does not cost a key query. A key that
+ * another process disables works here until then. Unknown keys are not remembered.
+ */
+function createKeyCache({ database, clock }: { database: Database; clock: Clock }) {
+  const entries = new Map<string, { loadedAtMs: number; row: Promise<ApiKeyRow | null> }>();
+
+  function load(hash: string, nowMs: number): Promise<ApiKeyRow | null> {
+    const row = findApiKeyByHash(database, hash);
+    const entry = { loadedAtMs: nowMs, row };
+    entries.delete(hash);
+    entries.set(hash, entry);
+    const forget = () => {
+      if (entries.get(hash) === entry) entries.delete(hash);
+    };
+    row.then((found) => (found === null ? forget() : undefined), forget);
+    for (const oldest of entries.keys()) {
+      if (entries.size <= maxEntries) break;
+      entries.delete(oldest);
+    }
+    return row;
+  }
+
+  return {
+    find(hash: string): Promise<ApiKeyRow | null> {
+      const nowMs = clock.now().getTime();
+      const entry = entries.get(hash);
+      return entry && nowMs - entry.loadedAtMs < ttlMs ? entry.row : load(hash, nowMs);
+    },
+    clear: () => entries.clear(),
   };
 }

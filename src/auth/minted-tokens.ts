@@ -1,9 +1,8 @@
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { badConfig, type GithubAppSpec, type JsonObject, type ServiceAccountSpec } from '../connector/contract.ts';
 import { fillAddress } from './fill-address.ts';
-import { signJwt } from './jwt.ts';
-import { requestToken } from './token-request.ts';
-import { TokenRefusal, type TokenSet } from './token-set.ts';
+import { TokenRefusal, type TokenSet, refusalOf } from './token-set.ts';
 
 /** What a token is made from: the fields of the authorization, and the settings that its address names. */
 export interface MintingInput {
@@ -114,5 +113,86 @@ function keyFile(text: string): Record<string, unknown> {
   } catch {
     // What the parser says may quote the key.
     throw badConfig('The key of the service account is not JSON.', 'Give the whole JSON key file.');
+  }
+}
+
+/** A JSON Web Token signed with RS256 (RFC 7519, RFC 7518 section 3.3). Throws `BadConfig` for a key that is none. */
+function signJwt(
+  claims: Record<string, unknown>,
+  { privateKey, keyId }: { privateKey: string; keyId?: string },
+): string {
+  const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
+  const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${text}.${sign('sha256', Buffer.from(text), readPrivateKey(privateKey)).toString('base64url')}`;
+}
+
+function readPrivateKey(text: string): KeyObject {
+  try {
+    // Keys that came through an environment variable or a JSON text have their line ends as two characters.
+    const key = createPrivateKey(text.replaceAll(String.raw`\n`, '\n'));
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {
+    // What the parser says may quote the key.
+  }
+  throw badConfig(
+    'The private key cannot be read.',
+    'It must be an RSA key as PEM text, whole and without a passphrase.',
+  );
+}
+
+const timeoutMs = 20_000;
+const maxBytes = 1024 * 1024;
+
+/** One POST to a token endpoint; answers its JSON. Throws `TokenRefusal`. */
+async function requestToken(
+  url: string,
+  request: { headers?: Record<string, string>; body: URLSearchParams | null },
+): Promise<Record<string, unknown>> {
+  const { host } = new URL(url);
+  const { response, body } = await send(url, host, request);
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+  const refusal = refusalOf({ status: response.status, body, retryAfterMs }, host);
+  if (refusal) throw refusal;
+  if (typeof body !== 'object' || body === null) throw new TokenRefusal('unavailable', `${host} answered no JSON.`);
+  return body as Record<string, unknown>;
+}
+
+async function send(
+  url: string,
+  host: string,
+  { headers, body }: { headers?: Record<string, string>; body: URLSearchParams | null },
+): Promise<{ response: Response; body: unknown }> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'user-agent': 'memoryd', ...headers },
+      body,
+      // A token that is sent elsewhere is lost.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return { response, body: parsed(await readCapped(response)) };
+  } catch {
+    throw new TokenRefusal('unclear', `${host} did not answer.`);
+  }
+}
+
+async function readCapped(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    size += part.length;
+    if (size > maxBytes) throw new Error('too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

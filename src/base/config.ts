@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import Value from 'typebox/value';
 import { ConfigFileError, parseConfigFile, type ConfigFile } from './config-file.ts';
-import { unknownKeys, unknownVariables } from './config-names.ts';
-import { configFields, type Config, type ConfigField } from './config-schema.ts';
-import { readValue, withoutCredentials } from './config-values.ts';
+import {
+  configFields,
+  type Config,
+  type ConfigField,
+  commandVariables,
+  expectation,
+  type FieldSchema,
+} from './config-schema.ts';
 import { MemorydError, type ValidationIssue } from './errors.ts';
+import { nearest } from './nearest.ts';
 
 export type { Config } from './config-schema.ts';
 
@@ -196,4 +203,140 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
 function shownValue(field: ConfigField, value: unknown): unknown {
   if (field.secret && value !== null) return mask;
   return typeof value === 'string' ? withoutCredentials(value) : value;
+}
+
+const nowhere = '; docs/reference/configuration.md lists them all';
+
+/** The names of settings by group; those outside any group stand under the empty name. */
+const groups = Map.groupBy(configFields, ({ path }) => (path.includes('.') ? path.split('.')[0]! : ''));
+
+/** One issue per key of the file that is no setting. Values are never quoted: they may be secrets. */
+function unknownKeys(file: ConfigFile & { path: string }): ValidationIssue[] {
+  const issue = (path: string[], message: string): ValidationIssue => ({
+    message: `${path.join('.')} (${file.path} line ${file.lines.get(path.join('.')) ?? 1}): ${message}`,
+    path,
+  });
+  return Object.entries(file.content).flatMap(([key, value]) => {
+    // Editors find the description of a JSON file by "$schema".
+    if (key === '$schema' || hasField('', key)) return [];
+    if (!groups.has(key) || key === '') return [issue([key], `there is no such setting${likelyKey([key])}`)];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return [issue([key], 'must be an object, in braces')];
+    }
+    const unknown = Object.keys(value).filter((name) => !hasField(key, name));
+    return unknown.map((name) => issue([key, name], `there is no such setting${likelyKey([key, name])}`));
+  });
+}
+
+function hasField(group: string, name: string): boolean {
+  const path = group === '' ? name : `${group}.${name}`;
+  return (groups.get(group) ?? []).some((field) => field.path === path);
+}
+
+/** A key is often right but stands in the wrong place: names in other groups count too. */
+function likelyKey(path: string[]): string {
+  const paths = configFields.map((field) => field.path);
+  const lastName = (candidate: string) => candidate.split('.').at(-1)!;
+  const name = nearest(path.at(-1)!, paths.map(lastName));
+  const found =
+    nearest(path.join('.'), [...paths, ...[...groups.keys()].filter((key) => key !== '')]) ??
+    paths.find((candidate) => lastName(candidate) === name);
+  if (!found) return nowhere;
+  const [group, inner] = found.split('.');
+  return `; did you mean ${inner ? `"${group}": { "${inner}": … }` : `"${group}"`}?`;
+}
+
+/** One issue per `MEMORYD_` variable that is no setting. */
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): ValidationIssue[] {
+  const names = [...configFields.flatMap((field) => field.environment), ...commandVariables.map(({ name }) => name)];
+  const known = new Set(names.filter((name) => name.startsWith('MEMORYD_')));
+  return Object.keys(env)
+    .filter((name) => name.startsWith('MEMORYD_') && !known.has(name))
+    .sort()
+    .map((name) => {
+      const near = nearest(name, known);
+      const hint = near ? `; did you mean ${near}?` : nowhere;
+      return { message: `${name} (environment variable): there is no such setting${hint}`, path: [name] };
+    });
+}
+
+/** Reads a value of a file (any JSON) or of the environment and flags (text). */
+function readValue(field: ConfigField, raw: unknown): { value: unknown } | { problem: string } {
+  const value = typeof raw === 'string' ? fromText(field.schema, raw) : raw;
+  const expanded = Array.isArray(value) && field.schema.expand ? expand(value, field.schema.expand) : value;
+  if (Value.Check(field.schema, expanded)) return { value: expanded };
+  return { problem: `${shown(field, raw)} is not ${expectation(field.schema)}` };
+}
+
+function fromText(schema: FieldSchema, text: string): unknown {
+  if (schema.type === 'integer') return schema.unit === 'bytes' ? readBytes(text) : readInteger(text);
+  if (schema.type === 'boolean') return readBoolean(text);
+  if (schema.type === 'object') return readJson(text);
+  if (schema.type === 'array')
+    return text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  return text;
+}
+
+function readInteger(text: string): unknown {
+  return /^\s*-?\d+\s*$/.test(text) ? Number(text) : text;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const byteUnits: Record<string, number> = {
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+};
+
+function readBytes(text: string): unknown {
+  const [, amount, unit] = /^\s*(\d+)\s*([a-z]*)\s*$/i.exec(text) ?? [];
+  const factor = byteUnits[unit?.toLowerCase() ?? 'none'];
+  return factor === undefined ? text : Number(amount) * factor;
+}
+
+const booleans: Record<string, boolean> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+function readBoolean(text: string): unknown {
+  return booleans[text.trim().toLowerCase()] ?? text;
+}
+
+function expand(values: unknown[], words: Record<string, string[]>): unknown[] {
+  const all = values.flatMap((value) => (typeof value === 'string' ? (words[value] ?? [value]) : [value]));
+  return [...new Set(all)];
+}
+
+/** A refused value as a message may show it. A secret is never shown, not even a wrong one. */
+function shown(field: ConfigField, raw: unknown): string {
+  if (field.secret) return 'the value (not shown)';
+  const text = withoutCredentials(JSON.stringify(raw));
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** Hides the `user:password@` of addresses. */
+export function withoutCredentials(text: string): string {
+  return text.replace(/:\/\/[^/@\s"]+@/g, '://********@');
 }

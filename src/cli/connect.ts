@@ -2,10 +2,14 @@ import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { nearest } from '../base/nearest.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
-import { askMissing, withAuthorization } from './ask-secrets.ts';
-import type { Client, InstalledConnector } from './client.ts';
+import type {
+  Client,
+  InstalledConnector,
+  AuthorizationWay,
+  CallbackParameters,
+  StartedAuthorization,
+} from './client.ts';
 import { chooseConnection } from './connection-choice.ts';
-import { waitForConsent } from './consent.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -29,6 +33,7 @@ import {
   typedSettings,
   type SettingTexts,
 } from './settings.ts';
+import type { JsonSchema } from '../connector/contract.ts';
 
 interface ConnectOptions extends DaemonOptions, JsonOption, NamespaceOption {
   set?: string[];
@@ -194,4 +199,133 @@ async function settingTexts(
   for (const glob of options.exclude ?? []) add('exclude', glob);
   if (options.gitignore) add('gitignore', 'true');
   return texts;
+}
+
+interface Property {
+  title?: unknown;
+  description?: unknown;
+  'x-secret'?: unknown;
+}
+
+/**
+ * Asks for what is needed to authorize and was not given, when somebody sits at the terminal:
+ * secrets unseen, the rest in sight. Nothing has to be given: then the user's consent is asked for.
+ */
+async function askMissing(
+  texts: SettingTexts,
+  configSchema: JsonSchema | undefined,
+  ways: readonly AuthorizationWay[],
+  { ask }: CommandContext,
+): Promise<void> {
+  if (!ask) return;
+  const wanted = [configSchema, chosenFields(texts, ways)].flatMap((schema) => (schema ? missing(schema, texts) : []));
+  for (const [name, property] of wanted) {
+    const answer = await ask(`${question(name, property)}: `, { hidden: property['x-secret'] === true });
+    if (answer !== '') texts.set(name, [answer]);
+  }
+}
+
+/** The schema of the authorization with all its ways: what is given is given the types that it says. */
+function withAuthorization(configSchema: JsonSchema | undefined, ways: readonly AuthorizationWay[]): JsonSchema {
+  const schemas = [...ways.flatMap(({ fields }) => (fields ? [fields] : [])), ...(configSchema ? [configSchema] : [])];
+  return { ...configSchema, properties: Object.assign({}, ...schemas.map(propertiesOf)) as object };
+}
+
+/** The way of which something is given; else the first, which is the default, unless that is consent. */
+function chosenFields(texts: SettingTexts, ways: readonly AuthorizationWay[]): JsonSchema | undefined {
+  const withFields = ways.flatMap(({ fields }) => (fields ? [fields] : []));
+  const begun = withFields.find((fields) => Object.keys(propertiesOf(fields)).some((name) => texts.has(name)));
+  if (begun) return begun;
+  return ways[0]?.fields ?? undefined;
+}
+
+/** What a schema requires and nobody gave. */
+function missing(schema: JsonSchema, texts: SettingTexts): [string, Property][] {
+  const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
+  return Object.entries(propertiesOf(schema)).filter(([name]) => required.includes(name) && !texts.has(name));
+}
+
+function propertiesOf(schema: JsonSchema): Record<string, Property> {
+  return (schema['properties'] ?? {}) as Record<string, Property>;
+}
+
+function question(name: string, { title, description }: Property): string {
+  const words = [title, description].find((text) => typeof text === 'string' && text !== '');
+  return typeof words === 'string' ? `${words} (${name})` : name;
+}
+
+interface ConsentOptions {
+  provider: string;
+  /** The user brings the answer by hand, because the browser does not reach the daemon. */
+  paste: boolean;
+}
+
+const pollEveryMs = 1_000;
+
+/** Shows where to give consent, and waits until that is done. Throws `failure` when it was not given. */
+async function waitForConsent(
+  client: Client,
+  started: StartedAuthorization & { authLink: string },
+  { provider, paste }: ConsentOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { stdout, stderr } = context;
+  printLine(stderr, 'Open this address in a browser and allow the access:');
+  printLine(stdout, started.authLink);
+  if (paste) return completeByHand(client, started.authLink, provider, context);
+  printLine(stderr, 'Waiting for the browser to come back. If it cannot reach the daemon, begin again with --paste.');
+  await pollConsent(client, started.id, context);
+}
+
+async function pollConsent(client: Client, id: string, { clock, signal }: CommandContext): Promise<void> {
+  while (!signal.aborted) {
+    const { status } = await client.authorization(id);
+    if (status === 'connected') return;
+    if (status !== 'pending') throw new CommandFailure(exitCodes.failure, failures[status]);
+    await clock.sleep(pollEveryMs, signal);
+  }
+  throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The link still works for the rest of its hour.');
+}
+
+const failures = {
+  access_denied: 'The access was not allowed.',
+  exchange_failed: 'The source could not give the access.',
+  expired: 'The link has expired. Begin again.',
+} as const;
+
+async function completeByHand(
+  client: Client,
+  authLink: string,
+  provider: string,
+  context: CommandContext,
+): Promise<void> {
+  const { stderr, ask } = context;
+  printLine(
+    stderr,
+    'The browser ends at an address that may not load. Paste that whole address here, or the code in it.',
+  );
+  const pasted = ask ? await ask('Address or code: ', { hidden: false }) : await context.readInput();
+  await client.completeAuthorization(provider, readPasted(pasted, authLink));
+}
+
+/** What a pasted address or code says. Throws a usage failure for one that belongs to another link. */
+function readPasted(pasted: string, authLink: string): CallbackParameters {
+  const text = pasted.trim();
+  const state = new URL(authLink).searchParams.get('state') ?? '';
+  if (!/(?:^|[?&])(?:code|error|state)=/.test(text)) {
+    if (text !== '' && !/[\s:?]/.test(text)) return { state, code: text };
+    throw unusable('That is neither the address nor a code.');
+  }
+  const query = new URLSearchParams(text.replace(/^[^?]*\?/, '').replace(/#.*$/, ''));
+  if (query.get('state') !== state) throw unusable('That address belongs to another link.');
+  const [code, error] = [query.get('code'), query.get('error')];
+  if (error) return { state, error };
+  if (code) return { state, code };
+  throw unusable('That address has no code.');
+}
+
+function unusable(message: string): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message, {
+    remedy: 'Copy the whole address of the page that the browser ended at. Nothing was connected.',
+  });
 }

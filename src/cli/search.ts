@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { SearchMode } from '../search/search.ts';
-import { printJson, printLine, type CommandContext } from './context.ts';
+import { printJson, printLine, type CommandContext, paint, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import {
   addDaemonOptions,
@@ -14,8 +14,8 @@ import {
   type JsonOption,
   type NamespaceOption,
 } from './options.ts';
-import { formatSearch } from './search-format.ts';
-import { counted } from './text.ts';
+import { counted, localDay, oneLine, truncate, displayWidth, wrap } from './text.ts';
+import type { SearchAnswer, SearchHit } from './client.ts';
 
 interface SearchOptions extends DaemonOptions, JsonOption, NamespaceOption {
   limit: number;
@@ -71,4 +71,109 @@ function nothingFound(options: SearchOptions): string {
   const where = options.namespace === undefined ? '' : ` in the namespace ${options.namespace}`;
   const lower = (options.threshold ?? 0.6) > 0.3 ? 'Try `--threshold 0.3` for looser matches, or see' : 'See';
   return `Nothing found${where}. ${lower} \`memoryd status\`: documents may still be on their way.`;
+}
+
+const snippetLines = 3;
+const widest = 110;
+
+/** Results as people read them: rank, similarity, title, path, and the words around the match. */
+export function formatSearch(answer: SearchAnswer, query: string, screen: Screen): string[] {
+  const words = queryWords(query);
+  return answer.results.flatMap((hit, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...formatHit(hit, index + 1, words, screen),
+  ]);
+}
+
+function formatHit(hit: SearchHit, rank: number, words: readonly string[], screen: Screen): string[] {
+  const columns = Math.max(40, Math.min(screen.columns, widest));
+  const number = `${rank}.`.padEnd(4);
+  const similarity = hit.similarity.toFixed(2);
+  const title = truncate(titleOf(hit), columns - number.length - similarity.length - 2);
+  const path = hit.filepath && oneLine(hit.filepath) !== titleOf(hit) ? [oneLine(hit.filepath)] : [];
+  const about = aboutOf(hit);
+  const text = snippet(hit.memory ?? hit.chunk ?? '', words, { columns: columns - 4, lines: snippetLines });
+  return [
+    `${number}${paint(screen, 'cyan', similarity)}  ${paint(screen, 'bold', title)}`,
+    ...path.map((line) => `    ${paint(screen, 'dim', truncate(line, columns - 4))}`),
+    ...(about === '' ? [] : [`    ${paint(screen, 'dim', truncate(about, columns - 4))}`]),
+    ...text.map((line) => `    ${mark(line, words, screen)}`),
+  ];
+}
+
+/** What it is, whether it was told, of which day and by whom; an id where it can be corrected. */
+function aboutOf({ id, kind, trust, saidAt, sources = [], author, containerTag }: SearchHit): string {
+  const date = saidAt ?? sources[0]?.date;
+  const parts = [kind, trust, date && localDay(date), author && `by ${author}`, containerTag && `in ${containerTag}`];
+  const known = kind === 'fact' || kind === 'episode' ? [...parts, id] : parts;
+  return oneLine(known.filter((part) => typeof part === 'string').join(', '));
+}
+
+function titleOf(hit: SearchHit): string {
+  const title = oneLine(hit.documents?.find((document) => document.title)?.title ?? '');
+  return title || oneLine(hit.filepath ?? '') || (hit.memory ? 'Memory' : hit.id);
+}
+
+function mark(line: string, words: readonly string[], screen: Screen): string {
+  const expression = matcher(words);
+  return expression ? line.replace(expression, (match) => paint(screen, ['bold', 'yellow'], match)) : line;
+}
+
+/** Words of a question that say nothing about what is looked for. */
+const filling = new Set(
+  'about and are can did does for from had has have how into its our out the that their them then there they this was were what when where which who why will with would you your'.split(
+    ' ',
+  ),
+);
+
+/** The words of a query that are marked in results, in lower case, without their endings. */
+export function queryWords(query: string): string[] {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const telling = words.filter((word) => (word.length > 2 || displayWidth(word) > word.length) && !filling.has(word));
+  return [...new Set(telling.map((word) => (word.length > 5 ? word.replace(/(?:ing|ed|es|s)$/, '') : word)))];
+}
+
+/** Matches of the words in a text: a word of the text that begins with one of them. Null for no words. */
+export function matcher(words: readonly string[]): RegExp | null {
+  if (words.length === 0) return null;
+  const alternatives = words.map((word) =>
+    // Scripts without spaces between words have no beginnings of words.
+    displayWidth(word) > word.length ? word : `(?<![\\p{L}\\p{N}])${word}[\\p{L}\\p{N}]*`,
+  );
+  return new RegExp(alternatives.join('|'), 'giu');
+}
+
+interface SnippetShape {
+  columns: number;
+  lines: number;
+}
+
+/** The part of a text that holds the most different words of the query, as lines of a terminal. */
+export function snippet(text: string, words: readonly string[], shape: SnippetShape): string[] {
+  const clean = oneLine(text);
+  const room = shape.columns * shape.lines - 2 * shape.columns * 0.1;
+  const start = bestStart(clean, words, Math.floor(room));
+  const lines = wrap((start > 0 ? '…' : '') + clean.slice(start), shape.columns);
+  if (lines.length <= shape.lines) return lines;
+  const last = `${lines[shape.lines - 1]!} ${lines[shape.lines]!}`;
+  return [...lines.slice(0, shape.lines - 1), truncate(last, shape.columns)];
+}
+
+/** Where the window begins: a little before the match from which the most different words follow. */
+function bestStart(text: string, words: readonly string[], room: number): number {
+  const expression = matcher(words);
+  if (!expression || text.length <= room) return 0;
+  const matches = [...text.matchAll(expression)].map((match) => ({
+    at: match.index,
+    word: words.find((word) => match[0].toLowerCase().startsWith(word)),
+  }));
+  let best = { at: 0, different: 0 };
+  for (const { at } of matches) {
+    const inside = matches.filter((other) => other.at >= at && other.at < at + room * 0.7);
+    const different = new Set(inside.map(({ word }) => word)).size;
+    if (different > best.different) best = { at, different };
+  }
+  if (best.at < room * 0.3) return 0;
+  const earlier = text.indexOf(' ', Math.max(0, best.at - Math.floor(room * 0.2)));
+  return earlier < 0 || earlier >= best.at ? best.at : earlier + 1;
 }

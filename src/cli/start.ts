@@ -1,15 +1,19 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { configFields, type ConfigField } from '../base/config-schema.ts';
 import { describeConfig, describeSource, loadConfig, type LoadedConfig } from '../base/config.ts';
 import { createLogger } from '../base/log.ts';
-import { printLine, type CommandContext, type DaemonApp } from './context.ts';
+import { printLine, type CommandContext, type DaemonApp, paint, type Screen } from './context.ts';
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
-import { readableLogLine } from './log-line.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
-import { checkFolder, mirrorFolder } from './start-folder.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
-import { welcome, type Introduction } from './welcome.ts';
+import { MemorydError } from '../base/errors.ts';
+import { everyContainer } from '../base/scope.ts';
+import type { Connection, Connections } from '../connections/connections.ts';
+import { CommandFailure, exitCodes } from './exit.ts';
+import { followProgress, progressSummary } from './progress.ts';
+import { polledViews } from './progress-views.ts';
 
 type StartOptions = { namespace?: string; config?: string } & Record<string, string | undefined>;
 
@@ -137,4 +141,170 @@ function stopped(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+const levels: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
+
+/** A JSON log line as people read it in a terminal: `12:00:03 info  sync finished  itemsSeen=8`. */
+export function readableLogLine(line: string): string {
+  let entry: Record<string, unknown>;
+  try {
+    entry = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return line;
+  }
+  const { level, time, msg, ...fields } = entry;
+  const localTime = new Date(String(time)).toTimeString().slice(0, 8);
+  const values = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`);
+  const stacks = Object.values(fields).flatMap((value) => stackOf(value) ?? []);
+  const head = `${localTime} ${(levels[Number(level)] ?? String(level)).padEnd(5)} ${[msg, ...values].join('  ')}`;
+  return `${[head, ...stacks].join('\n')}\n`;
+}
+
+function fieldText(value: unknown): string {
+  if (stackOf(value) !== null) return JSON.stringify((value as { message?: unknown }).message);
+  return typeof value === 'string' && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+/** Errors are logged as objects with a stack. */
+function stackOf(value: unknown): string | null {
+  const stack = (value as { stack?: unknown } | null)?.stack;
+  return typeof stack === 'string' ? stack : null;
+}
+
+interface Introduction {
+  version: string;
+  role: 'all' | 'api' | 'worker' | 'scheduler';
+  url: string;
+  /** The key that this start generated; null at every later start. */
+  firstKey: string | null;
+  /** The one that is used when none is named. */
+  namespace: string;
+  /** Opens the console, once; null where nobody looks, and where no API is. */
+  consoleLink: string | null;
+  /** Where everything is kept, in words. */
+  storage: string;
+  screen: Screen;
+}
+
+/** What a start prints: where it runs, the key when it is new, and what to do next. */
+export function welcome(introduction: Introduction): string[] {
+  const { version, role, url, storage, screen } = introduction;
+  if (role === 'worker' || role === 'scheduler') {
+    return [`${paint(screen, 'bold', `memoryd ${version}`)} runs as ${role}. Data: ${storage}`];
+  }
+  return [
+    `${paint(screen, 'bold', `memoryd ${version}`)} runs at ${paint(screen, 'cyan', url)}`,
+    `Data: ${storage}`,
+    '',
+    ...console(introduction),
+    ...(introduction.firstKey === null ? [] : newKey(introduction.firstKey, introduction)),
+    '',
+    'Press Ctrl-C to stop.',
+  ];
+}
+
+function console({ consoleLink, screen }: Introduction): string[] {
+  if (consoleLink === null) return ['The console, in a browser: `memoryd console` prints a link that signs in.'];
+  return [
+    'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
+    `  ${paint(screen, 'cyan', consoleLink)}`,
+  ];
+}
+
+function newKey(key: string, { url, namespace, screen }: Introduction): string[] {
+  const dim = (text: string) => paint(screen, 'dim', text);
+  return [
+    '',
+    'API key (shown only this once, keep it):',
+    `  ${paint(screen, 'bold', key)}`,
+    '',
+    'Next, in another terminal:',
+    dim('  # mirror a folder and search it; no key needed on this machine'),
+    '  npx memoryd connect folder ./notes',
+    '  npx memoryd search "what did we decide?"',
+    dim('  # or by HTTP'),
+    `  curl ${url}/ns/${encodeURIComponent(namespace)}/search -H 'Authorization: Bearer ${key}' \\`,
+    `    -H 'Content-Type: application/json' -d '{"query":"what did we decide?"}'`,
+    dim('  # or from your program: npm install supermemory'),
+    `  new Supermemory({ baseURL: '${url}', apiKey: '${key}' })`,
+  ];
+}
+
+interface StartFolder {
+  /** As the user wrote it. */
+  label: string;
+  /** Absolute. */
+  path: string;
+}
+
+/** Before anything is started: throws a usage failure when it is no folder. */
+async function checkFolder(folder: string, cwd: string): Promise<StartFolder> {
+  const path = resolve(cwd, folder);
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) return { label: folder, path };
+  const what = found ? 'is not a folder' : 'does not exist';
+  throw new CommandFailure(exitCodes.usage, `${path} ${what}.`, {
+    remedy: 'memoryd start takes the path of a folder.',
+  });
+}
+
+/**
+ * Connects the folder unless it is connected already, and shows the progress of its first sync.
+ * Returns when that is over; the folder stays mirrored. A sync that fails is shown and does not end
+ * the daemon; throws when the folder cannot be connected at all.
+ */
+async function mirrorFolder(
+  connections: Connections,
+  folder: StartFolder & { tag: string },
+  line: StatusLine,
+  context: CommandContext,
+): Promise<void> {
+  const { clock, signal, stderr } = context;
+  const { connection, sinceRun } = await connectOnce(connections, folder);
+  if (connection.status !== 'active') {
+    printLine(stderr, `${folder.label} is ${connection.status}. \`memoryd resume ${connection.id}\` goes on with it.`);
+    return;
+  }
+  const outcome = await followProgress({
+    views: polledViews(() => connections.progress(connection.id), clock, signal),
+    line,
+    label: folder.label,
+    clock,
+    signal,
+    ...(sinceRun === null ? {} : { sinceRun }),
+  });
+  if (!outcome) return;
+  const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, connection.id);
+  const lines = [`${folder.label}: ${first}. From now on changes are mirrored as they happen.`, ...rest];
+  for (const text of lines) line.above(`${text}\n`);
+}
+
+interface Connected {
+  connection: Pick<Connection, 'id' | 'status'>;
+  /** The run to wait for; null: whichever comes first. */
+  sinceRun: string | null;
+}
+
+async function connectOnce(connections: Connections, folder: StartFolder & { tag: string }): Promise<Connected> {
+  const connection = (await connections.list(everyContainer, 'folder')).find(
+    ({ config, containerTag }) => config['path'] === folder.path && containerTag === folder.tag,
+  );
+  if (!connection) {
+    const input = { provider: 'folder', containerTag: folder.tag, metadata: { path: folder.path }, readsAnyPath: true };
+    const { id } = await connections.create(input);
+    return { connection: { id, status: 'active' }, sinceRun: null };
+  }
+  const sinceRun = connection.status === 'active' ? await requestSync(connections, connection.id) : null;
+  return { connection, sinceRun };
+}
+
+async function requestSync(connections: Connections, id: string): Promise<string | null> {
+  try {
+    return (await connections.requestSync(id, { mode: 'incremental', trigger: 'manual' })).id;
+  } catch (error) {
+    // A sync that runs already serves as well.
+    if (!MemorydError.is(error) || error.code !== 'conflict') throw error;
+    return null;
+  }
 }

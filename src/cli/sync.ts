@@ -5,11 +5,10 @@ import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { previewSyncs } from './dry-run.ts';
-import { followToEnd } from './follow.ts';
-import { decideHeld } from './held-deletes.ts';
+import { followToEnd, followConnection } from './follow.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
-import { counted } from './text.ts';
+import { counted, oneLine } from './text.ts';
+import { createStatusLine } from './status-line.ts';
 
 interface SyncOptions extends DaemonOptions, JsonOption {
   all?: boolean;
@@ -138,4 +137,99 @@ async function waitForAll(
     results.push({ connectionId: connection.id, progress: await followToEnd(client, followed, context) });
   }
   return results;
+}
+
+type HeldDecision = 'confirm' | 'reject';
+
+/** Answers the held deletions of each connection that has some. With `wait`, until they are deleted. */
+async function decideHeld(
+  client: Client,
+  chosen: readonly ConnectionAnswer[],
+  { decision, wait }: { decision: HeldDecision; wait: boolean },
+  context: CommandContext,
+): Promise<{ connectionId: string; heldDeletes: number; progress: ProgressAnswer }[]> {
+  const results = [];
+  for (const connection of chosen) {
+    const { id } = connection;
+    const before = await client.progress(id);
+    const { heldDeletes } = before;
+    const answered = heldDeletes > 0 ? await client.decideHeldDeletes(id, decision) : before;
+    printLine(context.stderr, `${nameOf(connection)}: ${outcome(heldDeletes, decision)}`);
+    const followed = { id, label: nameOf(connection), ...(answered.run ? { run: answered.run.id } : {}) };
+    const waits = wait && heldDeletes > 0 && decision === 'confirm';
+    const progress = waits ? await followConnection(client, followed, context) : answered;
+    results.push({ connectionId: id, heldDeletes, progress });
+  }
+  return results;
+}
+
+function outcome(heldDeletes: number, decision: HeldDecision): string {
+  if (heldDeletes === 0) return 'no deletions are held.';
+  return decision === 'confirm'
+    ? `${counted(heldDeletes, 'document')} will be deleted by the sync that starts now.`
+    : `${counted(heldDeletes, 'document')} kept, until a later sync misses them again.`;
+}
+
+const pollMs = 500;
+
+/** Lets each connection say what a sync would change, and prints it. Throws `failure` when one cannot. */
+async function previewSyncs(
+  client: Client,
+  chosen: readonly ConnectionAnswer[],
+  options: { full?: boolean; json?: boolean },
+  context: CommandContext,
+): Promise<void> {
+  const previews: { connectionId: string; run: SyncRunAnswer }[] = [];
+  for (const connection of chosen) {
+    const mode = options.full ? 'full' : 'incremental';
+    const started = await client.sync(connection.id, { mode, dryRun: true });
+    const run = await untilOver(client, connection, started, context);
+    previews.push({ connectionId: connection.id, run });
+    if (!options.json) for (const line of previewLines(run, nameOf(connection))) printLine(context.stdout, line);
+  }
+  if (options.json) printJson(context.stdout, previews);
+  const failed = previews.filter(({ run }) => run.status === 'failed').length;
+  if (failed > 0) throw new CommandFailure(exitCodes.failure, `${counted(failed, 'dry run')} failed.`);
+}
+
+async function untilOver(
+  client: Client,
+  connection: ConnectionAnswer,
+  started: SyncRunAnswer,
+  { clock, signal, stderr }: CommandContext,
+): Promise<SyncRunAnswer> {
+  const line = createStatusLine(stderr);
+  let run = started;
+  while (run.status === 'running') {
+    if (line.live) line.show(`${nameOf(connection)}: ${run.itemsSeen.toLocaleString('en-US')} seen`);
+    await clock.sleep(pollMs, signal);
+    if (signal.aborted) {
+      line.clear();
+      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The dry run goes on in the daemon.', {
+        remedy: `\`memoryd cancel ${connection.id}\` ends it.`,
+      });
+    }
+    run = await client.syncRun(connection.id, run.id);
+  }
+  line.clear();
+  return run;
+}
+
+/** A line with the numbers, then one for each item that is named: `+` added, `~` updated, `-` deleted. */
+function previewLines({ status, error, report }: SyncRunAnswer, name: string): string[] {
+  if (status === 'failed' || !report) return [`${name}: ${error ?? 'The run says nothing about changes.'}`];
+  const { added, updated, deleted, incomplete } = report;
+  const groups = [
+    { sign: '+', ...added },
+    { sign: '~', ...updated },
+    { sign: '-', ...deleted },
+  ];
+  return [
+    `${name}: ${added.count} would be added, ${updated.count} updated, ${deleted.count} deleted.`,
+    ...(incomplete === null ? [] : [`The listing is not complete, so nothing would be deleted: ${incomplete}`]),
+    ...groups.flatMap(({ sign, count, ids }) => [
+      ...ids.map((id) => `${sign} ${oneLine(id)}`),
+      ...(count > ids.length ? [`${sign} … and ${count - ids.length} more`] : []),
+    ]),
+  ];
 }

@@ -1,12 +1,20 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { countDocumentsOf, findConnection, listConnections, type ConnectionRow } from '../store/connections.ts';
+import {
+  countDocumentsOf,
+  findConnection,
+  listConnections,
+  type ConnectionRow,
+  deleteConnection,
+  documentsOnlyOf,
+  lockConnection,
+  releaseDocuments,
+} from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
-import { createRemoval } from './connection-removal.ts';
 import { shownSchedule } from '../schedule/connection-schedule.ts';
 import type { Connection, Connections, InstalledConnector } from './connections.ts';
 import type { Connector, JsonObject } from '../connector/contract.ts';
@@ -22,6 +30,8 @@ import { requireConnection } from './require-connection.ts';
 import { createSyncRuns, toRun } from './run-service.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
 import { createSources } from './source-service.ts';
+import { removeDocuments } from '../engine/remove.ts';
+import { markDeleting, stalledRemovals } from '../store/connection-changes.ts';
 
 export interface ConnectionServiceOptions {
   database: Database;
@@ -147,5 +157,93 @@ function toConnection(
     expiresAt: row.expiresAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
+  };
+}
+
+interface RemovalOptions {
+  database: Database;
+  registry: Registry;
+  credentials: Credentials;
+  clock: Clock;
+  log: Logger;
+  hooks?: Pick<HookSubscriptions, 'cancel'> | undefined;
+  /** Called when a connection goes. */
+  changed(): Promise<void>;
+}
+
+interface Removal {
+  remove(id: string, options: { deleteDocuments: boolean }): Promise<void>;
+  finishRemovals(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+const deleteBatch = 500;
+/** What is more than this is deleted after the answer. */
+const deletedAtOnce = 10_000;
+/** A removal that has not gone on for so long has lost its process. */
+const stalledAfterMs = 60_000;
+
+/** Ends connections. One that is `deleting` loses its documents, whatever happens to the process. */
+function createRemoval(options: RemovalOptions): Removal {
+  const { database, registry, credentials, clock, log } = options;
+  const stop = new AbortController();
+  const going = new Set<Promise<void>>();
+
+  /** Ends the sync under way, the subscriptions and the grant. Afterwards nothing new comes from the source. */
+  async function leave(row: ConnectionRow): Promise<void> {
+    await options.hooks?.cancel(row);
+    const connector = await registry.load(row.provider).catch(() => null);
+    await credentials.forget(row, connector?.spec ?? null);
+  }
+
+  /** Deletes some documents; false when there are none left. */
+  async function deleteSome(id: string): Promise<boolean> {
+    const ids = await documentsOnlyOf(database, id, deleteBatch);
+    if (ids.length > 0) await database.transaction((tx) => removeDocuments(tx, ids, clock.now()));
+    await markDeleting(database, id, clock.now());
+    return ids.length === deleteBatch;
+  }
+
+  async function end(id: string): Promise<void> {
+    await database.transaction(async (tx) => {
+      await lockConnection(tx, id);
+      await releaseDocuments(tx, id);
+      await deleteConnection(tx, id);
+    });
+  }
+
+  async function deleteAll(id: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) if (!(await deleteSome(id))) return end(id);
+  }
+
+  function deleteLater(id: string): void {
+    const deletion = deleteAll(id, stop.signal).catch((error: unknown) =>
+      log.error({ err: error, connectionId: id }, 'deletion of a connection stopped, it goes on by itself'),
+    );
+    going.add(deletion);
+    void deletion.then(() => going.delete(deletion));
+  }
+
+  return {
+    async remove(id, { deleteDocuments }) {
+      const row = await requireConnection(database, id);
+      if (deleteDocuments) await markDeleting(database, id, clock.now());
+      await leave(row);
+      if (!deleteDocuments) await end(id);
+      await options.changed();
+      if (!deleteDocuments) return;
+      for (let deleted = 0; deleted < deletedAtOnce; deleted += deleteBatch) {
+        if (!(await deleteSome(id))) return end(id);
+      }
+      deleteLater(id);
+    },
+    async finishRemovals(signal) {
+      const before = new Date(clock.now().getTime() - stalledAfterMs);
+      for (const id of await stalledRemovals(database, before)) await deleteAll(id, signal);
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(going);
+    },
   };
 }

@@ -24,7 +24,9 @@ import type { Outbound } from '../source/http/outbound.ts';
 import { TokenRefusal, type TokenSet } from '../auth/token-set.ts';
 import type { Reactivation } from './reactivation.ts';
 import type { Vault } from '../auth/vault.ts';
-import { nameAccount } from './account-name.ts';
+import type { Authorization } from '../auth/authorization.ts';
+import { createContext } from '../source/context.ts';
+import type { CredentialOwner } from '../auth/token-sources.ts';
 
 /** What came back to the callback, as far as it is one text each. */
 export interface CallbackAnswer {
@@ -284,4 +286,58 @@ async function store(options: ConsentsOptions, granted: Granted): Promise<string
   });
   if (problem === null) await options.connected(id);
   return problem;
+}
+
+interface AccountNameOptions {
+  connector(name: string): Promise<Connector<any, any>>;
+  credentials: Credentials;
+  outbound?: Outbound | undefined;
+  clock: Clock;
+  log: Logger;
+  spec: ConnectorSpec;
+  auth: OAuth2Spec;
+  owner: CredentialOwner;
+  token: TokenSet;
+}
+
+/** Somebody looks at a blank page meanwhile. */
+const patienceMs = 15_000;
+
+/**
+ * Which account a new token is for. Null when the connector cannot tell, or the source does not: a
+ * connection without a name works as well, and what is wrong with the token shows at its first sync.
+ */
+async function nameAccount(options: AccountNameOptions): Promise<SourceAccount | null> {
+  const { spec, auth, owner, token, log } = options;
+  if (!auth.identity) return null;
+  const { authorization, redaction } = options.credentials.preview(owner, spec, { auth, fields: {}, token });
+  const signal = AbortSignal.timeout(patienceMs);
+  const { context, dispose } = createContext({
+    connector: await options.connector(owner.provider),
+    connectionId: null,
+    outbound: options.outbound,
+    config: owner.config,
+    authorization: alwaysInHeader(authorization),
+    selection: [],
+    clock: options.clock,
+    log,
+    signal,
+  });
+  try {
+    const { id, email } = await auth.identity(context.http);
+    return { id: String(id), email: email ?? null };
+  } catch (error) {
+    log.warn(
+      { err: redaction.value(error), provider: owner.provider },
+      'the account of a connection could not be named',
+    );
+    return null;
+  } finally {
+    await dispose();
+  }
+}
+
+/** A token for a mail server, too, names its account over HTTP. */
+function alwaysInHeader(authorization: Authorization): Authorization {
+  return { ...authorization, headers: async () => ({ authorization: `Bearer ${await authorization.token()}` }) };
 }

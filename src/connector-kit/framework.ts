@@ -14,7 +14,7 @@ import { createAuthorizing, type Authorizing } from '../connections/authorizing.
 import { openConnectionContext } from '../source/connection-context.ts';
 import { storePlan } from '../connections/connection-plan.ts';
 import type { SyncMode } from '../connections/connections.ts';
-import type { Connector, Context, RawHook, Resource } from '../connector/contract.ts';
+import type { Connector, Context, RawHook, Resource, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import { createHookReceiver } from '../inbound/hooks/receiver.ts';
 import { createSharedHooks } from '../inbound/hooks/shared-hooks.ts';
 import { createOutbound } from '../source/http/outbound.ts';
@@ -25,12 +25,13 @@ import { createRegistry } from '../connector/registry.ts';
 import { defaultRunSettings, type RunSettings } from '../sync/run.ts';
 import { runSync } from '../sync/runner.ts';
 import { createSources } from '../connections/source-service.ts';
-import { createVault } from '../auth/vault.ts';
+import { createVault, splitConfig } from '../auth/vault.ts';
 import { crashMessage } from './crashing-database.ts';
-import { newCredentials } from './given-credentials.ts';
 import { connectorTo, withTokensFrom } from './hosts.ts';
 import type { KitClock } from './kit-clock.ts';
 import type { World } from './world.ts';
+import { chooseAuth, isOAuth } from '../auth/auth-choice.ts';
+import type { NewCredentials } from '../auth/credentials.ts';
 
 /** Parts that all trials of a kit share. */
 export interface Parts {
@@ -244,4 +245,23 @@ async function reauthorize(options: FrameworkOptions, { credentials }: Authorizi
     await credentials.put(tx, id, connector.spec, fresh);
     await createReactivation(clock)(tx, connection);
   });
+}
+
+/** What the world says a connection is authorized with, as the vault takes it, and the settings that are no secrets. */
+async function newCredentials(
+  spec: ConnectorSpec,
+  world: World,
+  now: Date,
+): Promise<NewCredentials & { config: JsonObject }> {
+  const { open: config, secret } = splitConfig(spec, world.config);
+  if (world.oauth) {
+    const auth = spec.auth.find(isOAuth) ?? null;
+    const { accessToken, refreshToken = null, expiresIn } = await world.oauth.grant();
+    const expiresAt = expiresIn === undefined ? null : new Date(now.getTime() + expiresIn * 1_000);
+    const token = { accessToken, refreshToken, expiresAt, clientId: world.oauth.client.id };
+    return { config, auth, fields: secret, token };
+  }
+  const choice = world.credentials ? chooseAuth(spec, world.credentials) : null;
+  if (choice?.by !== 'fields') return { config, auth: null, fields: secret, token: null };
+  return { config, auth: choice.auth, fields: { ...secret, ...choice.fields }, token: null };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Remembering } from '../memory/remember.ts';
+import type { Remembering, Findings } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
 import { storedChunks, type StoredChunk } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
@@ -10,7 +10,6 @@ import type { ExtractInput } from './extract/extracted.ts';
 import { caught } from './caught.ts';
 import { fail, mayBePoisoned, requireHarmless, type Failure } from './failures.ts';
 import type { UrlFetcher } from './fetch-url.ts';
-import { findInstant } from './instant-memories.ts';
 import type { Ocr } from './ocr.ts';
 import type { Pace } from './pace.ts';
 import { readDocument } from './read-document.ts';
@@ -18,6 +17,7 @@ import type { Cutting } from './text/tasks.ts';
 import type { TextWork, WorkOptions } from './text/text-work.ts';
 import { embedTexts, planWrites, type Work, type WritePlan } from './write-plan.ts';
 import { writeAll, writeVectors, writeWords, type Results } from './write-batch.ts';
+import { writtenOf } from './written-by.ts';
 
 export interface BatchOptions {
   database: Database;
@@ -313,4 +313,19 @@ function failAll(options: BatchOptions, batch: Batch, works: readonly Work[], er
     batch,
     works.map(({ document }) => ({ document, error })),
   );
+}
+
+/** What documents with `dreaming: "instant"` say; null when there are none. Other documents are read after they are done. */
+async function findInstant(
+  { remembering, database }: { remembering?: Remembering; database: Database },
+  works: readonly Work[],
+  signal: AbortSignal,
+): Promise<Findings | null> {
+  const texts = works
+    .filter(({ document }) => document.dreaming === 'instant')
+    .map(({ document: { id, revision }, extracted, isTranscript }) => {
+      const { author, writtenAt } = writtenOf(extracted);
+      return { id, revision, text: extracted.text, isTranscript, author, writtenAt };
+    });
+  return remembering && texts.length > 0 ? remembering.findIn(database, texts, signal) : null;
 }

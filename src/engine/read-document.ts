@@ -3,7 +3,6 @@ import type { ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput } from './extract/extracted.ts';
 import { typeOfFile } from './extract/type-of-file.ts';
 import type { UrlFetcher } from './fetch-url.ts';
-import { isPost } from './is-post.ts';
 import type { Ocr } from './ocr.ts';
 import type { CutDocument } from './text/tasks.ts';
 
@@ -77,4 +76,12 @@ function unreadType(type: string): MemorydError {
   return new MemorydError('unsupported_type', `Taking text from ${type} files is not available.`, {
     shouldRetry: false,
   });
+}
+
+const post = /^(?:(?:www|mobile)\.)?(?:twitter|x)\.com$/;
+
+/** Whether an address is that of a post, which documents call a tweet (section 10.1 of the API). */
+export function isPost(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && post.test(url.hostname) && /^\/[^/]+\/status\/\d+/.test(url.pathname);
 }

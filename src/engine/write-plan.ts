@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Embedder } from '../models/embedder.ts';
@@ -5,7 +6,6 @@ import type { ChunkWrite, StoredChunk } from '../store/chunks.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import { withContext } from './chunk/context.ts';
 import type { Pace } from './pace.ts';
-import { createPauses } from './pauses.ts';
 import type { CutChunk, CutDocument } from './text/tasks.ts';
 
 /** A document on its way: what was extracted, how it is cut, and what of it is already stored. */
@@ -101,4 +101,19 @@ export async function embedTexts(
     for (const [index, text] of some.entries()) vectors.set(text, made[index]!);
   }
   return texts.map((text) => vectors.get(text)!);
+}
+
+const everyMs = 1;
+
+/**
+ * For work that fills the event loop: to be awaited between its steps. Lets everything else have its turn
+ * once a millisecond, so that requests are answered and statements of others sent meanwhile.
+ */
+export function createPauses(): () => Promise<void> | undefined {
+  let last = performance.now();
+  async function pause(): Promise<void> {
+    await nextTurn();
+    last = performance.now();
+  }
+  return () => (performance.now() - last < everyMs ? undefined : pause());
 }

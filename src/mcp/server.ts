@@ -13,9 +13,82 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { prompts, readPrompt, readResource, resources } from './resources.ts';
 import type { McpCall, Tool } from './tool.ts';
-import { tools } from './tools.ts';
+import { addMemory } from './tools/add-memory.ts';
+import { correctMemory } from './tools/correct-memory.ts';
+import { forgetMemory } from './tools/forget-memory.ts';
+import { getDocument } from './tools/get-document.ts';
+import { listConnections } from './tools/list-connections.ts';
+import { listDocuments } from './tools/list-documents.ts';
+import { listMemories } from './tools/list-memories.ts';
+import { listSpaces } from './tools/list-spaces.ts';
+import { searchMemory } from './tools/search-memory.ts';
+import { syncConnection } from './tools/sync-connection.ts';
+import { whoAmI } from './tools/who-am-i.ts';
+import { readScope } from '../account/access.ts';
+import { contextText, profileText } from './profile-text.ts';
+import { spacesOf, spacesText } from './spaces.ts';
+
+const mimeType = 'text/plain';
+
+const resources = [
+  {
+    uri: 'supermemory://profile',
+    name: 'profile',
+    title: 'Profile',
+    description: 'What is known in general and what is recent, in the namespace that is used when none is named.',
+    mimeType,
+  },
+  {
+    uri: 'supermemory://spaces',
+    name: 'spaces',
+    title: 'Namespaces',
+    description: 'The namespaces that the key may read.',
+    mimeType,
+  },
+];
+
+async function readResource(uri: string, call: McpCall) {
+  return { contents: [{ uri, mimeType, text: await textOf(uri, call) }] };
+}
+
+async function textOf(uri: string, call: McpCall): Promise<string> {
+  if (uri === 'supermemory://profile') return profileText(call);
+  if (uri !== 'supermemory://spaces') throw new MemorydError('not_found', 'Resource not found');
+  return spacesText(spacesOf(await call.services.containerTags.list(readScope(call.caller, []))));
+}
+
+const prompts = [
+  {
+    name: 'context',
+    title: 'Context',
+    description: 'What is known of the user, to begin a conversation with.',
+  },
+];
+
+async function readPrompt(name: string, call: McpCall) {
+  if (name !== 'context') throw new MemorydError('not_found', 'Prompt not found');
+  const text = `This is what memory holds. Use it where it helps, and search_memory for more.\n\n${await contextText(call)}`;
+  return {
+    description: prompts[0]!.description,
+    messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }],
+  };
+}
+
+/** In the order in which they are listed. */
+const tools: readonly Tool[] = [
+  searchMemory,
+  addMemory,
+  correctMemory,
+  forgetMemory,
+  listDocuments,
+  getDocument,
+  listMemories,
+  listSpaces,
+  whoAmI,
+  listConnections,
+  syncConnection,
+];
 
 export interface McpServerOptions {
   call: McpCall;

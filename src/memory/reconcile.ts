@@ -1,10 +1,9 @@
 import type { KnownMemory } from '../store/known-memories.ts';
 import type { MemorySource } from '../store/memories.ts';
-import { isInContext, type ContextFilter } from './context-filter.ts';
-import { chainOf, createKnown, type Known } from './known.ts';
+import { chainOf, createKnown, type Known, rankOf, saidBy } from './known.ts';
 import { takesPlaceOf } from './rules/attribute.ts';
 import { answerOf, type Statement } from './statement.ts';
-import { successionOf, type Succession } from './succession.ts';
+import { isSamePerson, nameOf } from './authors.ts';
 
 /** What a document says. */
 export interface Mined {
@@ -226,4 +225,54 @@ function dropUnsaid({ known, changes }: Reconciling, { documentId }: Mined, kept
     changes.chains.add(chainOf(one));
     known.settle(one);
   }
+}
+
+/** `filterByMetadata` of a document (section 12.1 of the API): all keys must fit, of an array any entry. */
+type ContextFilter = Readonly<Record<string, unknown>>;
+
+/** Whether a memory with one of these metadata is seen when a document with the filter is read. */
+function isInContext(filter: ContextFilter | null, metadata: readonly Record<string, unknown>[]): boolean {
+  if (filter === null) return true;
+  return metadata.some((one) => Object.entries(filter).every(([key, wanted]) => haveCommon(one[key], wanted)));
+}
+
+function haveCommon(stored: unknown, wanted: unknown): boolean {
+  const values = listOf(stored);
+  return listOf(wanted).some((one) => values.includes(one));
+}
+
+/** Values are compared as filters compare them: by their text. */
+function listOf(value: unknown): string[] {
+  return value === undefined || value === null ? [] : [value].flat().map(String);
+}
+
+/** `replaces`: it is the newer version. `precedes`: it is an older one. Null: both stand side by side. */
+type Succession = 'replaces' | 'precedes' | null;
+
+/**
+ * Whether a fact is another version of one that stands. What was told gives way only to what is told,
+ * the owner's own only to the same person's and to what is told, and what was read to either of these and to
+ * the same person's: of what one person writes, nothing changes what another one has said.
+ */
+function successionOf(added: KnownMemory, standing: KnownMemory): Succession {
+  const isNewer = saidBy(added) >= saidBy(standing);
+  const above = rankOf(added) - rankOf(standing);
+  if (above < 0) return null;
+  if (above > 0) return isNewer ? 'replaces' : null;
+  if (!speaksForSame(added, standing)) return null;
+  return isNewer ? 'replaces' : 'precedes';
+}
+
+function speaksForSame(added: KnownMemory, standing: KnownMemory): boolean {
+  if (added.trust === 'told') return !isFirstHand(standing) || isFirstHand(added) || added.author === standing.author;
+  if (isSamePerson(added.author, standing.author)) return true;
+  if (added.author !== null || standing.author !== null) return false;
+  return added.trust === 'own' || standing.documentIds.some((id) => added.documentIds.includes(id));
+}
+
+/** It says something of the person who says it. Others may know less. */
+function isFirstHand({ author, subject, trust }: KnownMemory): boolean {
+  if (subject === null) return false;
+  if (author === null) return trust === 'told' && /^(?:the )?user$/.test(subject);
+  return subject === nameOf(author).toLowerCase();
 }

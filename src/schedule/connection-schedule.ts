@@ -1,7 +1,14 @@
+import { hash } from 'node:crypto';
 import type { ConnectionRow } from '../store/connections.ts';
-import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours } from './allowed-hours.ts';
-import { nextSyncAt } from './next-sync.ts';
-import { intervalText, manualSchedule, parseSchedule, standardSchedule, type Schedule } from './schedule-text.ts';
+import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours, shortestWindow } from './allowed-hours.ts';
+import {
+  intervalText,
+  manualSchedule,
+  parseSchedule,
+  standardSchedule,
+  type Schedule,
+  nextOccurrence,
+} from './schedule-text.ts';
 
 type ScheduleColumns = Pick<ConnectionRow, 'schedule' | 'syncEveryMs'>;
 
@@ -62,4 +69,97 @@ export function quietUntil(row: Pick<ConnectionRow, 'allowedHours' | 'requestedS
   const hours = hoursOf(row);
   if (!hours || row.requestedSync?.trigger === 'manual' || isAllowed(hours, now)) return null;
   return nextAllowed(hours, now);
+}
+
+/** What the time of a connection's next sync follows from. */
+export interface SyncTiming {
+  connectionId: string;
+  schedule: Schedule;
+  /** True for the schedule that all connections without one share: they are spread over its whole period. */
+  isShared: boolean;
+  /** Null: at any time. */
+  hours: AllowedHours | null;
+  /** When a run last looked at everything; null before the first one. */
+  lastSyncedAt: Date | null;
+  /** Failed runs in a row. */
+  failures: number;
+  /** When the source allows requests again. */
+  retryAt: Date | null;
+  /** When the first failed item is due again. */
+  itemDueAt: Date | null;
+  now: Date;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const firstPauseMs = 30_000;
+/** Connections with equal schedules are spread over a tenth of the period, and at most over this. */
+const longestSpreadMs = 5 * minuteMs;
+const longestSharedSpreadMs = 6 * hourMs;
+
+/**
+ * When a connection syncs next by itself: its schedule, brought forward by items that are due, put
+ * off by failures (30 s, doubling up to its period, at least 15 minutes and at most 6 hours), always
+ * within the allowed hours and never before `now`. Null when it syncs only on request.
+ */
+export function nextSyncAt(timing: SyncTiming): Date | null {
+  const { schedule, hours, now } = timing;
+  if (schedule.kind === 'manual') return null;
+  const at = new Date(Math.max(wantedAt(timing, schedule).getTime(), now.getTime()));
+  return hours ? spreadIntoHours(hours, at, fractionOf(timing.connectionId)) : at;
+}
+
+type RunningSchedule = Exclude<Schedule, { kind: 'manual' }>;
+
+function wantedAt(timing: SyncTiming, schedule: RunningSchedule): Date {
+  const { now, failures, retryAt, itemDueAt, lastSyncedAt } = timing;
+  const fraction = fractionOf(timing.connectionId);
+  if (retryAt) return new Date(retryAt.getTime() + fraction * firstPauseMs);
+  if (failures > 0) return new Date(now.getTime() + pauseMs(failures, periodMs(schedule, now)) * (1 + fraction / 10));
+  const scheduled = lastSyncedAt ? scheduledAfter(lastSyncedAt, timing, schedule) : now;
+  return itemDueAt && itemDueAt < scheduled ? itemDueAt : scheduled;
+}
+
+/** The first time after `last` in the timetable of this connection. */
+function scheduledAfter(last: Date, timing: SyncTiming, schedule: RunningSchedule): Date {
+  const fraction = fractionOf(timing.connectionId);
+  if (schedule.kind === 'interval') {
+    const spread = Math.min(schedule.everyMs / 10, longestSpreadMs);
+    return new Date(last.getTime() + schedule.everyMs + fraction * spread);
+  }
+  const share = timing.isShared ? 1 : 0.1;
+  const longest = timing.isShared ? longestSharedSpreadMs : longestSpreadMs;
+  // A time of the schedule whose spread time is still to come may lie before `last`.
+  let time = nextOccurrence(schedule, new Date(last.getTime() - longest));
+  for (;;) {
+    const following = nextOccurrence(schedule, time);
+    const spread = Math.min((following.getTime() - time.getTime()) * share, longest);
+    const at = new Date(time.getTime() + Math.floor(fraction * spread));
+    if (at > last) return at;
+    time = following;
+  }
+}
+
+/** Connections that wait for the same window do not all begin at once. */
+function spreadIntoHours(hours: AllowedHours, at: Date, fraction: number): Date {
+  const spreadMs = Math.floor(fraction * Math.min((shortestWindow(hours) * minuteMs) / 10, 2 * longestSpreadMs));
+  const start = nextAllowed(hours, new Date(at.getTime() - spreadMs));
+  const spread = new Date(start.getTime() + spreadMs);
+  return isAllowed(hours, spread) ? spread : nextAllowed(hours, spread);
+}
+
+function periodMs(schedule: RunningSchedule, now: Date): number {
+  if (schedule.kind === 'interval') return schedule.everyMs;
+  const next = nextOccurrence(schedule, now);
+  return nextOccurrence(schedule, next).getTime() - next.getTime();
+}
+
+function pauseMs(failures: number, period: number): number {
+  const longest = Math.min(Math.max(period, 15 * minuteMs), 6 * hourMs);
+  return Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 20), longest);
+}
+
+/** A number from 0 to 1 that belongs to the connection, so that its times are the same at every look. */
+function fractionOf(connectionId: string): number {
+  return parseInt(hash('sha256', connectionId, 'hex').slice(0, 8), 16) / 2 ** 32;
 }

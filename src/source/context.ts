@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Authorization } from '../auth/authorization.ts';
-import type { Connector, Context, Json, Resource } from '../connector/contract.ts';
+import type { Connector, Context, Json, Resource, Http } from '../connector/contract.ts';
 import { noAuthorization } from '../auth/create-authorization.ts';
-import { noAddresses, noHttp } from './http/no-http.ts';
 import type { Outbound } from './http/outbound.ts';
+import { MemorydError } from '../base/errors.ts';
 
 export interface ContextOptions {
   connector: Connector<any, any>;
@@ -86,4 +86,19 @@ export function createContext(options: ContextOptions): { context: Context<any>;
   }
 
   return { context, dispose };
+}
+
+const refuseAs = (provider: string) => async (): Promise<never> => {
+  throw new MemorydError('internal', `This context of the connector ${provider} was made without HTTP.`);
+};
+
+/** The `ctx.http` of a context that was made without the means to send anything. */
+function noHttp(provider: string): Http {
+  const refuse = refuseAs(provider);
+  return { get: refuse, post: refuse, request: refuse, fetch: refuse };
+}
+
+/** The same for `ctx.addresses`. */
+function noAddresses(provider: string): Context['addresses'] {
+  return refuseAs(provider);
 }

@@ -1,4 +1,4 @@
-import type { LeftOut } from '../store/partial-listings.ts';
+import { type LeftOut, readPass, startPass, type ListingPass } from '../store/partial-listings.ts';
 import { markUnseen, matchRenames, type PartitionKey, type Unseen } from '../store/sync-items.ts';
 import {
   countListed,
@@ -14,7 +14,6 @@ import { checkCursor, checkPage, createPageGuard, type CheckedPage, type PageGua
 import { ConnectorError, type Json, type Partition, type UnreadPart } from '../connector/contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
-import { isRepeated, repeatListing } from './listing-passes.ts';
 import { recordListed, settleMissing, sweep } from './ledger.ts';
 import { remark } from './remarks.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
@@ -247,4 +246,32 @@ function findRepeated(run: Run, { key, seen }: Listing, { rows, removed }: { row
   if (repeated <= 0) return;
   const message = `The listing showed ${seen} items, and ${repeated} of them more than once. Each is mirrored once; which rev is right is left to chance. This is to be mended in the connector.`;
   run.report.warn(key.partitionId, 'repeated_items', message);
+}
+
+/**
+ * Whether one listing is not enough: nothing else would find what a partial one leaves out, because nothing was
+ * mirrored before, or because the feed of changes has a gap.
+ */
+function isRepeated({ connector }: Run, row: PartitionRow, follows: boolean): boolean {
+  if (connector.spec.listing !== 'partial') return false;
+  return row.lastListedAt === null || (connector.changes !== undefined && !follows);
+}
+
+/** Begins the next listing of the same epoch, unless those until now have settled what there is. */
+async function repeatListing(run: Run, key: PartitionKey): Promise<boolean> {
+  const pass = await readPass(run.database, key);
+  if (pass === null || isSettled(pass)) return false;
+  if (pass.pass + 1 >= run.settings.maxListings) {
+    const message = `${pass.pass + 1} listings in a row did not settle what there is: each may have left out something else. What is missing is found by a later listing, or when it changes.`;
+    run.report.warn(key.partitionId, 'listing_unsteady', message);
+    return false;
+  }
+  await run.hold.write((tx) => startPass(tx, key, run.clock.now()));
+  return true;
+}
+
+/** The second listing agrees with the first; or, when it did not, two in a row bring nothing new. */
+function isSettled({ pass, news, quiet }: ListingPass): boolean {
+  if (pass === 0 || news > 0) return false;
+  return pass === 1 || quiet >= 1;
 }

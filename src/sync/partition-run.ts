@@ -1,19 +1,21 @@
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
-import { listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { listPartitions, type PartitionRow, noCheckpoint, positionCheckpoint } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
 import type { Trip } from '../source/breaker.ts';
-import { followChanges, lookUpHints } from './changes.ts';
-import { ConnectorError, type Partition } from '../connector/contract.ts';
+import { ConnectorError, type Partition, type Json } from '../connector/contract.ts';
 import { fetchItems } from './fetching.ts';
 import type { Lane } from './lanes.ts';
 import { listPartition } from './listing.ts';
-import { settleMissing } from './ledger.ts';
+import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 import { applyScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
-import { askOn } from './left-out.ts';
+import { askOn, askAboutContents, lookUp } from './left-out.ts';
 import { createSupply } from './supply.ts';
+import { keepContents } from './kept-contents.ts';
+import { checkPage, createPageGuard } from './page.ts';
+import { remark } from './remarks.ts';
 
 /**
  * Lists or follows one partition while its items are fetched beside it. Answers why it had better
@@ -168,4 +170,61 @@ function reconcileDue(run: Run, row: PartitionRow): boolean {
   const everyMs = run.connector.spec.schedule?.reconcileEveryMs;
   if (everyMs === undefined || row.lastListedAt === null) return false;
   return run.clock.now().getTime() - row.lastListedAt.getTime() >= everyMs;
+}
+
+/** Reads changes from the stored position to now, storing the position with the items of each page. */
+async function followChanges(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<void> {
+  const key = keyOf(run, partition);
+  const guard = createPageGuard('changes');
+  let position = row.position as Json;
+  let done = false;
+  const step = async () => {
+    const answer = await run.verbs.call('changes', () => run.connector.changes!(run.context, partition, position));
+    const page = checkPage(answer, 'changes');
+    guard.pass(position, page);
+    remark(run, partition.id, page.remarks);
+    position = page.next ?? position;
+    done = page.done || page.next === undefined;
+    await keepContents(run, key, page.refs);
+    const checkpoint = positionCheckpoint(key, { position, now: run.clock.now() });
+    await recordChanges(run, key, page, { epoch: row.epoch, checkpoint });
+  };
+  while (!done) {
+    await inTurn(run, step);
+    onPage();
+  }
+  await inTurn(run, () => settleChanges(run, key));
+  await askAboutContents(run, partition, row);
+  onPage();
+}
+
+const lookupSize = 500;
+
+/**
+ * Serves hints: looks the named items up and records what they are now. False when that did not
+ * answer everything, so that the partition must be listed.
+ */
+async function lookUpHints(
+  run: Run,
+  partition: Partition,
+  row: PartitionRow,
+  ids: readonly string[],
+): Promise<boolean> {
+  const { connector } = run;
+  if (!connector.lookup) return false;
+  const key = keyOf(run, partition);
+  let complete = true;
+  for (let start = 0; start < ids.length; start += lookupSize) {
+    await inTurn(run, async () => {
+      const asked = ids.slice(start, start + lookupSize);
+      const page = await lookUp(run, partition, asked);
+      complete &&= page.incomplete === undefined;
+      await keepContents(run, key, page.refs);
+      // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
+      const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };
+      await recordChanges(run, key, found, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
+    });
+  }
+  await inTurn(run, () => settleChanges(run, key));
+  return complete;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSql } from '../../src/store/sql.ts';
-import { forgetOutdated } from '../../src/schedule/forget-outdated.ts';
+import { forgetOutdated } from '../../src/schedule/chores.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { engines } from '../support/databases.ts';
 

@@ -4,7 +4,7 @@ import { configuredKeyId, ensureFirstKey } from '../../src/account/first-key.ts'
 import { createKeys } from '../../src/account/keys.ts';
 import { ensureOrganization } from '../../src/account/organization.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createCleanUp } from '../../src/schedule/clean-up.ts';
+import { createCleanUp } from '../../src/schedule/chores.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, localToken, startTestApi, type TestApi } from '../support/api.ts';
 import { createTestClock } from '../support/clock.ts';

@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
-import { lockDirectory, type DirectoryLock } from '../../src/store/pglite/directory-lock.ts';
-import { ownIdentity, type ProcessIdentity } from '../../src/store/pglite/process-identity.ts';
+import {
+  lockDirectory,
+  type DirectoryLock,
+  ownIdentity,
+  type ProcessIdentity,
+} from '../../src/store/pglite/directory-lock.ts';
 
 let folder: string;
 let path: string;

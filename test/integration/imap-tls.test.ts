@@ -5,7 +5,7 @@ import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/server
 import { startTap } from '../../fixtures/servers/imap/tap.ts';
 import { createAddressGuard, type AddressGuard } from '../../src/base/address-guard.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { checkedAddresses } from '../../src/source/http/checked-addresses.ts';
+import { checkedAddresses } from '../../src/source/http/outbound.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';

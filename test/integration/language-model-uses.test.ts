@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { askForBuckets } from '../../src/account/ask-for-buckets.ts';
+import { askForBuckets } from '../../src/account/settings.ts';
 import { everyContainer } from '../../src/base/scope.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createSummarizing } from '../../src/engine/summarizing.ts';

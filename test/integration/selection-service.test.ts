@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MemorydError } from '../../src/base/errors.ts';
 import type { Connector } from '../../src/connector/contract.ts';
 import { createRegistry } from '../../src/connector/registry.ts';
-import { createScopeService } from '../../src/connections/scope-service.ts';
+import { createScopeService } from '../../src/connections/source-service.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

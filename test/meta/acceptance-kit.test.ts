@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../../src/connector-kit/law.ts';
-import { laws } from '../../src/connector-kit/laws.ts';
+import { laws } from '../../src/connector-kit/test-connector.ts';
 import { readFile } from '../support/imports-of.ts';
 
 const page = readFile('docs/connectors/acceptance-kit.md');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionAnswer, SearchHit } from '../../src/cli/client.ts';
 import { connectionTable, type ConnectionState } from '../../src/cli/connection-table.ts';
-import { readableLogLine } from '../../src/cli/log-line.ts';
+import { readableLogLine, welcome } from '../../src/cli/start.ts';
 import {
   createRateMeter,
   isFinished,
@@ -9,12 +9,10 @@ import {
   progressSummary,
   type ProgressView,
 } from '../../src/cli/progress.ts';
-import { formatSearch } from '../../src/cli/search-format.ts';
-import { matcher, queryWords, snippet } from '../../src/cli/snippet.ts';
+import { formatSearch, matcher, queryWords, snippet } from '../../src/cli/search.ts';
 import { formatStatus } from '../../src/cli/status.ts';
 import { createStatusLine } from '../../src/cli/status-line.ts';
 import { counted, displayWidth, duration, localTime, oneLine, table, truncate, wrap } from '../../src/cli/text.ts';
-import { welcome } from '../../src/cli/welcome.ts';
 import { createScreen } from '../support/command-line.ts';
 
 describe('text', () => {

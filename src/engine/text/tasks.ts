@@ -9,9 +9,16 @@ import { chunk, type ChunkDraft } from '../chunk/chunk.ts';
 import { chunkTurns, type TurnPlace } from '../chunk/turns.ts';
 import { withContext } from '../chunk/context.ts';
 import { convert } from '../extract/convert.ts';
-import type { Extracted, ExtractInput } from '../extract/extracted.ts';
-import { toSource } from '../extract/to-source.ts';
+import {
+  type Extracted,
+  type ExtractInput,
+  defaultMaxTextBytes,
+  type Source,
+  type SourceFormat,
+} from '../extract/extracted.ts';
 import { packTerms, terms, type PackedTerms } from '../terms.ts';
+import { checkSize } from '../extract/clean.ts';
+import { detect, isHtmlPage } from '../extract/detect.ts';
 
 /** How a text is to be cut. */
 export interface Cutting {
@@ -75,4 +82,18 @@ function toCutChunk(draft: ChunkDraft): CutChunk {
 
 function placeOf({ start, text, role }: Turn): TurnPlace {
   return { start: start!, length: text.length, isMachine: role !== null && role !== 'user' };
+}
+
+/** What the content is; see `detect`, which throws for files that hold no text. */
+export function toSource(input: ExtractInput): Source {
+  const maxTextBytes = input.maxTextBytes ?? defaultMaxTextBytes;
+  const common = { maxTextBytes, depth: 0, ...(input.url === undefined ? {} : { url: input.url }) };
+  if (input.kind === 'file') {
+    const name = input.name === undefined ? {} : { name: input.name };
+    return { ...common, ...name, ...detect(input.bytes, input.mimeType, input.name), bytes: input.bytes, page: true };
+  }
+  if (input.kind !== 'html') checkSize(Buffer.byteLength(input.text), maxTextBytes);
+  const format: SourceFormat = input.kind === 'text' && isHtmlPage(input.text) ? 'html' : input.kind;
+  // A fragment is what a source takes for the content; a page has more around it.
+  return { ...common, format, text: input.text, page: format === 'html' && isHtmlPage(input.text) };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -6,7 +7,6 @@ import type { Database, Queryable } from '../../store/database.ts';
 import { connectionsOfAccount, connectionsOfPartitions, recordDelivery } from '../../store/hooks.ts';
 import { ConnectorError, type Connector, type HookResult, type RawHook } from '../../connector/contract.ts';
 import type { Registry } from '../../connector/registry.ts';
-import { deliveryIdOf } from './delivery.ts';
 import { requestFor } from './hints.ts';
 import type { SharedHook, SharedHooks } from './shared-hooks.ts';
 
@@ -274,4 +274,22 @@ function handshakeAnswer({
       'x-content-type-options': 'nosniff',
     },
   };
+}
+
+/** Headers that name the delivery or the state of things, and not the way of the request through proxies. */
+const telling = /^x-(?!forwarded|real-ip|request-id|cloud-trace|amzn|envoy|vercel|b3|cdn)/;
+
+/** What the source calls this request, else what makes it the same request when it comes again. */
+function deliveryIdOf(raw: RawHook, result: Extract<HookResult, { hints: unknown }>): string {
+  if (result.deliveryId !== undefined && result.deliveryId !== '') return `id:${digest([result.deliveryId])}`;
+  const headers = Object.entries(raw.headers)
+    .filter(([name]) => telling.test(name))
+    .toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return `hash:${digest([raw.method, raw.path, JSON.stringify(raw.query), JSON.stringify(headers), raw.body])}`;
+}
+
+function digest(parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${part.length}:`).update(part);
+  return hash.digest('base64url');
 }

@@ -1,10 +1,9 @@
 import type { Answering } from '../../models/language-model.ts';
 import type { Queryable } from '../../store/database.ts';
 import { contentSettingsKey, readSetting } from '../../store/settings.ts';
-import type { Candidate, Extractor, Unit } from '../extractor.ts';
+import type { Candidate, Extractor, Unit, Turn } from '../extractor.ts';
 import { memoryHash } from '../memory-rows.ts';
-import { candidateOf } from './check-fact.ts';
-import { factInstructions, factsSchema, knownText, windowText, type Fact } from './fact-question.ts';
+import { factInstructions, factsSchema, knownText, windowText, type Fact, speakerOf } from './fact-question.ts';
 import { memoriesNear, resolveFacts, type ResolvingOptions } from './resolve-facts.ts';
 import { windowsOf, type Window } from './windows.ts';
 
@@ -97,3 +96,109 @@ async function wantedOf(database: Queryable): Promise<string | null> {
   );
   return settings?.shouldLLMFilter ? (settings.filterPrompt ?? null) : null;
 }
+
+const leastCharacters = 8;
+const mostCharacters = 500;
+const mostSubjectCharacters = 200;
+
+/** Words that leave open who or what is meant. */
+const opensUnclear =
+  /^(?:i|i['’](?:m|ve|d|ll)|my|mine|we|we['’]\w+|our|you|your|he|she|it|they|his|her|its|their|this|that|these|those|there|here)\b/i;
+
+/** What a model found, as a candidate; null when it is not what it was asked for. Nothing that it says is believed. */
+function candidateOf(fact: Fact, window: Window, unit: Unit): Candidate | null {
+  const text = fact.text.replace(/\s+/g, ' ').trim();
+  const turns = fact.turns.flatMap((turn) => window.turns[turn - 1] ?? []);
+  const source = turns.find(isHeard);
+  if (!source || turns.length < fact.turns.length) return null;
+  if (text.length < leastCharacters || text.length > mostCharacters || opensUnclear.test(text)) return null;
+  if (unit.trust !== 'told' && /\bthe user\b/i.test(text)) return null;
+  const subject = subjectKey(fact.subject);
+  if (subject === '' || subject.length > mostSubjectCharacters || !text.toLowerCase().includes(subject)) return null;
+  if (!isTraceable(text, window, unit)) return null;
+  const eventDates = [...new Set(fact.dates)].filter((one) => endOf(one) !== null);
+  return {
+    text,
+    kind: 'fact',
+    category: fact.category,
+    author: source.speaker,
+    subject,
+    ...slotOf(fact),
+    isStatic: fact.lasting,
+    isInference: fact.inferred,
+    eventDates,
+    forgetAfter: expiryOf(fact, source.date ?? unit.date),
+    span: source.start === null ? null : { start: source.start, end: source.start + source.text.length },
+  };
+}
+
+/** What an assistant says is no source by itself. */
+function isHeard({ role, speaker }: Turn): boolean {
+  return role !== 'assistant' || speaker !== null;
+}
+
+function subjectKey(subject: string): string {
+  return subject
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:the|our|an?) /, '');
+}
+
+function slotOf({ slot, value, ends }: Fact): Pick<Candidate, 'slot' | 'value' | 'ends'> {
+  const answer = value?.replace(/\s+/g, ' ').trim() ?? '';
+  if (slot === null || answer === '' || answer.length > mostSubjectCharacters)
+    return { slot: null, value: null, ends: false };
+  return { slot, value: answer.toLowerCase(), ends };
+}
+
+/** A name or number that was said nowhere was made up. Dates are resolved, so they need not be in the turns. */
+function isTraceable(text: string, { turns, before }: Window, unit: Unit): boolean {
+  const said = [...turns, ...before].flatMap((turn) => [turn.text, speakerOf(turn, unit) ?? '']);
+  const known = new Set(wordsOf([...said, unit.entityContext ?? ''].join(' ')));
+  return namesAndNumbers(text.replace(writtenDate, (date) => ' '.repeat(date.length))).every((word) => known.has(word));
+}
+
+const month = '(?:january|february|march|april|may|june|july|august|september|october|november|december)';
+const weekday = '(?:mon|tues|wednes|thurs|fri|satur|sun)day';
+const day = String.raw`\d{1,2}(?:st|nd|rd|th)?`;
+const writtenDate = new RegExp(
+  String.raw`\b(?:\d{4}-\d{2}(?:-\d{2})?|${day}(?: of)? ${month}(?:,? \d{4})?|${month} ${day}(?:,? \d{4})?|${month}(?:,? \d{4})?|${weekday}|in \d{4})\b`,
+  'gi',
+);
+
+/** The first word is written large whatever it is, so only numbers count there. */
+function namesAndNumbers(text: string): string[] {
+  return [...text.matchAll(word)]
+    .filter(({ 0: word, index }) => /\p{N}/u.test(word) || (index > 0 && /^\p{Lu}/u.test(word)))
+    .map(([word]) => bare(word));
+}
+
+const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’]*/gu;
+
+function wordsOf(text: string): string[] {
+  return (text.match(word) ?? []).map(bare);
+}
+
+function bare(word: string): string {
+  return word.toLowerCase().replace(/['’]s?$/, '');
+}
+
+function expiryOf({ expires, lasting }: Fact, said: Date): Date | null {
+  const end = expires === null || lasting ? null : endOf(expires);
+  return end !== null && end > said ? end : null;
+}
+
+/** The first moment after a day, month or year (UTC); null when there is no such date. */
+function endOf(iso: string): Date | null {
+  const parts = /^(?<year>\d{4})(?:-(?<month>0[1-9]|1[0-2])(?:-(?<day>\d{2}))?)?$/.exec(iso)?.groups;
+  if (!parts) return null;
+  const year = Number(parts['year']);
+  if (parts['month'] === undefined) return new Date(Date.UTC(year + 1, 0, 1));
+  const month = Number(parts['month']) - 1;
+  if (parts['day'] === undefined) return new Date(Date.UTC(year, month + 1, 1));
+  const start = new Date(Date.UTC(year, month, Number(parts['day'])));
+  return start.getUTCMonth() === month ? new Date(start.getTime() + dayMs) : null;
+}
+
+const dayMs = 24 * 60 * 60_000;

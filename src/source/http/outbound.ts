@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { LookupAddress } from 'node:dns';
 import type { buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -6,16 +7,24 @@ import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { Database } from '../../store/database.ts';
 import type { Authorization } from '../../auth/authorization.ts';
-import type { ConnectorSpec, HostAddress, Http } from '../../connector/contract.ts';
-import { checkedAddresses } from './checked-addresses.ts';
+import {
+  type ConnectorSpec,
+  type HostAddress,
+  type Http,
+  badConfig,
+  transient,
+  type HttpOptions,
+  type HttpResponse,
+} from '../../connector/contract.ts';
 import { createBudgets, limitsOf } from './budgets.ts';
-import { createKeptAnswers } from './conditional.ts';
-import { createHttp } from './create-http.ts';
+import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createOrigins } from './origins.ts';
-import { createPerform } from './perform.ts';
+import { createOrigins, remedy, type Origins } from './origins.ts';
+import { createPerform, type Call, type Performed } from './perform.ts';
 import { createSourceClock } from './source-clock.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, type Answer } from './transport.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { lowerCased, isRedirect } from './exchange.ts';
 
 export interface OutboundOptions {
   database: Database;
@@ -119,4 +128,174 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await transport.close();
     },
   };
+}
+
+/** The addresses of a host, also of one that is an address itself; see `Context.addresses`. */
+export async function checkedAddresses(guard: AddressGuard, host: string): Promise<HostAddress[]> {
+  const found = await new Promise<LookupAddress[]>((resolve, reject) => {
+    guard.lookup(host, { all: true }, (error, addresses) => {
+      if (error) reject(judge(host, error));
+      else resolve(addresses as LookupAddress[]);
+    });
+  });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+}
+
+function judge(host: string, error: Error): Error {
+  if (MemorydError.is(error)) return badConfig(error.message, remedy);
+  return transient(`${host} has no address (${(error as { code?: string }).code ?? 'no answer'}).`, error);
+}
+
+interface HttpParts {
+  perform(call: Call): Promise<Performed>;
+  origins: Origins;
+  /** Null before there is a connection to keep them for. */
+  kept: KeptAnswers | null;
+  userAgent: string;
+  signal: AbortSignal;
+}
+
+const defaults = { maxBytes: 25 * 1024 * 1024, timeoutMs: 30_000, idleTimeoutMs: 10_000 };
+
+/** What a connector calls its source with. */
+function createHttp(parts: HttpParts): Http {
+  const { perform, kept, origins, userAgent, signal } = parts;
+
+  async function request(method: string, url: string, options: HttpOptions = {}): Promise<HttpResponse> {
+    const call = callOf(method.toUpperCase(), withQuery(origins.check(url), options.query), options);
+    const conditional = call.conditional && kept !== null ? await requestConditionally(kept, call) : null;
+    const { answer, target, error } = conditional ?? (await perform({ ...call, conditional: false }));
+    if (error) throw error;
+    return toResponse(answer, target);
+  }
+
+  function callOf(method: string, url: URL, options: HttpOptions): Call {
+    const { json, body, headers, accept, anonymous, conditional, idempotent, ...limits } = options;
+    return {
+      method,
+      url,
+      headers: {
+        'user-agent': userAgent,
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...lowerCased(headers ?? {}),
+      },
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+      maxBytes: limits.maxBytes ?? defaults.maxBytes,
+      timeoutMs: limits.timeoutMs ?? defaults.timeoutMs,
+      idleTimeoutMs: limits.idleTimeoutMs ?? defaults.idleTimeoutMs,
+      accept: accept ?? null,
+      anonymous: anonymous ?? false,
+      conditional: (conditional ?? false) && (method === 'GET' || method === 'HEAD'),
+      idempotent: idempotent ?? null,
+      followRedirects: true,
+      signal,
+    };
+  }
+
+  return {
+    request,
+    get: (url, options) => request('GET', url, options),
+    post: (url, options) => request('POST', url, options),
+    fetch: createFetch({ perform, origins, userAgent, signal, limits: defaults }),
+  };
+
+  /** Null when the kept answer was removed while the source was asked about it. */
+  async function requestConditionally(answers: KeptAnswers, call: Call): Promise<Performed | null> {
+    const key = answerKey(call.method, call.url, call.headers);
+    const validators = await answers.validators(key);
+    const performed = await perform({ ...call, headers: { ...call.headers, ...validators } });
+    const { answer, error } = performed;
+    if (error) return performed;
+    if (answer.status === 304) {
+      const revalidated = await answers.revalidated(key, answer);
+      return revalidated && { ...performed, answer: revalidated };
+    }
+    if (answer.status === 200) await answers.keep(key, answer, validators !== null);
+    return performed;
+  }
+}
+
+function withQuery(url: URL, query: HttpOptions['query']): URL {
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+function toResponse({ status, headers, bytes }: Answer, target: string): HttpResponse {
+  const text = () => new TextDecoder().decode(bytes);
+  let parsed: { value: unknown } | undefined;
+  return {
+    status,
+    headers,
+    bytes,
+    text,
+    get json() {
+      return (parsed ??= { value: parse(text(), target) }).value;
+    },
+  };
+}
+
+/** The parser's own message would quote the body. */
+function parse(text: string, target: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw transient(`${target} answered with something that is not JSON`);
+  }
+}
+
+interface FetchParts {
+  perform(call: Call): Promise<Performed>;
+  origins: Origins;
+  userAgent: string;
+  signal: AbortSignal;
+  limits: { maxBytes: number; timeoutMs: number; idleTimeoutMs: number };
+}
+
+/** The statuses whose responses have no body (WHATWG fetch, null body status). */
+const bodiless = new Set([101, 103, 204, 205, 304]);
+
+/**
+ * The same way to the source as a `fetch` function. SDKs judge statuses themselves, so answers of
+ * any status come back once repeating does not help.
+ */
+function createFetch(parts: FetchParts): typeof globalThis.fetch {
+  return async (input, init) => {
+    const address = input instanceof Request ? input.url : input;
+    const url = new URL(parts.origins.check(address.toString()));
+    // Reads every kind of body and of headers.
+    const request = new Request(input, init);
+    const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer());
+    const { answer } = await parts.perform({
+      method: request.method,
+      url,
+      headers: { 'user-agent': parts.userAgent, ...headersOf(request) },
+      body,
+      ...parts.limits,
+      accept: null,
+      anonymous: false,
+      conditional: false,
+      idempotent: null,
+      followRedirects: request.redirect === 'follow',
+      // An own signal costs something, so only where the SDK gave one.
+      signal: init?.signal || input instanceof Request ? AbortSignal.any([parts.signal, request.signal]) : parts.signal,
+    });
+    if (request.redirect === 'error' && isRedirect(answer)) {
+      throw new TypeError('fetch failed: the answer is a redirect');
+    }
+    return toWebResponse(answer);
+  };
+}
+
+function headersOf(request: Request): Record<string, string> {
+  return Object.fromEntries(request.headers);
+}
+
+function toWebResponse({ status, statusText, headers, bytes, url }: Answer): Response {
+  const body = bodiless.has(status) ? null : (bytes as Uint8Array<ArrayBuffer>);
+  const response = new Response(body, { status, statusText, headers });
+  // A response that was not made by fetch has no address; SDKs show it.
+  Object.defineProperty(response, 'url', { value: url.href });
+  return response;
 }

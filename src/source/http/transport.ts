@@ -1,10 +1,72 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { Agent, type buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { ConnectorError, transient } from '../../connector/contract.ts';
-import { acceptedCodings, readBody } from './body.ts';
-import { startDeadline } from './deadline.ts';
+import { ConnectorError, transient, skip } from '../../connector/contract.ts';
 import { describeTarget } from './path-pattern.ts';
+
+type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>;
+
+const unzip: Decoder = promisify(gunzip);
+const zlib: Decoder = promisify(inflate);
+const raw: Decoder = promisify(inflateRaw);
+
+const decoders: Record<string, Decoder> = {
+  gzip: unzip,
+  'x-gzip': unzip,
+  br: promisify(brotliDecompress),
+  // Some servers leave out the zlib header (RFC 9110 section 8.4.1.2).
+  deflate: (bytes, options) => ((bytes[0]! & 0x0f) === 8 ? zlib : raw)(bytes, options),
+};
+
+/** What `decode` understands. */
+const acceptedCodings = 'gzip, deflate, br';
+
+/** The bytes of a body, counted while they come. Throws `skip` of `too_large` at the first byte too many. */
+async function readBody(
+  body: AsyncIterable<Uint8Array>,
+  headers: Record<string, string>,
+  options: { maxBytes: number; target: string; hasBody: boolean },
+): Promise<Uint8Array> {
+  if (options.hasBody && Number(headers['content-length']) > options.maxBytes) throw tooLarge(options);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > options.maxBytes) throw tooLarge(options);
+    parts.push(part);
+  }
+  const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts, size);
+  return size === 0 ? bytes : decode(bytes, headers['content-encoding'], options);
+}
+
+async function decode(
+  bytes: Uint8Array,
+  codings: string | undefined,
+  options: { maxBytes: number; target: string },
+): Promise<Uint8Array> {
+  let decoded = bytes;
+  // The last coding was applied last.
+  for (const coding of (codings ?? '').toLowerCase().split(',').toReversed()) {
+    const name = coding.trim();
+    if (name === '' || name === 'identity') continue;
+    const decoder = decoders[name];
+    if (!decoder)
+      throw transient(`${options.target} answered in the coding ${name.slice(0, 20)}, which nobody asked for`);
+    try {
+      decoded = await decoder(decoded, { maxOutputLength: options.maxBytes });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(options);
+      throw transient(`${options.target} answered with damaged ${name} data`, error);
+    }
+  }
+  return decoded;
+}
+
+function tooLarge({ maxBytes, target }: { maxBytes: number; target: string }): Error {
+  return skip('too_large', `The answer to ${target} is larger than ${maxBytes} bytes.`);
+}
 
 /** One request as it goes over the wire. */
 export interface Hop {
@@ -164,4 +226,34 @@ function blockedIn(error: unknown): MemorydError | undefined {
     current = current.cause;
   }
   return undefined;
+}
+
+/** A signal that aborts with another one, or after a time, until it is ended. */
+interface Deadline {
+  readonly signal: AbortSignal;
+  readonly passed: boolean;
+  end(): void;
+}
+
+/** `AbortSignal.any` with `AbortSignal.timeout`, but nothing of it stays on the outer signal, which lives much longer. */
+function startDeadline(outer: AbortSignal, timeoutMs: number): Deadline {
+  const controller = new AbortController();
+  let passed = false;
+  const abort = () => controller.abort(outer.reason);
+  const timer = setTimeout(() => {
+    passed = true;
+    controller.abort(new Error('the time is over'));
+  }, timeoutMs);
+  if (outer.aborted) abort();
+  else outer.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    get passed() {
+      return passed;
+    },
+    end() {
+      clearTimeout(timer);
+      outer.removeEventListener('abort', abort);
+    },
+  };
 }

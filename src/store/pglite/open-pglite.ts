@@ -1,5 +1,6 @@
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type pg from 'pg';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -10,12 +11,9 @@ import type { Session, SessionUse } from '../session.ts';
 import { createDatabase } from '../session-database.ts';
 import { damaged, lockName, makeDataDir, prepareCluster } from './cluster-directory.ts';
 import { lockDirectory, type DirectoryLock } from './directory-lock.ts';
-import { createEngineSession, type EngineSession } from './engine-session.ts';
 import { EngineError, startEngine, type EngineWorker } from './engine-worker.ts';
 import { startMaintenance } from './maintenance.ts';
 import { setOptimizing } from './parser-memory.ts';
-import { createSessionLanes, type SessionLanes } from './session-lanes.ts';
-import { removeStrayFiles } from './stray-files.ts';
 
 export interface PgliteOptions {
   /** The data directory; the cluster stands in its folder `database`. `memory` keeps nothing. */
@@ -204,4 +202,153 @@ export async function dumpPglite(file: string, prepare: (database: Database) => 
   await database.script('checkpoint');
   await engine.dump(file);
   await database.close();
+}
+
+/**
+ * Removes files of tables and indexes that no table has. An engine that was killed while it rewrote one leaves
+ * the unfinished copy behind for ever, with what is erased later. Called before anybody uses the engine.
+ */
+async function removeStrayFiles(client: pg.Client, clusterDir: string): Promise<void> {
+  const { rows } = await client.query<{ folder: string; file: string }>(`
+    select (select oid from pg_database where datname = current_database())::text as folder,
+      pg_relation_filenode(oid)::text as file
+    from pg_class where pg_relation_filenode(oid) is not null`);
+  const known = new Set(rows.map(({ file }) => file));
+  const folder = join(clusterDir, 'base', rows[0]!.folder);
+  for (const name of await readdir(folder)) {
+    // A main file or a part of it; names of other files (PG_VERSION, maps) are not numbers.
+    const file = /^(\d+)(_\w+)?(\.\d+)?$/.exec(name)?.[1];
+    if (file !== undefined && !known.has(file)) await rm(join(folder, name), { force: true });
+  }
+}
+
+/** Statements that may pass waiting transactions before one of these gets its turn. */
+const statementBurst = 16;
+
+/**
+ * Who gets the one session next. Within a lane it is first come, first served. Waiting statements
+ * go before waiting transactions, up to a burst, so that a search waits for one transaction at the
+ * most and not for every one that writers have queued; after a burst a transaction has its turn,
+ * so that neither lane starves.
+ */
+export interface SessionLanes {
+  /** Resolves when the caller holds the session; what it resolves to gives it back. */
+  enter(use: SessionUse): Promise<() => void>;
+  /** True when nobody holds or waits for the session. */
+  readonly idle: boolean;
+  /** How often somebody has entered. */
+  readonly entries: number;
+}
+
+export function createSessionLanes(): SessionLanes {
+  const waiting: Record<SessionUse, (() => void)[]> = { statement: [], transaction: [] };
+  let held = false;
+  let burst = 0;
+  let entries = 0;
+
+  function next(): void {
+    const turn = laneOf(waiting, burst);
+    if (turn === undefined) {
+      held = false;
+      burst = 0;
+      return;
+    }
+    burst = turn === 'statement' ? burst + 1 : 0;
+    waiting[turn].shift()!();
+  }
+
+  return {
+    enter(use) {
+      entries++;
+      return new Promise((resolve) => {
+        waiting[use].push(() => resolve(next));
+        if (held) return;
+        held = true;
+        next();
+      });
+    },
+    get idle() {
+      return !held;
+    },
+    get entries() {
+      return entries;
+    },
+  };
+}
+
+function laneOf(waiting: Record<SessionUse, readonly unknown[]>, burst: number): SessionUse | undefined {
+  if (waiting.transaction.length > 0 && (waiting.statement.length === 0 || burst >= statementBurst)) {
+    return 'transaction';
+  }
+  return waiting.statement.length > 0 ? 'statement' : undefined;
+}
+
+/**
+ * The engine that is running now. When it breaks down (a full disk under its log, no memory) the
+ * next use starts it again, and it recovers from its log as a server does; what was under way fails.
+ */
+interface EngineSession {
+  /** The running engine, started if need be. Throws why it cannot be started. */
+  current(): Promise<EngineWorker>;
+  /** Never use this engine (or the running one) again. */
+  discard(engine?: EngineWorker): Promise<void>;
+  /** Ends the engine cleanly and for good. */
+  close(): Promise<void>;
+  /** The same while the process exits. */
+  closeNow(timeoutMs: number): boolean;
+}
+
+const restartPauseMs = 1_000;
+
+function createEngineSession(
+  first: EngineWorker,
+  options: { restart: () => Promise<EngineWorker>; clock: Clock; log: Logger },
+): EngineSession {
+  let running: EngineWorker | undefined;
+  let refusal: { error: unknown; until: number } | undefined;
+
+  function watch(engine: EngineWorker): EngineWorker {
+    running = engine;
+    void engine.brokeDown.then((error) => {
+      if (running !== engine) return;
+      running = undefined;
+      options.log.error({ reason: error.message }, 'embedded database broke down');
+    });
+    return engine;
+  }
+
+  async function start(): Promise<EngineWorker> {
+    if (refusal && options.clock.now().getTime() < refusal.until) throw refusal.error;
+    try {
+      const engine = watch(await options.restart());
+      options.log.warn({}, 'embedded database restarted');
+      refusal = undefined;
+      return engine;
+    } catch (error) {
+      // Every waiting statement comes here; a disk that is full now is full in a millisecond too.
+      refusal = { error, until: options.clock.now().getTime() + restartPauseMs };
+      throw error;
+    }
+  }
+
+  watch(first);
+  return {
+    current: async () => running ?? (await start()),
+    async discard(engine = running) {
+      if (running === engine) running = undefined;
+      await engine?.kill();
+    },
+    async close() {
+      const engine = running;
+      running = undefined;
+      try {
+        await engine?.close();
+      } catch (error) {
+        // What was committed is in the log; the next start replays it.
+        options.log.warn({ reason: String(error) }, 'embedded database did not end cleanly');
+        await engine?.kill();
+      }
+    },
+    closeNow: (timeoutMs) => running?.closeNow(timeoutMs) ?? true,
+  };
 }

@@ -4,9 +4,9 @@ import { contentOf, dateOf } from '../../../src/api/document-input.ts';
 import { addedDocumentOf, documentChangeOf } from '../../../src/api/v5/document-input.ts';
 import { profileAsMarkdown } from '../../../src/api/v5/views/profile.ts';
 import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
-import { withoutCredentials } from '../../../src/base/config-values.ts';
+import { withoutCredentials } from '../../../src/base/config.ts';
 import { normalized } from '../../../src/base/normalized.ts';
-import { readableLogLine } from '../../../src/cli/log-line.ts';
+import { readableLogLine } from '../../../src/cli/start.ts';
 import { fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
@@ -63,11 +63,9 @@ import { memoryHash, wordsHashOf } from '../../../src/memory/memory-rows.ts';
 import { isTranscript } from '../../../src/memory/policy.ts';
 import { clausesOf } from '../../../src/memory/rules/clauses.ts';
 import { dayNamedBy, findDates, isPutOff } from '../../../src/memory/rules/dates.ts';
-import { episodeOf } from '../../../src/memory/rules/episodes.ts';
-import { rules } from '../../../src/memory/rules/extract.ts';
+import { rules, isEnglish, episodeOf } from '../../../src/memory/rules/extract.ts';
 import { factsOf, withDates } from '../../../src/memory/rules/facts.ts';
 import { keyWords, normalValue, thingWords } from '../../../src/memory/rules/key-words.ts';
-import { isEnglish } from '../../../src/memory/rules/language.ts';
 import { mailOf } from '../../../src/memory/rules/mail.ts';
 import { ofNoSpeaker, ownerOf, ownless, nameOfThing } from '../../../src/memory/rules/measures.ts';
 import { personIn, subjectKey } from '../../../src/memory/rules/people.ts';
@@ -75,8 +73,13 @@ import { predicateOf } from '../../../src/memory/rules/predicate.ts';
 import { sentencesOf } from '../../../src/memory/rules/sentences.ts';
 import { statementOf } from '../../../src/memory/rules/statement.ts';
 import { expanded, inThirdPerson, isAdverb } from '../../../src/memory/rules/third-person.ts';
-import { dayOrderOf, momentOfStamp } from '../../../src/memory/rules/time-stamps.ts';
-import { conversationOf, turnsOfMessages, turnsOfText } from '../../../src/memory/rules/turns.ts';
+import {
+  conversationOf,
+  turnsOfMessages,
+  turnsOfText,
+  dayOrderOf,
+  momentOfStamp,
+} from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { createTokenCounter } from '../../../src/models/token-counting.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
@@ -271,16 +274,16 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/memory/policy.ts': { isTranscript: (text) => isTranscript(turnsOfText(text)) },
   'src/memory/rules/clauses.ts': { clausesOf },
   'src/memory/rules/dates.ts': { findDates: (text) => findDates(text, said), dayNamedBy, isPutOff },
-  'src/memory/rules/episodes.ts': {
+  'src/memory/rules/extract.ts': {
+    rules: (text) => rules.extract(unitOf(text)),
+    isEnglish,
     episodeOf: (text) => episodeOf(turnOf(text), [{ text, start: 0 }], unitOf(text), 'Ana'),
   },
-  'src/memory/rules/extract.ts': { rules: (text) => rules.extract(unitOf(text)) },
   'src/memory/rules/facts.ts': {
     factsOf: (text) => factsOf(turnOf(text), sentencesOfLength(text, 420), unitOf(text), 'Ana'),
     withDates: (text) => withDates(text, []),
   },
   'src/memory/rules/key-words.ts': { keyWords, thingWords, normalValue },
-  'src/memory/rules/language.ts': { isEnglish },
   'src/memory/rules/mail.ts': { mailOf },
   'src/memory/rules/measures.ts': { ownless, ownerOf, ofNoSpeaker: (text) => ofNoSpeaker(text, text), nameOfThing },
   'src/memory/rules/people.ts': { personIn, subjectKey },
@@ -292,11 +295,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     expanded,
     inThirdPerson: (text) => inThirdPerson(text, 'Ana', { strict: true }),
   },
-  'src/memory/rules/time-stamps.ts': {
+  'src/memory/rules/turns.ts': {
     dayOrderOf: (text) => dayOrderOf([text]),
     momentOfStamp: (text) => momentOfStamp(text, 'day first', said),
-  },
-  'src/memory/rules/turns.ts': {
     turnsOfText,
     conversationOf: (text) => conversationOf(text, true),
     turnsOfMessages: (text) =>
@@ -341,9 +342,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/api/views/authorization-page.ts': {
     authorizationPage: (text) => authorizationPage({ title: text, text }),
   },
-  'src/base/config-values.ts': { withoutCredentials },
+  'src/base/config.ts': { withoutCredentials },
   'src/base/normalized.ts': { normalized: (text) => [normalized(text, 'NFC'), normalized(text, 'NFKC')] },
-  'src/cli/log-line.ts': { readableLogLine },
+  'src/cli/start.ts': { readableLogLine },
   'src/cli/options.ts': {
     pastMoment: (text) => attempt(() => pastMoment(text)),
     fraction: (text) => attempt(() => fraction(text)),
@@ -420,8 +421,11 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/base/log.ts': { createLogger: notText },
   'src/cli/connection-choice.ts': { chooseConnections: notText, chooseConnection: notText },
   'src/cli/context.ts': { paint: notText },
-  'src/cli/search-format.ts': { formatSearch: 'shows chunks' },
-  'src/cli/snippet.ts': { snippet: 'sees one chunk', queryWords: 'measured by queryTerms' },
+  'src/cli/search.ts': {
+    formatSearch: 'shows chunks',
+    snippet: 'sees one chunk',
+    queryWords: 'measured by queryTerms',
+  },
   'src/sync/values.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/connection-lookup.ts': { isProvider: notText },
@@ -442,8 +446,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/store/sql.ts': { rawSql: notText },
   'src/engine/chunk/blocks.ts': { block: notText, lineEnd: parts, isBlank: parts },
   'src/engine/chunk/measure.ts': { createMeasure: parts },
-  'src/engine/chunk/overlap.ts': { overlapStart: parts },
-  'src/engine/chunk/pack.ts': { pack: parts },
+  'src/engine/chunk/pack.ts': { overlapStart: parts, pack: parts },
   'src/engine/chunk/size.ts': { sizePieces: parts },
   'src/engine/chunk/units.ts': { toUnits: parts },
   'src/engine/extract/charset.ts': { isWideText: bounded },
@@ -462,16 +465,20 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/extract/zip.ts': { readZip: bounded, inflateEntry: bounded },
   'src/memory/classify.ts': { classify: 'sees one statement' },
   'src/memory/container-buckets.ts': { containerBuckets: notText },
-  'src/memory/context-filter.ts': { isInContext: notText },
+  'src/memory/reconcile.ts': { isInContext: notText },
   'src/memory/memory-rows.ts': { indexTexts: 'measured by memoryHash, wordsHashOf and terms' },
   'src/memory/rules/attribute.ts': { takesPlaceOf: sentences },
-  'src/memory/rules/attributes.ts': { attributeOf: sentences },
-  'src/memory/rules/judgement.ts': { isFact: sentences },
+  'src/memory/rules/attributes.ts': {
+    attributeOf: sentences,
+    scheduled: sentences,
+    dueBy: sentences,
+    repeated: sentences,
+  },
+  'src/memory/rules/facts.ts': { isFact: sentences },
   'src/memory/rules/measures.ts': { measureOf: sentences },
   'src/memory/rules/personal.ts': { isPerson: sentences, personal: sentences },
-  'src/memory/rules/schedules.ts': { scheduled: sentences, dueBy: sentences, repeated: sentences },
   'src/memory/rules/turns.ts': { turnsWithin: 'measured by rules' },
   'src/memory/rules/verbs.ts': { tells: 'one look into a set' },
   'src/memory/statement.ts': { statementOf: 'sees one statement' },
-  'src/memory/units.ts': { unitsOf: 'measured by turns and statements' },
+  'src/memory/remember.ts': { unitsOf: 'measured by turns and statements' },
 };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isPost } from '../../../src/engine/is-post.ts';
+import { isPost } from '../../../src/engine/read-document.ts';
 
 it.each([
   ['https://x.com/mira/status/1742', true],

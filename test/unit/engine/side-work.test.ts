@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSideWork } from '../../../src/engine/side-work.ts';
+import { createSideWork } from '../../../src/engine/process.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 function gate(): { opened: Promise<void>; open: () => void } {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Hint } from '../../../src/connector/contract.ts';
-import { createHintGathering } from '../../../src/inbound/hint-gathering.ts';
+import { createHintGathering } from '../../../src/inbound/watching.ts';
 import type { RequestedSync } from '../../../src/store/connections.ts';
 import { createTestClock } from '../../support/clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFence, fenceNote, quoted } from '../../../src/mcp/fence.ts';
-import { hitOf, hitSections, writtenBySource } from '../../../src/mcp/hits.ts';
+import { hitOf, hitSections, writtenBySource } from '../../../src/mcp/tools/search-memory.ts';
 import type { ResultDocument, SearchResult } from '../../../src/search/search.ts';
 
 const at = new Date('2026-03-04T12:00:00Z');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLibraryTokenizer } from '../../../src/models/onnx-folder/library-tokenizer.ts';
+import { createLibraryTokenizer } from '../../../src/models/onnx-folder/onnx-folder-embedder.ts';
 import { bytePairTokenizer, unigramTokenizer } from '../../support/library-tokenizers.ts';
 
 const pieces = ['▁Haus', 'boot', '▁Boot', '▁the', '▁', 'H', 'a', 'u', 's', '猫', 'が', '寝る', '▁<'];

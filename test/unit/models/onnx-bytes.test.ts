@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeMessage } from '../../../src/models/onnx/protobuf.ts';
+import { encodeMessage } from '../../../src/models/onnx/model-bytes.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createWaitingRoom } from '../../../src/queue/waiting-room.ts';
+import { createWaitingRoom } from '../../../src/queue/in-process.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 const items = fc.array(fc.record({ delayMs: fc.nat(50), priority: fc.integer({ min: -3, max: 3 }) }), {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSessionLanes, type SessionLanes } from '../../../src/store/pglite/session-lanes.ts';
+import { createSessionLanes, type SessionLanes } from '../../../src/store/pglite/open-pglite.ts';
 import type { SessionUse } from '../../../src/store/session.ts';
 
 /** Lets every promise that can settle do so. */

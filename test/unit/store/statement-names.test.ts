@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStatementNames } from '../../../src/store/statement-names.ts';
+import { createStatementNames } from '../../../src/store/session-database.ts';
 
 test('a statement has a name from its third use on, and keeps it', () => {
   const names = createStatementNames();
