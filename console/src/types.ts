@@ -60,6 +60,7 @@ export interface ConnectorSpec {
   capabilities: Capabilities;
   config: JsonSchema;
   auth: AuthKind[];
+  callbackAddress: string | null;
 }
 
 export interface Problem {
@@ -69,6 +70,13 @@ export interface Problem {
   code: string;
   reason: string;
   until: string | null;
+}
+
+/** What was chosen at the source. */
+export interface SelectedResource {
+  id: string | number;
+  name?: string;
+  kind?: string;
 }
 
 export interface Connection {
@@ -83,6 +91,7 @@ export interface Connection {
   containerTag: string;
   schedule: string | null;
   nextSyncAt: string | null;
+  selection: SelectedResource[];
   onSourceDelete: 'delete' | 'keep';
   memories: 'off' | 'facts' | 'facts+episodes' | null;
   documentCount: number;

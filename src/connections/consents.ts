@@ -64,6 +64,8 @@ export interface Consents {
   complete(provider: string, answer: CallbackAnswer): Promise<ConsentResult>;
   /** Of the newest authorization for a connection; null when there was none. */
   state(connectionId: string): Promise<ConsentState | null>;
+  /** Where the source sends browsers back to: what an OAuth client there must list. */
+  callbackAddress(provider: string): string;
   /** A connection of a container that waits for its first consent; null when there is none. */
   pending(connectionId: string, containerTag: string): Promise<PendingConnection | null>;
   /** Ends the wait; the link leads nowhere any more. */
@@ -111,8 +113,10 @@ interface SealedRequest {
 
 export function createConsents(options: ConsentsOptions): Consents {
   const { database, vault, clock } = options;
+  const callbackAddress = (provider: string) => `${options.publicUrl()}/v3/connections/auth/callback/${provider}`;
 
   return {
+    callbackAddress,
     async begin({ connector, auth, of, redirectUrl }) {
       const now = clock.now();
       const provider = connector.spec.name;
@@ -122,7 +126,7 @@ export function createConsents(options: ConsentsOptions): Consents {
       const state = randomText();
       const stateHash = hashOf(state);
       const verifier = auth.pkce === false ? null : randomText();
-      const redirectUri = `${options.publicUrl()}/v3/connections/auth/callback/${provider}`;
+      const redirectUri = callbackAddress(provider);
       const challenge = verifier === null ? null : challengeOf(verifier);
       const authLink = client.consentLink({ state, redirectUri, challenge });
       const request: SealedRequest = { verifier, redirectUri, authLink, plan: 'plan' in of ? of.plan : null };

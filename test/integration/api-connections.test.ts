@@ -351,6 +351,7 @@ describe.each(engines)('connections on %s', (engine) => {
       capabilities: { selectable: false, push: false, incremental: false, deletes: true },
       config: { type: 'object', properties: {}, additionalProperties: false },
       auth: [],
+      callbackAddress: null,
       limits: [],
       schedule: { everyMs: 60_000 },
       maxItemBytes: 25 * 1024 * 1024,

@@ -1,99 +1,137 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { say } from '../message.ts';
 import { texts } from '../texts.ts';
+import type { Connection, SelectedResource } from '../types.ts';
 import { useAction } from '../use-action.ts';
-import { useLoad } from '../use-load.ts';
-import { LoadProblem, Loading } from './controls.tsx';
+import { usePages } from '../use-pages.ts';
+import { LoadProblem, Loading, More } from './controls.tsx';
 import { Confirm } from './dialog.tsx';
 import { CheckField, TextField } from './field.tsx';
 
-interface Resource {
-  id: string | number;
-  name?: string;
+interface Resource extends SelectedResource {
   hasChildren?: boolean;
   selectable?: boolean;
-  selected?: boolean;
 }
 
 interface ResourcePickerProps {
-  connectionId: string;
+  connection: Connection;
   onClose: () => void;
   onChange: () => void;
 }
 
-type Chosen = ReadonlyMap<string, Resource>;
+type Chosen = ReadonlyMap<string, SelectedResource>;
+/** What was read so far, by the resource that it lies in. */
+type Branches = ReadonlyMap<string, readonly Resource[]>;
+
+const keyOf = ({ id }: SelectedResource) => String(id);
+const nameOf = ({ id, name }: SelectedResource) => name ?? String(id);
 
 /** What the source offers, as a tree of which branches are read when they are opened. */
-export function ResourcePicker({ connectionId, onClose, onChange }: ResourcePickerProps) {
+export function ResourcePicker({ connection, onClose, onChange }: ResourcePickerProps) {
   const [filter, setFilter] = useState('');
-  const [changes, setChanges] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const [seen, setSeen] = useState<Chosen>(new Map());
-  const path = `/v3/connections/${connectionId}`;
+  // What was chosen before stays chosen, also in branches that nobody opens.
+  const [chosen, setChosen] = useState<Chosen>(() => new Map(connection.selection.map((each) => [keyOf(each), each])));
+  const [branches, setBranches] = useState<Branches>(new Map());
+  const path = `/v3/connections/${connection.id}`;
   const save = useAction(async () => {
-    const resources = [...seen.values()]
-      .filter((resource) => changes.get(String(resource.id)) ?? resource.selected)
-      .map(({ id, name }) => ({ id, ...(name !== undefined && { name }) }));
-    await call('POST', `${path}/configure`, { body: { resources } });
+    await call('POST', `${path}/configure`, { body: { resources: [...chosen.values()] } });
     say(texts.source.chosen);
     onClose();
     onChange();
   });
+  const wanted = filter.trim().toLowerCase();
+  const isMatch = (resource: Resource) =>
+    resource.selectable !== false && nameOf(resource).toLowerCase().includes(wanted);
+  const isShown = (resource: Resource): boolean =>
+    isMatch(resource) || resource.selectable === false || (branches.get(keyOf(resource))?.some(isShown) ?? false);
+  const hasMatch = [...branches.values()].some((rows) => rows.some(isMatch));
   return (
     <Confirm title={texts.source.choose} action={save} confirm={texts.source.chooseSave} onClose={onClose}>
       <p class="quiet">{texts.source.chooseHelp}</p>
-      <TextField label={texts.source.chooseFilter} type="search" value={filter} onInput={setFilter} />
+      <TextField
+        label={texts.source.chooseFilter}
+        type="search"
+        value={filter}
+        onInput={setFilter}
+        help={texts.source.chooseFilterHelp}
+      />
       <div class="tree">
         <Branch
           path={path}
           parent=""
-          filter={filter.toLowerCase()}
-          isChosen={(resource) => changes.get(String(resource.id)) ?? resource.selected === true}
-          onToggle={(resource, isOn) => setChanges(new Map(changes).set(String(resource.id), isOn))}
-          onSeen={(resources) =>
-            setSeen((before) => new Map([...before, ...resources.map((each) => [String(each.id), each] as const)]))
-          }
+          isWhole={false}
+          isMatch={isMatch}
+          isShown={isShown}
+          isChosen={(resource) => chosen.has(keyOf(resource))}
+          onToggle={(resource, isOn) => setChosen(toggled(chosen, resource, isOn))}
+          onRead={(parent, rows) => setBranches((before) => new Map(before).set(parent, rows))}
         />
       </div>
+      <p class="quiet" role="status">
+        {wanted !== '' && !hasMatch ? texts.source.chooseNoMatch : texts.source.chosenCount(chosen.size)}
+      </p>
     </Confirm>
   );
+}
+
+function toggled(chosen: Chosen, resource: Resource, isOn: boolean): Chosen {
+  const changed = new Map(chosen);
+  const { id, name, kind } = resource;
+  if (isOn)
+    changed.set(keyOf(resource), { id, ...(name !== undefined && { name }), ...(kind !== undefined && { kind }) });
+  else changed.delete(keyOf(resource));
+  return changed;
 }
 
 interface BranchProps {
   path: string;
   parent: string;
-  filter: string;
+  /** Lies in something of which the name matches. */
+  isWhole: boolean;
+  isMatch: (resource: Resource) => boolean;
+  isShown: (resource: Resource) => boolean;
   isChosen: (resource: Resource) => boolean;
   onToggle: (resource: Resource, isOn: boolean) => void;
-  onSeen: (resources: Resource[]) => void;
+  onRead: (parent: string, rows: readonly Resource[]) => void;
 }
 
+const pageSize = 100;
+/** Groups that cannot be chosen themselves stand open when there are no more than these. */
+const mostOpen = 5;
+
 function Branch({ path, parent, ...rest }: BranchProps) {
-  const { data, error, reload } = useLoad(
-    async (signal) => {
-      const query = `per_page=100${parent && `&parent_id=${encodeURIComponent(parent)}`}`;
+  const { rows, error, isLoading, readMore, reload } = usePages(
+    async (cursor, signal) => {
+      const page = Number(cursor || 1);
+      const query = `page=${page}&per_page=${pageSize}${parent && `&parent_id=${encodeURIComponent(parent)}`}`;
       const { resources } = await call<{ resources: Resource[] }>('GET', `${path}/resources?${query}`, { signal });
-      rest.onSeen(resources);
-      return resources;
+      return { items: resources, next: resources.length < pageSize ? null : String(page + 1) };
     },
     [path, parent],
   );
-  if (error) return <LoadProblem error={error} reload={reload} />;
-  if (!data) return <Loading />;
-  if (data.length === 0) return <p class="quiet">{texts.source.chooseNone}</p>;
+  useEffect(() => rest.onRead(parent, rows), [rows]);
+  const isFew = rows.length <= mostOpen;
   return (
-    <ul>
-      {data.map((resource) => (
-        <Twig key={resource.id} resource={resource} path={path} parent={parent} {...rest} />
-      ))}
-    </ul>
+    <>
+      <ul>
+        {rows
+          .filter((each) => rest.isWhole || rest.isShown(each))
+          .map((resource) => (
+            <Twig key={resource.id} resource={resource} isFew={isFew} path={path} parent={parent} {...rest} />
+          ))}
+      </ul>
+      {error && <LoadProblem error={error} reload={reload} />}
+      {isLoading && <Loading />}
+      {!isLoading && !error && rows.length === 0 && <p class="quiet">{texts.source.chooseNone}</p>}
+      <More read={readMore} />
+    </>
   );
 }
 
-function Twig({ resource, ...rest }: BranchProps & { resource: Resource }) {
-  const [isOpen, setOpen] = useState(false);
-  const name = resource.name ?? String(resource.id);
-  if (!name.toLowerCase().includes(rest.filter) && !isOpen) return null;
+function Twig({ resource, isFew, ...rest }: BranchProps & { resource: Resource; isFew: boolean }) {
+  const [isOpen, setOpen] = useState(isFew && resource.selectable === false && resource.hasChildren === true);
+  const name = nameOf(resource);
   return (
     <li>
       <div class="row">
@@ -114,7 +152,7 @@ function Twig({ resource, ...rest }: BranchProps & { resource: Resource }) {
           <CheckField label={name} isOn={rest.isChosen(resource)} onChange={(isOn) => rest.onToggle(resource, isOn)} />
         )}
       </div>
-      {isOpen && <Branch {...rest} parent={String(resource.id)} />}
+      {isOpen && <Branch {...rest} parent={keyOf(resource)} isWhole={rest.isWhole || rest.isMatch(resource)} />}
     </li>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { baseAddress, call } from '../api.ts';
+import { call } from '../api.ts';
 import { copyText, say } from '../message.ts';
 import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
 import { CheckField, ChoiceField, TextField } from '../parts/field.tsx';
@@ -29,7 +29,6 @@ export function AddSource({ provider }: { provider: string }) {
 interface Created {
   id: string;
   authLink: string | null;
-  redirectsTo?: string;
 }
 
 const isOAuth = (auth: AuthKind | undefined) => auth?.type === 'oauth2' || auth?.type === 'xoauth2';
@@ -58,7 +57,10 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
       if (created.authLink === null) return finish(spec.title, created.id);
       setConsent(created);
       const link = safeLink(created.authLink);
-      if (consentWindow && link) consentWindow.location.href = link;
+      if (!consentWindow || !link) return;
+      // The source must not be able to lead this page elsewhere.
+      consentWindow.opener = null;
+      consentWindow.location.href = link;
     } catch (error) {
       consentWindow?.close();
       throw error;
@@ -77,7 +79,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
     >
       {spec.auth.length > 1 && <AuthChoice kinds={spec.auth} index={authIndex} onChange={setAuthIndex} />}
       <SchemaFields fields={required} {...parts} />
-      {isOAuth(auth) && <OAuthHelp spec={spec} />}
+      {isOAuth(auth) && <OAuthHelp isConfigured={spec.configured} address={spec.callbackAddress ?? ''} />}
       <SchemaFields fields={openFields(config)} {...parts} />
       <TextField
         label={texts.namespace}
@@ -169,11 +171,10 @@ function AuthChoice({ kinds, index, onChange }: AuthChoiceProps) {
   );
 }
 
-function OAuthHelp({ spec }: { spec: ConnectorSpec }) {
-  const address = `${baseAddress}/v3/connections/auth/callback/${spec.name}`;
+function OAuthHelp({ isConfigured, address }: { isConfigured: boolean; address: string }) {
   return (
     <div class="notice stack">
-      <p>{spec.configured ? texts.addSource.oauth : texts.addSource.notConfigured}</p>
+      <p>{isConfigured ? texts.addSource.oauth : texts.addSource.notConfigured}</p>
       <div>
         <strong>{texts.addSource.redirect}</strong>
         <p class="small quiet">{texts.addSource.redirectHelp}</p>
@@ -188,7 +189,7 @@ function OAuthHelp({ spec }: { spec: ConnectorSpec }) {
 
 const askEveryMs = 1_500;
 
-/** Waits until the source has sent the consent to the daemon. */
+/** Waits until the source has sent the consent to the daemon, whose answer ends the other window. */
 function Consent({ created, title, onFailure }: { created: Created; title: string; onFailure: () => void }) {
   const [problem, setProblem] = useState('');
   const { data } = useLoad(
@@ -206,12 +207,12 @@ function Consent({ created, title, onFailure }: { created: Created; title: strin
     <div class="form">
       {problem ? <Notice tone="bad">{problem}</Notice> : <p role="status">{texts.addSource.waiting}</p>}
       <div class="row">
-        {link && (
+        {link && !problem && (
           <a class="button" href={link} target="_blank" rel="noreferrer">
             {texts.addSource.openAgain}
           </a>
         )}
-        <Button onClick={onFailure}>{texts.cancel}</Button>
+        <Button onClick={onFailure}>{problem ? texts.addSource.again : texts.cancel}</Button>
       </div>
     </div>
   );

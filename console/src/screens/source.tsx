@@ -159,7 +159,7 @@ function Actions({ connection, connector, name, onChange }: ActionsProps) {
           <p>{texts.source.fullHelp}</p>
         </Confirm>
       )}
-      {question === 'choose' && <ResourcePicker connectionId={connection.id} onClose={close} onChange={onChange} />}
+      {question === 'choose' && <ResourcePicker connection={connection} onClose={close} onChange={onChange} />}
       {question === 'disconnect' && <Disconnect connection={connection} name={name} onClose={close} />}
     </>
   );

@@ -110,7 +110,8 @@ function browserAnswer(provider: string, result: ConsentResult, config: ApiConfi
 function pageOf(provider: string, result: ConsentResult): Answer {
   const headers = { 'content-type': 'text/html; charset=utf-8' };
   const status = result.outcome === 'connected' ? 200 : 400;
-  return { status, headers, text: authorizationPage(wordsOf(provider, result)) };
+  const ends = result.outcome === 'connected' || result.outcome === 'access_denied';
+  return { status, headers, text: authorizationPage({ ...wordsOf(provider, result), ends }) };
 }
 
 function wordsOf(provider: string, result: ConsentResult): { title: string; text: string } {

@@ -34,7 +34,10 @@ export function connectorRoutes(app: Api, { services }: RouteContext): void {
         response: { 200: schemas.connectorSpecAnswer },
       },
     },
-    async (request) => connectorSpecView(await requireInstalled(services.connections, request.params.name)),
+    async (request) => {
+      const connector = await requireInstalled(services.connections, request.params.name);
+      return connectorSpecView(connector, services.consents.callbackAddress(connector.spec.name));
+    },
   );
   sharedHookRoutes(app, services);
 }

@@ -64,6 +64,9 @@ export const connectorSpecAnswer = Type.Object({
   ...described,
   config: Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema of the configuration.' }),
   auth: Type.Array(authorization, { description: 'Ways to authorize, the first is the default.' }),
+  callbackAddress: nullable(Type.String(), {
+    description: 'What the OAuth client at the source must list, exactly. Null: there is no OAuth.',
+  }),
   limits: Type.Array(
     Type.Object({
       match: Type.String(),

@@ -32,7 +32,10 @@ export function sharedHookView({ address, state, offered }: SharedHook): SharedH
 const standardItemBytes = 25 * 1024 * 1024;
 
 /** All that a connector says about itself, without what is code. */
-export function connectorSpecView({ spec, configured, capabilities }: InstalledConnector): ConnectorSpecAnswer {
+export function connectorSpecView(
+  { spec, configured, capabilities }: InstalledConnector,
+  callbackAddress: string,
+): ConnectorSpecAnswer {
   const { name, title, description, kind, version, config, auth, schedule } = spec;
   return {
     name,
@@ -44,6 +47,7 @@ export function connectorSpecView({ spec, configured, capabilities }: InstalledC
     capabilities,
     config,
     auth: auth.map(authorizationView),
+    callbackAddress: auth.some(({ type }) => type === 'oauth2' || type === 'xoauth2') ? callbackAddress : null,
     limits: limitsOf(spec, {}).map(({ match, rate, perMs, weight }) => ({
       match,
       rate,
