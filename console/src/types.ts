@@ -90,12 +90,26 @@ export interface Connection {
   statusReason: string | null;
   containerTag: string;
   schedule: string | null;
+  filters: Record<string, unknown>;
   nextSyncAt: string | null;
   selection: SelectedResource[];
   onSourceDelete: 'delete' | 'keep';
   memories: 'off' | 'facts' | 'facts+episodes' | null;
   documentCount: number;
   problems: Problem[];
+}
+
+/** What filters would take of a source. */
+export interface SourcePreview {
+  listed: Amount;
+  chosen: Amount;
+  examples: { chosen: string[]; leftOut: string[] };
+  complete: boolean;
+}
+
+interface Amount {
+  items: number;
+  bytes: number;
 }
 
 export interface Changes {

@@ -68,6 +68,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     deletes: ['ticket-4710'],
   },
   retryItems: { state: ['failed', 'dead'] },
+  previewConnection: { filters: { include: ['docs/**'], maxBytes: 10_000_000 } },
   configureConnection: { resources: [] },
   acceptConnectorHook: { secret: 'secret_9bMkOzfxAhXT01gJ8YbGyj8' },
   updateContainerTag: { name: 'Mira', entityContext: 'Notes of and about Mira, who plans the workshop.' },

@@ -20,6 +20,8 @@ export interface ConnectionPlan extends Partial<MemorySettings> {
   documentLimit: number | null;
   onSourceDelete: 'delete' | 'keep';
   filters: JsonObject;
+  /** It is not synced before somebody resumes it. */
+  paused?: boolean;
   schedule: string | null;
   allowedHours: string | null;
   syncEveryMs: number | null;
@@ -31,21 +33,21 @@ export interface SourceAccount {
   email: string | null;
 }
 
-/** Makes the connection, and asks for its first sync. */
+/** Makes the connection, and asks for its first sync, unless it is to wait. */
 export async function storePlan(
   tx: Transaction,
   target: { id: string; provider: string; account: SourceAccount | null; now: Date },
   plan: ConnectionPlan,
 ): Promise<void> {
   const { id, provider, account, now } = target;
-  const { containerTag, fields: _, ...columns } = plan;
+  const { containerTag, fields: _, paused = false, ...columns } = plan;
   await ensureContainers(tx, [{ tag: containerTag, id: newId(now) }], now);
   const isPushed = provider === pushProvider;
-  const row = { ...columns, id, provider, containerTag, status: 'active', now };
-  await insertConnection(tx, isPushed ? { ...row, nextSyncAt: null } : row);
+  const row = { ...columns, id, provider, containerTag, status: paused ? 'paused' : 'active', now };
+  await insertConnection(tx, isPushed || paused ? { ...row, nextSyncAt: null } : row);
   if (account) await setConnectionAccount(tx, id, account);
   // Items that are pushed are not asked for.
-  if (isPushed) return;
+  if (isPushed || paused) return;
   const waits = quietUntil({ allowedHours: plan.allowedHours, requestedSync: null }, now) !== null;
   // A run that is shown as running for hours would look lost.
   if (!waits) await startRun(tx, { id: newId(now), connectionId: id, mode: 'full', triggerType: 'event', now });

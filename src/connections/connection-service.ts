@@ -15,7 +15,8 @@ import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
-import { shownSchedule } from '../schedule/connection-schedule.ts';
+import { checkedHours, checkedSchedule } from '../schedule/checked-schedule.ts';
+import { shownSchedule, upcomingOf } from '../schedule/connection-schedule.ts';
 import type { Connection, Connections, InstalledConnector } from './connections.ts';
 import type { Connector, JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
@@ -59,7 +60,7 @@ export interface ConnectionServiceOptions {
 
 export function createConnections(given: ConnectionServiceOptions): Connections {
   const options = { standardSchedule, redirectAllowlist: [], folderRoots: [], ...given };
-  const { database, registry } = options;
+  const { database, registry, clock } = options;
 
   async function shown(id: string): Promise<Connection> {
     return (await toConnections([await requireConnection(database, id)]))[0]!;
@@ -94,6 +95,10 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       return Promise.all(
         installed.map(async (one) => toInstalled(one, await options.credentials.isConfigured(one.spec))),
       );
+    },
+    upcoming({ schedule, allowedHours }, count) {
+      const timing = { schedule: checkedSchedule(schedule), allowedHours: checkedHours(allowedHours) };
+      return upcomingOf(timing, clock.now(), count, options.standardSchedule);
     },
     create: createCreation(options),
     async get(id, scope) {

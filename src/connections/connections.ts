@@ -3,6 +3,7 @@ import type { ConnectionRow } from '../store/connections.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { CheckResult, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import type { SyncItems } from './items.ts';
+import type { SourcePreview } from './previews.ts';
 import type { ResourceList, ResourceQuery, SelectedResource } from './resources.ts';
 
 export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_configuration' | 'deleting';
@@ -61,6 +62,8 @@ export interface NewConnection extends Partial<MemorySettings> {
   /** Windows in which it syncs by itself. */
   allowedHours?: string | null;
   filters?: JsonObject;
+  /** It waits until somebody resumes it. */
+  paused?: boolean;
   onSourceDelete?: 'delete' | 'keep';
   /** Where the browser ends after the user's consent. */
   redirectUrl?: string;
@@ -163,6 +166,10 @@ export interface Connections extends SyncRuns, SyncItems {
   setPaused(id: string, paused: boolean): Promise<Connection>;
   /** Asks the source whether the connection works. */
   check(id: string): Promise<CheckResult[]>;
+  /** Counts what filters would take, those that are stored where none are given; nothing is stored. */
+  preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
+  /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
+  upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
   /** What can be chosen at the source. `unsupported_operation` for a connector without choice. */
   resources(id: string, query: ResourceQuery): Promise<ResourceList>;
   /**

@@ -12,6 +12,7 @@ import {
   type CheckResult,
   type Connector,
   type Context,
+  type JsonObject,
   type Resource,
 } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
@@ -19,6 +20,7 @@ import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
 import type { Registry } from '../connector/registry.ts';
 import { requireConnection } from './require-connection.ts';
+import { createPreviews, type SourcePreview } from './previews.ts';
 import { noResources, type ResourceList, type ResourceQuery, type SelectedResource } from './resources.ts';
 import { changeSelection, missPartitions } from '../store/partition-scope.ts';
 import { listPartitions } from '../store/partitions.ts';
@@ -41,6 +43,7 @@ export interface SourceServiceOptions {
 
 export interface Sources {
   check(id: string): Promise<CheckResult[]>;
+  preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
   resources(id: string, query: ResourceQuery): Promise<ResourceList>;
   configure(
     id: string,
@@ -79,7 +82,17 @@ export function createSources(options: SourceServiceOptions): Sources {
     return 'active';
   }
 
+  const previews = createPreviews({ ask, clock: options.clock });
+
   return {
+    async preview(id, filters) {
+      const row = await requireConnection(options.database, id);
+      try {
+        return await previews.preview(row, filters);
+      } catch (error) {
+        throw explained(error, options.clock.now());
+      }
+    },
     async check(id) {
       const row = await requireConnection(options.database, id);
       try {
@@ -147,7 +160,7 @@ function explained(error: unknown, now: Date): MemorydError {
     case 'bad_config':
     case 'forbidden':
     case 'source_missing':
-      return new MemorydError('invalid_request', 'The source refused to list its resources', details);
+      return new MemorydError('invalid_request', 'The source refused to list what it has', details);
     case 'gone':
       return new MemorydError('not_found', 'Resource not found', details);
     case 'rate_limited': {

@@ -40,6 +40,25 @@ function hoursOf({ allowedHours }: Pick<ConnectionRow, 'allowedHours'>): Allowed
   return parsed.ok ? parsed.hours : null;
 }
 
+/** When connections with this schedule sync, some times from now on; they are spread a little around these. */
+export function upcomingOf(
+  { schedule: given, allowedHours }: Pick<ConnectionRow, 'schedule' | 'allowedHours'>,
+  now: Date,
+  count: number,
+  standard = standardSchedule,
+): Date[] {
+  const { schedule } = scheduleOf({ schedule: given, syncEveryMs: null }, standard);
+  const hours = hoursOf({ allowedHours });
+  const times: Date[] = [];
+  if (schedule.kind === 'manual') return times;
+  for (let last = now; times.length < count; last = times.at(-1)!) {
+    const next =
+      schedule.kind === 'interval' ? new Date(last.getTime() + schedule.everyMs) : nextOccurrence(schedule, last);
+    times.push(hours ? nextAllowed(hours, next) : next);
+  }
+  return times;
+}
+
 /** How the connection stands after a run, or after its schedule was changed. */
 export interface ScheduleState {
   /** Default: those of the row. */

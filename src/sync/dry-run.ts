@@ -78,7 +78,7 @@ async function listShown(run: Run, partition: Partition): Promise<Shown> {
   };
   while (!done) await inTurn(run, step);
   const { roots } = run.scope;
-  if (roots !== null) leaveOutside(shown, new Set(roots));
+  if (roots !== null) keepInside(shown.items, shown.folders, new Set(roots));
   return shown;
 }
 
@@ -97,7 +97,11 @@ function note(run: Run, { items, folders }: Shown, refs: readonly ListedRef[]): 
 }
 
 /** Keeps what is one of the roots or in the subtree of one. */
-function leaveOutside({ items, folders }: Shown, roots: ReadonlySet<string>): void {
+export function keepInside(
+  items: Map<string, { id: string; parent: string | undefined }>,
+  folders: ReadonlyMap<string, string | undefined>,
+  roots: ReadonlySet<string>,
+): void {
   const isInside = (start: string | undefined): boolean => {
     // A source may show folders that are in each other.
     const passed = new Set<string>();
@@ -107,7 +111,7 @@ function leaveOutside({ items, folders }: Shown, roots: ReadonlySet<string>): vo
     }
     return false;
   };
-  for (const { id, parent } of items.values()) if (!roots.has(id) && !isInside(parent)) items.delete(id);
+  for (const [key, { id, parent }] of items) if (!roots.has(id) && !isInside(parent)) items.delete(key);
 }
 
 /** Keeps the newest items of all partitions; what has no date comes after those that have one. */

@@ -56,7 +56,11 @@ export async function readScope(
   return { filters, rules, limit, roots, key, unplaced: new Set(), full: false, ranked: false };
 }
 
-async function rootsOf(connector: Connector<any, any>, context: Context<any>): Promise<readonly string[] | null> {
+/** Folders whose subtrees are mirrored; null: everything. */
+export async function rootsOf(
+  connector: Connector<any, any>,
+  context: Context<any>,
+): Promise<readonly string[] | null> {
   const roots = connector.roots ? await connector.roots(context) : context.selection.map((resource) => resource.id);
   return roots.length === 0 ? null : roots.map(itemKey);
 }

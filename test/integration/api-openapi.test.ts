@@ -191,6 +191,8 @@ describe('the description of the API', () => {
         'POST /v3/connections/{connectionId}/resume',
         'POST /v3/connections/{connectionId}/cancel',
         'POST /v3/connections/{connectionId}/check',
+        'POST /v3/connections/{connectionId}/preview',
+        'GET /v3/schedule-times',
         'POST /v3/connections/{connectionId}/configure',
         'GET /v3/connections/{connectionId}/resources',
         'GET /v3/connections/{connectionId}/sync-runs/{runId}',

@@ -1,3 +1,5 @@
+import { filterForm } from '../filter-form.ts';
+import { scheduleWords } from '../schedules.ts';
 import { formatBytes, formatDuration } from '../format.ts';
 import { fieldsOf, type FormField } from '../schema-form.ts';
 import { texts } from '../texts.ts';
@@ -21,12 +23,32 @@ export function SourceSettings({ connection, connector }: SourceSettingsProps) {
         </dd>,
       ])}
       <dt>{texts.source.schedule}</dt>
-      <dd>{schedule === null ? '–' : texts.source.everyTime(schedule)}</dd>
+      <dd>{scheduleWords(schedule, Intl.DateTimeFormat().resolvedOptions().timeZone)}</dd>
+      <dt>{texts.source.filters}</dt>
+      <dd>
+        <bdi>{filterWords(connection.filters)}</bdi>
+      </dd>
       <dt>{texts.source.onDelete}</dt>
       <dd>{texts.source.onDeleteOptions[onSourceDelete]}</dd>
     </dl>
   );
 }
+
+function filterWords(filters: Readonly<Record<string, unknown>>): string {
+  const { include, exclude, maxMegabytes, updatedSince } = filterForm(filters);
+  const { filters: words } = texts;
+  const own = [
+    [words.include, include.replaceAll('\n', ', ')],
+    [words.exclude, exclude.replaceAll('\n', ', ')],
+    [words.maxMegabytes, maxMegabytes],
+    [words.updatedSince, updatedSince],
+  ].flatMap(([label, value]) => (value ? [`${label}: ${value}`] : []));
+  const others = Object.keys(filters).filter((name) => !ownFilters.has(name));
+  return [...own, ...others].join(' · ') || texts.source.noFilters;
+}
+
+/** Those that the form has fields for. */
+const ownFilters = new Set(['include', 'exclude', 'maxBytes', 'updatedSince']);
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);

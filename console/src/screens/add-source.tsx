@@ -4,8 +4,10 @@ import { copyText, say } from '../message.ts';
 import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
 import { CheckField, ChoiceField, TextField } from '../parts/field.tsx';
 import { defaultNamespace } from '../parts/namespace-choice.tsx';
+import { ScheduleField } from '../parts/schedule-field.tsx';
 import { SchemaFields } from '../parts/schema-fields.tsx';
 import { goTo } from '../route.ts';
+import { sentSchedule, standard } from '../schedules.ts';
 import { safeLink } from '../safe-link.ts';
 import { answersOf, fieldsOf, initialValues, problemOf, type FormValues } from '../schema-form.ts';
 import { texts } from '../texts.ts';
@@ -38,14 +40,15 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
   const [isTried, setTried] = useState(false);
   const [namespace, setNamespace] = useState(defaultNamespace);
   const [memories, setMemories] = useState('');
-  const [consent, setConsent] = useState<Created>();
+  const [schedule, setSchedule] = useState(standard);
+  const [consent, setConsent] = useState<Created & { paused: boolean }>();
   const auth = spec.auth[authIndex];
   const config = useMemo(() => fieldsOf(spec.config), [spec]);
   const fields = useMemo(() => [...config, ...fieldsOf(auth?.fields)], [config, auth]);
   const [values, setValues] = useState<FormValues>(() => initialValues(fields));
   const change = (name: string, value: FormValues[string]) => setValues((before) => ({ ...before, [name]: value }));
   const parts = { values, onChange: change, showProblems: isTried };
-  const submit = useAction(async () => {
+  const submit = useAction(async (paused: boolean) => {
     setTried(true);
     if (fields.some((field) => problemOf(field, values[field.name] ?? field.initial))) {
       throw new Error(texts.addSource.check);
@@ -53,9 +56,13 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
     // Before the answer is there, or the browser takes it for an advertisement.
     const consentWindow = isOAuth(auth) ? open('', 'memoryd-consent', 'popup,width=620,height=760') : null;
     try {
-      const created = await createConnection(spec.name, { ...answersOf(fields, values) }, { namespace, memories });
-      if (created.authLink === null) return finish(spec.title, created.id);
-      setConsent(created);
+      const created = await createConnection(
+        spec.name,
+        { ...answersOf(fields, values) },
+        { namespace, memories, schedule, paused },
+      );
+      if (created.authLink === null) return finish(spec.title, created.id, paused);
+      setConsent({ ...created, paused });
       const link = safeLink(created.authLink);
       if (!consentWindow || !link) return;
       // The source must not be able to lead this page elsewhere.
@@ -74,7 +81,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        submit.run();
+        submit.run(false);
       }}
     >
       {spec.auth.length > 1 && <AuthChoice kinds={spec.auth} index={authIndex} onChange={setAuthIndex} />}
@@ -94,6 +101,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
             fields={fields.filter((field) => !required.includes(field) && !openFields(config).includes(field))}
             {...parts}
           />
+          {spec.name !== 'push' && <ScheduleField value={schedule} onChange={setSchedule} withStandard />}
           <ChoiceField
             label={texts.addSource.memories}
             value={memories}
@@ -108,6 +116,11 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
         <Button submit look="main" isBusy={submit.isBusy}>
           {submitText(submit.isBusy, auth)}
         </Button>
+        {spec.name !== 'push' && (
+          <Button isBusy={submit.isBusy} onClick={() => submit.run(true)}>
+            {texts.addSource.submitPaused}
+          </Button>
+        )}
       </div>
     </form>
   );
@@ -132,19 +145,21 @@ function firstUsable({ auth, configured }: ConnectorSpec): number {
 async function createConnection(
   provider: string,
   metadata: Record<string, unknown>,
-  { namespace, memories }: { namespace: string; memories: string },
+  { namespace, memories, schedule, paused }: { namespace: string; memories: string; schedule: string; paused: boolean },
 ): Promise<Created> {
   return call<Created>('POST', `/v3/connections/${encodeURIComponent(provider)}`, {
     body: {
       metadata,
       ...(namespace.trim() !== '' && { containerTag: namespace.trim() }),
       ...(memories !== '' && { memories }),
+      ...(provider !== 'push' && sentSchedule(schedule)),
+      ...(paused && { paused }),
     },
   });
 }
 
-function finish(title: string, id: string): void {
-  say(texts.addSource.connected(title));
+function finish(title: string, id: string, isPaused: boolean): void {
+  say(isPaused ? texts.addSource.connectedPaused(title) : texts.addSource.connected(title));
   goTo(['sources', id]);
 }
 
@@ -189,8 +204,14 @@ function OAuthHelp({ isConfigured, address }: { isConfigured: boolean; address: 
 
 const askEveryMs = 1_500;
 
+interface ConsentProps {
+  created: Created & { paused: boolean };
+  title: string;
+  onFailure: () => void;
+}
+
 /** Waits until the source has sent the consent to the daemon, whose answer ends the other window. */
-function Consent({ created, title, onFailure }: { created: Created; title: string; onFailure: () => void }) {
+function Consent({ created, title, onFailure }: ConsentProps) {
   const [problem, setProblem] = useState('');
   const { data } = useLoad(
     (signal) => call<{ status: string }>('GET', `/v3/connections/${created.id}/authorization`, { signal }),
@@ -198,7 +219,7 @@ function Consent({ created, title, onFailure }: { created: Created; title: strin
     problem === '' ? askEveryMs : undefined,
   );
   useEffect(() => {
-    if (data?.status === 'connected') finish(title, created.id);
+    if (data?.status === 'connected') finish(title, created.id, created.paused);
     const outcomes: Readonly<Record<string, string>> = texts.addSource.outcomes;
     setProblem(outcomes[data?.status ?? ''] ?? '');
   }, [data?.status]);

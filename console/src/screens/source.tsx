@@ -6,6 +6,7 @@ import { SourceFailures } from '../parts/source-failures.tsx';
 import { SourceHeld } from '../parts/source-held.tsx';
 import { SourceItems } from '../parts/source-items.tsx';
 import { SourceProgress } from '../parts/source-progress.tsx';
+import { SourceEdit, SourceStart } from '../parts/source-edit.tsx';
 import { SourceSettings } from '../parts/source-settings.tsx';
 import { SourceRuns } from '../parts/source-runs.tsx';
 import { Disconnect } from '../parts/source-disconnect.tsx';
@@ -50,8 +51,14 @@ interface SourceViewProps {
 }
 
 function SourceView({ connection, connector, live, onChange }: SourceViewProps) {
-  const [itemState, setItemState] = useState('');
   const { progress } = live;
+  const [itemState, setItemState] = useState('');
+  const [isEditing, setEditing] = useState(false);
+  const isNew = connection.status === 'paused' && progress?.run === null;
+  const edited = () => {
+    setEditing(false);
+    onChange();
+  };
   const name = sourceName(connection, connector?.displayName);
   const isRunning = progress?.run?.status === 'running';
   const { tone, text, reason } = isRunning
@@ -78,7 +85,8 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
         </Notice>
       )}
       <LoadProblem error={live.error} reload={live.reload} />
-      {progress && <SourceProgress live={live} connectionId={connection.id} />}
+      {isNew && mayManage.value && <SourceStart connection={connection} onChange={onChange} />}
+      {progress && !isNew && <SourceProgress live={live} connectionId={connection.id} />}
       {progress && progress.heldDeletes > 0 && (
         <SourceHeld connectionId={connection.id} count={progress.heldDeletes} onChange={onChange} />
       )}
@@ -90,7 +98,18 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
       />
       <SourceRuns connectionId={connection.id} runKey={runKey} />
       <Section title={texts.source.settings}>
-        <SourceSettings connection={connection} connector={connector} />
+        {isEditing ? (
+          <SourceEdit connection={connection} onDone={edited} />
+        ) : (
+          <>
+            <SourceSettings connection={connection} connector={connector} />
+            {mayManage.value && !isNew && connection.provider !== 'push' && (
+              <Button label={texts.source.editSettings} onClick={() => setEditing(true)}>
+                {texts.source.edit}
+              </Button>
+            )}
+          </>
+        )}
       </Section>
       <SourceItems
         connectionId={connection.id}
@@ -132,14 +151,19 @@ function Actions({ connection, connector, name, onChange }: ActionsProps) {
   return (
     <>
       {!isPaused && (
-        <Button look="main" isBusy={sync.isBusy} onClick={() => sync.run({}, texts.source.syncStarted)}>
-          {texts.source.sync}
-        </Button>
+        <>
+          <Button look="main" isBusy={sync.isBusy} onClick={() => sync.run({}, texts.source.syncStarted)}>
+            {texts.source.sync}
+          </Button>
+          <Button
+            isBusy={sync.isBusy}
+            onClick={() => sync.run({ dryRun: true, mode: 'full' }, texts.source.dryStarted)}
+          >
+            {texts.source.dry}
+          </Button>
+          <Button onClick={() => setQuestion('full')}>{texts.source.full}</Button>
+        </>
       )}
-      <Button isBusy={sync.isBusy} onClick={() => sync.run({ dryRun: true, mode: 'full' }, texts.source.dryStarted)}>
-        {texts.source.dry}
-      </Button>
-      <Button onClick={() => setQuestion('full')}>{texts.source.full}</Button>
       {mayManage.value && (
         <>
           <Button isBusy={pause.isBusy} onClick={() => pause.run()}>

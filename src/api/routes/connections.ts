@@ -27,6 +27,8 @@ export function connectionRoutes(app: Api, context: RouteContext): void {
   patchRoute(app, context);
   pauseRoutes(app, context);
   checkRoute(app, context);
+  previewRoute(app, context);
+  scheduleRoute(app, context);
   deleteRoute(app, context);
 }
 
@@ -74,7 +76,7 @@ async function requireSameContainer(
 }
 
 function newConnection(provider: string, containerTag: string, body: schemas.CreateConnectionBody): NewConnection {
-  const { documentLimit, schedule, allowedHours, onSourceDelete, filters, redirectUrl, connectionId } = body;
+  const { documentLimit, schedule, allowedHours, onSourceDelete, filters, paused, redirectUrl, connectionId } = body;
   return {
     provider,
     containerTag,
@@ -85,6 +87,7 @@ function newConnection(provider: string, containerTag: string, body: schemas.Cre
     ...(onSourceDelete !== undefined && { onSourceDelete }),
     ...memorySettingsOf(body),
     ...(filters !== undefined && { filters: filters as JsonObject }),
+    ...(paused !== undefined && { paused }),
     ...(redirectUrl !== undefined && { redirectUrl }),
     ...(connectionId !== undefined && { connectionId }),
   };
@@ -278,6 +281,52 @@ function checkRoute(app: Api, { services }: RouteContext): void {
       requireWrite(caller, containerTag);
       const checks = await services.connections.check(id);
       return { ok: checks.every(({ status }) => status !== 'failed'), checks };
+    },
+  );
+}
+
+function previewRoute(app: Api, { services }: RouteContext): void {
+  app.post(
+    '/v3/connections/:connectionId/preview',
+    {
+      schema: {
+        operationId: 'previewConnection',
+        summary: 'Count what filters would take',
+        description:
+          'Asks the source for a listing and counts what of it these filters take, without filters those of the connection. Changes nothing. What the source has shown is kept for five minutes, so that filters can be tried out.',
+        tags,
+        params: schemas.connectionParams,
+        body: schemas.previewBody,
+        response: { 200: schemas.previewAnswer },
+      },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      requireManagement(caller);
+      const { id } = await findConnection(services.connections, request.params.connectionId, caller);
+      return services.connections.preview(id, request.body.filters as JsonObject | undefined);
+    },
+  );
+}
+
+const shownTimes = 5;
+
+function scheduleRoute(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/schedule-times',
+    {
+      schema: {
+        operationId: 'getScheduleTimes',
+        summary: 'Show when a schedule comes next',
+        description: 'Connections with equal schedules are spread a little around these times.',
+        tags,
+        querystring: schemas.scheduleQuery,
+        response: { 200: schemas.scheduleAnswer },
+      },
+    },
+    async (request) => {
+      const next = services.connections.upcoming(request.query, shownTimes);
+      return { next: next.map((time) => time.toISOString()) };
     },
   );
 }

@@ -91,6 +91,7 @@ export const createBody = Type.Object({
   onSourceDelete: Type.Optional(words(['delete', 'keep'])),
   ...memoryChanges,
   filters: Type.Optional(filters),
+  paused: Type.Optional(Type.Boolean({ description: 'It waits for its first sync until it is resumed.' })),
   connectionId: Type.Optional(
     Type.String({
       description: 'Authorizes this connection again; metadata may hold new credentials only.',
@@ -208,6 +209,36 @@ export const patchBody = Type.Object({
   filters: Type.Optional(filters),
 });
 export type PatchBody = Static<typeof patchBody>;
+
+export const previewBody = Type.Object({ filters: Type.Optional(filters) });
+
+const amount = (description: string) =>
+  Type.Object(
+    {
+      items: Type.Integer(),
+      bytes: Type.Integer({ description: 'Of items whose size the source tells.' }),
+    },
+    { description },
+  );
+const names = Type.Array(Type.String());
+
+export const previewAnswer = Type.Object({
+  listed: amount('What the source shows.'),
+  chosen: amount('What the filters take of it.'),
+  examples: Type.Object({ chosen: names, leftOut: names }, { description: 'A few paths or titles.' }),
+  complete: Type.Boolean({ description: 'False: the source shows more than was counted.' }),
+});
+
+export const scheduleQuery = Type.Object({
+  schedule: Type.Optional(
+    Type.String({ maxLength: 200, description: 'As of a connection. None: what connections without one follow.' }),
+  ),
+  allowedHours: Type.Optional(Type.String({ maxLength: 500 })),
+});
+
+export const scheduleAnswer = Type.Object({
+  next: Type.Array(timestamp, { description: 'The next five times; none of a schedule that is `manual`.' }),
+});
 
 export const checkAnswer = Type.Object({
   ok: Type.Boolean({ description: 'No check failed.' }),

@@ -1,0 +1,65 @@
+import { call } from '../api.ts';
+import { formatAgo, formatMoment } from '../format.ts';
+import { isOwnSchedule, presetsFor, standard } from '../schedules.ts';
+import { texts } from '../texts.ts';
+import { useDelayed } from '../use-delayed.ts';
+import { useLoad } from '../use-load.ts';
+import { ChoiceField, TextField } from './field.tsx';
+
+interface ScheduleFieldProps {
+  /** As the API takes it; `standard` leaves the source its own. */
+  value: string;
+  onChange: (value: string) => void;
+  /** Whether the source may be left its own. */
+  withStandard?: boolean;
+}
+
+/** How often a source is looked at, with the times that follow from it. */
+export function ScheduleField({ value, onChange, withStandard = false }: ScheduleFieldProps) {
+  const presets = presetsFor(Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const isOwn = isOwnSchedule(value, presets);
+  const options = Object.entries(presets).filter(([each]) => withStandard || each !== standard);
+  return (
+    <>
+      <ChoiceField
+        label={texts.schedule.label}
+        value={isOwn ? 'own' : value}
+        options={[...options, ['own', texts.schedule.own]]}
+        onChange={(chosen) => onChange(chosen === 'own' ? ' ' : chosen)}
+        help={isOwn ? undefined : <NextTimes schedule={value} />}
+      />
+      {isOwn && (
+        <TextField
+          label={texts.schedule.ownLabel}
+          value={value.trim()}
+          onInput={(typed) => onChange(` ${typed}`)}
+          help={
+            <>
+              {texts.schedule.ownHelp} <NextTimes schedule={value.trim()} />
+            </>
+          }
+        />
+      )}
+    </>
+  );
+}
+
+function NextTimes({ schedule }: { schedule: string }) {
+  const asked = useDelayed(schedule);
+  const { data, error } = useLoad(
+    async (signal) => {
+      if (asked === '' || asked === 'manual') return undefined;
+      const query = asked === standard ? '' : `?schedule=${encodeURIComponent(asked)}`;
+      return { asked, ...(await call<{ next: string[] }>('GET', `/v3/schedule-times${query}`, { signal })) };
+    },
+    [asked],
+  );
+  if (schedule === 'manual') return <>{texts.schedule.manualHelp}</>;
+  if (schedule === '' || asked !== schedule) return null;
+  if (error && data?.asked !== asked) return <span role="status">{error}</span>;
+  if (data?.asked !== asked) return null;
+  const [first, ...others] = data.next.slice(0, 3);
+  if (first === undefined) return null;
+  const times = [`${formatMoment(first)} (${formatAgo(first, new Date())})`, ...others.map(formatMoment)];
+  return <span role="status">{texts.schedule.next(times)}</span>;
+}
