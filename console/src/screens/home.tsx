@@ -1,7 +1,7 @@
 import { call } from '../api.ts';
-import { formatDuration } from '../format.ts';
+import { formatDuration, formatNumber } from '../format.ts';
 import { growthSeries } from '../growth.ts';
-import { GrowthPlot } from '../parts/growth-plot.tsx';
+import { Plot } from '../parts/plot.tsx';
 import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
 import { hrefOf } from '../address.ts';
@@ -257,7 +257,14 @@ function Growth({ activity, documentCount }: Pick<HomeView, 'activity' | 'docume
   if (series.seconds.length < 2) return null;
   return (
     <Section title={texts.home.growth} note={texts.documentsCount(documentCount)}>
-      <GrowthPlot series={series} />
+      <Plot
+        series={{ seconds: series.seconds, values: series.documents, byDay: true }}
+        label={texts.home.growthLabel(
+          formatNumber(series.documents[0]!),
+          formatNumber(documentCount),
+          series.seconds.length,
+        )}
+      />
     </Section>
   );
 }

@@ -8,6 +8,7 @@ import { SourceItems } from '../parts/source-items.tsx';
 import { SourceProgress } from '../parts/source-progress.tsx';
 import { SourceEdit, SourceStart } from '../parts/source-edit.tsx';
 import { SourceSettings } from '../parts/source-settings.tsx';
+import { SourceThroughput } from '../parts/source-throughput.tsx';
 import { SourceRuns } from '../parts/source-runs.tsx';
 import { Disconnect } from '../parts/source-disconnect.tsx';
 import { ResourcePicker } from '../parts/resource-picker.tsx';
@@ -96,6 +97,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
         onShow={setItemState}
         onChange={onChange}
       />
+      <SourceThroughput connectionId={connection.id} run={progress?.run ?? null} runKey={runKey} />
       <SourceRuns connectionId={connection.id} runKey={runKey} />
       <Section title={texts.source.settings}>
         {isEditing ? (

@@ -87,6 +87,10 @@ describeWithBrowser('a source that is looked at before it is mirrored', () => {
     await settings.getByText('Only when I ask for it').waitFor();
     await settings.getByText('At most so many MB each: 1').waitFor();
     await expect.poll(titles, within).toEqual(['kiln.md', 'old.md', 'plan.md']);
+    const plot = page.getByRole('region', { name: 'Throughput' }).getByRole('img');
+    await plot.locator('canvas').waitFor();
+    expect(await plot.getAttribute('aria-label')).toMatch(/^\d+ items a minute at last/);
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(watched.faults).toEqual([]);
   });
 });

@@ -1,13 +1,24 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatShortDay } from '../format.ts';
-import type { GrowthSeries } from '../growth.ts';
+import { formatHour, formatShortDay, formatShortMoment } from '../format.ts';
+import type { Series } from '../throughput.ts';
 
-/** Documents are counted: no step is a part of one. */
+/** What is counted is whole: no step is a part of one. */
 const wholeSteps = [1, 10, 100, 1_000, 10_000, 100_000].flatMap((step) => [step, 2 * step, 5 * step]);
 
+const daySeconds = 86_400;
+
+/** As fine as the stretch of time asks for. */
+function timesOf({ seconds, byDay = false }: Series): (seconds: number) => string {
+  if (byDay) return formatShortDay;
+  const length = seconds.at(-1)! - seconds[0]!;
+  return length > 3 * daySeconds ? formatShortMoment : formatHour;
+}
+
 /** Draws into an element, again when its width or the scheme of colours changes; answers what takes it away. */
-export function drawGrowth(place: HTMLElement, { seconds, documents }: GrowthSeries, height: number): () => void {
+export function drawPlot(place: HTMLElement, series: Series, height: number): () => void {
+  const { seconds, values } = series;
+  const formatTime = timesOf(series);
   let plot: uPlot | undefined;
   const draw = () => {
     plot?.destroy();
@@ -26,12 +37,12 @@ export function drawGrowth(place: HTMLElement, { seconds, documents }: GrowthSer
         cursor: { show: false },
         scales: { y: { range: (_plot, _least, most) => [0, Math.max(most * 1.1, 1)] } },
         axes: [
-          { ...axis, space: 90, values: (_plot, splits) => splits.map(formatShortDay) },
+          { ...axis, space: 90, values: (_plot, splits) => splits.map(formatTime) },
           { ...axis, size: 54, space: 30, incrs: wholeSteps },
         ],
         series: [{}, { stroke: colour('--accent'), fill: colour('--accent-soft'), width: 2, points: { show: false } }],
       },
-      [seconds, documents],
+      [seconds, values],
       place,
     );
   };
