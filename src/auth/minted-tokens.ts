@@ -1,5 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { readRetryAfter } from '../base/retry-after.ts';
 import { badConfig, type GithubAppSpec, type JsonObject, type ServiceAccountSpec } from '../connector/contract.ts';
 import { fillAddress } from './fill-address.ts';
 import { TokenRefusal, type TokenSet, refusalOf } from './token-set.ts';
@@ -150,8 +151,8 @@ async function requestToken(
 ): Promise<Record<string, unknown>> {
   const { host } = new URL(url);
   const { response, body } = await send(url, host, request);
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+  const { headers } = response;
+  const retryAfterMs = readRetryAfter({ retryAfter: headers.get('retry-after'), date: headers.get('date') });
   const refusal = refusalOf({ status: response.status, body, retryAfterMs }, host);
   if (refusal) throw refusal;
   if (typeof body !== 'object' || body === null) throw new TokenRefusal('unavailable', `${host} answered no JSON.`);

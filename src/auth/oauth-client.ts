@@ -1,5 +1,6 @@
 import { AuthorizationCode } from 'simple-oauth2';
 import type { Clock } from '../base/clock.ts';
+import { readRetryAfter } from '../base/retry-after.ts';
 import type { OAuth2Spec } from '../connector/contract.ts';
 import { refusalOf, TokenRefusal, type TokenSet } from './token-set.ts';
 import type { ClientKeys } from './oauth-clients.ts';
@@ -94,7 +95,7 @@ function addressesOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuth2Spec) {
 
 /** What the library throws of an HTTP answer (an error of @hapi/boom). */
 interface AnswerError {
-  data?: { isResponseError?: boolean; payload?: unknown; headers?: Record<string, unknown> };
+  data?: { isResponseError?: boolean; payload?: unknown; headers?: Record<string, string | undefined> };
   output?: { statusCode?: number };
 }
 
@@ -105,7 +106,8 @@ async function asked<Answer>(host: string, request: () => Promise<Answer>): Prom
     const { data, output } = error as AnswerError;
     if (!data?.isResponseError) throw new TokenRefusal('unclear', `${host} did not answer.`);
     const status = output?.statusCode ?? 500;
-    const answer = { status, body: parsed(data.payload), retryAfterMs: retryAfterMs(data.headers?.['retry-after']) };
+    const { 'retry-after': retryAfter, date } = data.headers ?? {};
+    const answer = { status, body: parsed(data.payload), retryAfterMs: readRetryAfter({ retryAfter, date }) };
     throw refusalOf(answer, host) ?? new TokenRefusal('unclear', `${host} answered ${status}.`);
   }
 }
@@ -117,11 +119,6 @@ function parsed(payload: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-function retryAfterMs(header: unknown): number | undefined {
-  const seconds = typeof header === 'string' ? Number(header) : Number.NaN;
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** RFC 6749 section 5.1. Some servers say with status 200 that they refuse. */

@@ -46,7 +46,7 @@ const clientCodes = ['invalid_client', 'unauthorized_client', 'incorrect_client_
 
 /** The refusal that an answer of a token endpoint is; null when it is none. */
 export function refusalOf(
-  answer: { status: number; body: unknown; retryAfterMs?: number | undefined },
+  answer: { status: number; body: unknown; retryAfterMs?: number | null },
   host: string,
 ): TokenRefusal | null {
   const { status, body, retryAfterMs } = answer;
@@ -59,7 +59,7 @@ export function refusalOf(
   }
   // A server that broke down in the middle may have issued a token.
   const reason = status >= 500 && status !== 503 ? 'unclear' : 'unavailable';
-  return new TokenRefusal(reason, message, { status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  return new TokenRefusal(reason, message, { status, ...(retryAfterMs ? { retryAfterMs } : {}) });
 }
 
 /** Only what looks like a code is shown: the text beside it may quote what was sent. */

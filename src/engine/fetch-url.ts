@@ -1,6 +1,7 @@
 import { Agent, fetch, type Response } from 'undici';
 import type { AddressGuard } from '../base/address-guard.ts';
 import { MemorydError } from '../base/errors.ts';
+import { readRetryAfter } from '../base/retry-after.ts';
 
 /** What stands at an address. */
 export interface FetchedContent {
@@ -41,6 +42,7 @@ interface Limits {
 }
 
 const connectTimeoutMs = 10_000;
+const maxRetryAfterMs = 60 * 60_000;
 const connectionsPerHost = 4;
 const userAgent = 'memoryd (document fetch)';
 /** What the extractor reads best; a server that has several forms of a page chooses by it. */
@@ -152,16 +154,10 @@ function refusalOf(response: Response, url: URL): MemorydError {
   const { status } = response;
   const message = `${url.host} answered with status ${status}.`;
   if (status < 500 && !passing.has(status)) return failedForGood(message);
-  const retryAfterMs = retryAfterOf(response);
-  return new MemorydError('fetch_failed', message, retryAfterMs === null ? {} : { retryAfterMs });
-}
-
-const maxRetryAfterMs = 60 * 60_000;
-
-/** Only seconds; the other form is a date of the server's own clock. */
-function retryAfterOf(response: Response): number | null {
-  const text = response.headers.get('retry-after') ?? '';
-  return /^\d{1,9}$/.test(text) ? Math.min(Number(text) * 1_000, maxRetryAfterMs) : null;
+  const { headers } = response;
+  const waitMs = readRetryAfter({ retryAfter: headers.get('retry-after'), date: headers.get('date') });
+  const retryAfterMs = waitMs === null ? undefined : Math.min(waitMs, maxRetryAfterMs);
+  return new MemorydError('fetch_failed', message, retryAfterMs === undefined ? {} : { retryAfterMs });
 }
 
 function failedForGood(message: string): MemorydError {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError, type ErrorCode } from '../../base/errors.ts';
-import { readRetryAfter } from './retry-after.ts';
+import { readRetryAfter } from '../../base/retry-after.ts';
 
 export interface JsonClientOptions {
   /** What the server is called in messages: `embedding server`. */
@@ -140,7 +140,8 @@ function describeNetworkFailure(error: unknown): string {
 function refusal(options: JsonClientOptions, { status, headers }: Response): Failure {
   const failure = new MemorydError(options.errorCode, refusalMessage(options, status));
   const isPassing = status === 408 || status === 409 || status === 429 || status >= 500;
-  const retryAfterMs = isPassing ? (readRetryAfter(headers.get('retry-after'), options.clock.now()) ?? 0) : null;
+  const asked = { retryAfter: headers.get('retry-after'), date: headers.get('date') };
+  const retryAfterMs = isPassing ? (readRetryAfter(asked, options.clock.now().getTime()) ?? 0) : null;
   return { failure, refused: status, lost: false, retryAfterMs };
 }
 

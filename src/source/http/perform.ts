@@ -12,7 +12,7 @@ import {
 import { longestWaitMs } from './admission.ts';
 import { exchange, type Exchanged, type Line } from './exchange.ts';
 import type { Again, Answer } from './transport.ts';
-import { fromSourceTime, readReset, readRetryAfter } from './retry-after.ts';
+import { fromSourceTime, readReset, readRetryTime } from './reset-time.ts';
 
 /** One call of a connector or of a vendor's SDK. */
 export interface Call {
@@ -200,7 +200,7 @@ function isAccepted(status: number, { accept, conditional }: JudgeOptions): bool
 
 function limitOf({ status, headers }: Answer, { now, sourceNow }: JudgeOptions): Judgement | null {
   const heard = { headers, now, sourceNow };
-  const until = readRetryAfter(heard);
+  const until = readRetryTime(heard);
   const spent = headers['x-ratelimit-remaining']?.trim() === '0';
   const reset = spent ? readReset(headers['x-ratelimit-reset'], 'either', heard) : null;
   const limited: Judgement = { kind: 'limited', until: until ?? reset, slowDown: !spent };
@@ -230,7 +230,7 @@ function judgeVerdict(verdict: Verdict, answer: Answer, options: JudgeOptions): 
 function untilOf(verdict: Verdict, { headers }: Answer, { now, sourceNow }: JudgeOptions): number | null {
   const heard = { headers, now, sourceNow };
   if (verdict.retryAfterMs !== undefined) return now + Math.max(0, verdict.retryAfterMs);
-  return verdict.retryAt ? fromSourceTime(verdict.retryAt.getTime(), heard) : readRetryAfter(heard);
+  return verdict.retryAt ? fromSourceTime(verdict.retryAt.getTime(), heard) : readRetryTime(heard);
 }
 
 function sourceAnswer(answer: Answer): SourceAnswer {

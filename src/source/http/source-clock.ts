@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { readHttpDate } from './retry-after.ts';
+import { readHttpDate } from '../../base/retry-after.ts';
 
 const samples = 15;
 /** `Date` headers are whole seconds, cut off. */

@@ -11,7 +11,7 @@ import { fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
 import { readInline } from '../../../src/sync/fetched.ts';
-import { readHttpDate } from '../../../src/source/http/retry-after.ts';
+import { readHttpDate } from '../../../src/base/retry-after.ts';
 import { parseSchedule } from '../../../src/schedule/schedule-text.ts';
 import { isStorable } from '../../../src/sync/values.ts';
 import { wrongKey } from '../../../src/api/authentication.ts';
@@ -359,7 +359,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/schedule/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
   'src/schedule/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
   'src/sync/fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
-  'src/source/http/retry-after.ts': { readHttpDate },
+  'src/base/retry-after.ts': { readHttpDate },
   'src/sync/values.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
   'src/store/contains-text.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
@@ -433,9 +433,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
   'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
-  'src/source/http/retry-after.ts': { readReset: bounded },
-  'src/connect/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
-  'src/connect/http/retry-after.ts': { readReset: bounded },
+  'src/source/http/reset-time.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
   'src/models/tokenizer-file.ts': {
     parseTokenizer: 'reads a file of the operator',

@@ -136,7 +136,8 @@ describe('HTTP embedder', () => {
     [408, undefined, [375, 750]],
   ])('tries again after HTTP %s with Retry-After %s', async (status, retryAfter, expected) => {
     const { embedder, server, pauses } = await connect();
-    const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+    const date = 'Sun, 01 Mar 2026 09:00:00 GMT';
+    const headers = retryAfter === undefined ? { date } : { 'retry-after': retryAfter, date };
     server.plan({ status, headers }, { status, headers });
     expect(await embedder.embed(['one'])).toHaveLength(1);
     expect(pauses).toEqual(expected);

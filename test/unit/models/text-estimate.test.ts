@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
-import { readRetryAfter } from '../../../src/models/http/retry-after.ts';
 import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
 
 const samples = [
@@ -31,22 +30,5 @@ describe('token estimate', () => {
         if (estimateTokens(text) <= limit) expect(cut).toBe(text);
       }),
     );
-  });
-});
-
-describe('Retry-After', () => {
-  const now = new Date('2026-03-01T09:00:00.000Z');
-  it.each([
-    ['120', 120_000],
-    ['0', 0],
-    ['1.5', 1_500],
-    ['-3', 0],
-    ['Sun, 01 Mar 2026 09:01:00 GMT', 60_000],
-    ['Sun, 01 Mar 2026 08:59:00 GMT', 0],
-    ['', null],
-    ['later', null],
-    [null, null],
-  ])('%j is %s ms', (header, expected) => {
-    expect(readRetryAfter(header, now)).toBe(expected);
   });
 });

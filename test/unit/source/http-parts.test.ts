@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGate } from '../../../src/source/http/gate.ts';
 import { describeTarget, pathPattern } from '../../../src/source/http/path-pattern.ts';
-import { readHttpDate, readReset, readRetryAfter } from '../../../src/source/http/retry-after.ts';
+import { readHttpDate, readRetryAfter } from '../../../src/base/retry-after.ts';
+import { readReset } from '../../../src/source/http/reset-time.ts';
 import { createSourceClock } from '../../../src/source/http/source-clock.ts';
 import { createTestClock } from '../../support/clock.ts';
 
@@ -9,11 +10,9 @@ const now = Date.parse('2026-03-01T09:00:00Z');
 const never = new AbortController().signal;
 
 describe('Retry-After', () => {
-  const read = (value: string, date?: string, sourceNow = now) => {
-    const headers = { 'retry-after': value, ...(date === undefined ? {} : { date }) };
-    const time = readRetryAfter({ headers, now, sourceNow });
-    return time === null ? null : time - now;
-  };
+  const read = (retryAfter: string | null, date?: string, serverNow: number | null = now) =>
+    readRetryAfter({ retryAfter, date }, serverNow);
+
   it.each([
     ['0', 0],
     ['120', 120_000],
@@ -27,19 +26,21 @@ describe('Retry-After', () => {
     ['Sunday, 01-Mar-26 09:01:00 GMT', 60_000],
     ['Sun Mar  1 09:01:00 2026 GMT', 60_000],
     ['Sun, 01 Mar 2026 08:00:00 GMT', 0],
+    ['Sun, 01 Mar 2026 08:59:00 GMT', 0],
     ['2026', 2_026_000],
   ])('%j is %j ms', (value, expected) => {
     expect(read(value)).toBe(expected);
   });
 
-  it('counts a date from the date of the answer, else from what is known of the source’s clock', () => {
+  it('counts a date from the date of the answer, else from what is known of the server’s clock', () => {
     const value = 'Sun, 01 Mar 2026 09:01:00 GMT';
     expect(read(value, 'Sun, 01 Mar 2026 09:00:50 GMT', 0)).toBe(10_000);
     expect(read(value, 'nonsense', now + 55_000)).toBe(5_000);
   });
 
   it('is missing', () => {
-    expect(readRetryAfter({ headers: {}, now, sourceNow: now })).toBeNull();
+    expect(read(null)).toBeNull();
+    expect(read('Sun, 01 Mar 2026 09:01:00 GMT', undefined, null)).toBeNull();
     expect(readHttpDate('2026-03-01')).toBeNull();
   });
 });

@@ -1,0 +1,34 @@
+import { boundedWait, readHttpDate, readRetryAfter } from '../../base/retry-after.ts';
+
+/** The headers of an answer, and when it came: by this process's clock and by what is known of the source's. */
+export interface Heard {
+  headers: Record<string, string>;
+  now: number;
+  sourceNow: number;
+}
+
+/** Smaller numbers in a reset header are seconds from now; the larger ones are seconds since 1970. */
+const firstUnixSeconds = 1_000_000_000;
+
+/** What `Retry-After` says, by this process's clock, in milliseconds since 1970; null when it says nothing. */
+export function readRetryTime({ headers, now, sourceNow }: Heard): number | null {
+  const waitMs = readRetryAfter({ retryAfter: headers['retry-after'], date: headers['date'] }, sourceNow);
+  return waitMs === null ? null : now + waitMs;
+}
+
+/** A time by the source's clock as one of ours: never past, at most a day ahead. */
+export function fromSourceTime(time: number, { headers, now, sourceNow }: Heard): number {
+  return now + boundedWait(time - (readHttpDate(headers['date']) ?? sourceNow));
+}
+
+/** The time of a reset header, in seconds from now or since 1970, by this process's clock. */
+export function readReset(
+  text: string | undefined,
+  unit: 'unix-seconds' | 'delta-seconds' | 'either',
+  heard: Heard,
+): number | null {
+  if (text === undefined || !/^\s*\d+(\.\d+)?\s*$/.test(text)) return null;
+  const seconds = Number(text);
+  const delta = unit === 'delta-seconds' || (unit === 'either' && seconds < firstUnixSeconds);
+  return delta ? heard.now + boundedWait(seconds * 1_000) : fromSourceTime(seconds * 1_000, heard);
+}
