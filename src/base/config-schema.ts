@@ -1,10 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { embedder } from './config-embedder.ts';
-import { languageModel } from './config-language-model.ts';
-import { oauthClient } from './config-oauth-client.ts';
-import { ocr } from './config-ocr.ts';
-import { processing } from './config-processing.ts';
-import { protection } from './config-protection.ts';
+import { embedder, oauthClient, ocr, languageModel, protection, processing } from './config-groups.ts';
 import { encryptionKeyPattern } from './encryption.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,6 +1,5 @@
 import type { Client, ProgressAnswer } from './client.ts';
-import type { CommandContext } from './context.ts';
-import { printLine } from './context.ts';
+import { type CommandContext, printLine } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followProgress, progressSummary } from './progress.ts';
 import { connectionViews } from './progress-views.ts';

@@ -1,7 +1,7 @@
 import type { ConnectionRow } from '../store/connections.ts';
 import type { PartitionRow } from '../store/partitions.ts';
 import type { PartitionIssue } from './connections.ts';
-import { unreadMessage } from '../sync/unread.ts';
+import { unreadMessage } from '../sync/page.ts';
 
 /** What keeps a connection from mirroring all of its source at once, part by part. */
 export function issuesOf(

@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { sql } from '../store/sql.ts';
-import { customIdOf } from '../sync/custom-id.ts';
+import { customIdOf } from '../sync/ref.ts';
 import type { ExpectedItem } from './world.ts';
 
 /** What memory holds of one item. */

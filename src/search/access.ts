@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Database } from '../store/database.ts';
 import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
 import type { Access, CandidateAccess, CandidatePlan, QueryTerm } from '../store/search/search-plan.ts';
-import { createMemo } from './memo.ts';
 
 /** What is searched, without the query. */
 export type Scoped = Omit<
@@ -103,4 +102,28 @@ function estimated(counted: number, items: number): number {
 function keyOf({ kind, containerTags, namedTags, filters, filepath, asOf, forgottenToo }: Scoped): string {
   const tags = [containerTags?.toSorted(), namedTags?.toSorted()];
   return JSON.stringify([kind, tags, filters, filepath, asOf, forgottenToo]);
+}
+
+/** Remembers what was made for a key, for a time and up to a number of keys; the oldest go first. */
+interface Memo<Value> {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): void;
+}
+
+export function createMemo<Value>(clock: Clock, options: { maxEntries: number; lifetimeMs: number }): Memo<Value> {
+  const entries = new Map<string, { value: Value; until: number }>();
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      if (clock.now().getTime() < entry.until) return entry.value;
+      entries.delete(key);
+      return undefined;
+    },
+    set(key, value) {
+      entries.delete(key);
+      entries.set(key, { value, until: clock.now().getTime() + options.lifetimeMs });
+      if (entries.size > options.maxEntries) entries.delete(entries.keys().next().value!);
+    },
+  };
 }

@@ -8,19 +8,47 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
-import { matchingChunks, withChunks } from './chunks-of-memories.ts';
 import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
-import { resolveNamedTags } from './named-tags.ts';
-import { rankCandidates, type Found, type Ranked } from './ranking.ts';
-import { withRelated } from './related.ts';
-import { rerank } from './rerank.ts';
-import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring } from './scoring.ts';
-import type { ExplainedSearch, ResultDocument, SearchMode, SearchRequest, SearchResult } from './search.ts';
+import { rankCandidates, type Found, type Ranked, stretch } from './ranking.ts';
+import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring, rerankWeight } from './scoring.ts';
+import type {
+  ExplainedSearch,
+  ResultDocument,
+  SearchMode,
+  SearchRequest,
+  SearchResult,
+  MatchingChunk,
+  MemoryContext,
+} from './search.ts';
 import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
+import { containersNaming } from '../store/search/naming-containers.ts';
+import type { Reranker } from '../models/reranker.ts';
+import type { Scope } from '../base/scope.ts';
+import type { Filter } from '../store/filters.ts';
+import { relatedMemories, type RelatedMemoryRow } from '../store/search/related-memories.ts';
+
+/** Chunks that are looked at, of all documents of the scope. */
+const matchingChunks = 100;
+/** Of one memory. */
+const maxChunks = 10;
+
+/** Gives each memory the best of the found chunks that are of its documents. */
+function withChunks(memories: readonly SearchResult[], found: readonly SearchResult[]): SearchResult[] {
+  const byDocument = Map.groupBy(found.flatMap(matchingChunk), ({ documentId }) => documentId);
+  return memories.map((memory) => {
+    const chunks = memory.documents.flatMap(({ id }) => byDocument.get(id) ?? []);
+    return { ...memory, chunks: chunks.toSorted((a, b) => b.similarity - a.similarity).slice(0, maxChunks) };
+  });
+}
+
+function matchingChunk({ text, position, similarity, documents }: SearchResult): MatchingChunk[] {
+  const [document] = documents;
+  return document && position !== null ? [{ content: text, documentId: document.id, position, similarity }] : [];
+}
 
 export interface SearchOptions {
   database: Database;
@@ -257,4 +285,72 @@ function documentOf(row: ResultDocumentRow): ResultDocument {
     createdAt: new Date(row.createdAt),
     updatedAt: new Date(row.updatedAt),
   };
+}
+
+/**
+ * The containers that named tags lead to, within the scope. Where no other container's documents name
+ * them, the search is one of these containers and looks at no document.
+ */
+async function resolveNamedTags(request: SearchRequest, database: Database): Promise<SearchRequest> {
+  const { namedTags, ...rest } = request;
+  if (namedTags === undefined) return request;
+  const others = (await containersNaming(database, namedTags)).filter((tag) => !namedTags.includes(tag));
+  const allowed = request.scope.containerTags;
+  const containerTags = [...new Set([...namedTags, ...others])].filter((tag) => allowed?.includes(tag) ?? true);
+  return others.length === 0 ? { ...rest, scope: { containerTags } } : { ...request, scope: { containerTags } };
+}
+
+/**
+ * The best candidates in a new order: their rank by vectors and words, and how close the reranker finds them,
+ * both spread over 0 to 1 among them. The others follow as they were. What is reported as their similarity stays.
+ */
+export async function rerank<Candidate extends { text: string; score: number }>(
+  query: string,
+  candidates: readonly Candidate[],
+  { reranker, signal }: { reranker: Reranker; signal: AbortSignal | undefined },
+): Promise<Candidate[]> {
+  if (candidates.length < 2) return [...candidates];
+  const [best, others] = [candidates.slice(0, rerankedCandidates), candidates.slice(rerankedCandidates)];
+  const texts = best.map(({ text }) => text);
+  const scores = await reranker.score(query, texts, signal);
+  const [rank, closeness] = [stretch(best.map(({ score }) => score)), stretch(scores)];
+  const scored = best.map((candidate, index) => ({
+    ...candidate,
+    score: (1 - rerankWeight) * rank(candidate.score) + rerankWeight * closeness(scores[index]!),
+  }));
+  return [...scored.sort((a, b) => b.score - a.score), ...others];
+}
+
+/** Entries of each list. */
+const maxRelated = 10;
+
+/** Gives each memory among the results what stands beside it. */
+async function withRelated(
+  results: readonly SearchResult[],
+  { database, scope, ...narrowed }: { database: Database; scope: Scope; filters?: Filter; now: Date },
+): Promise<SearchResult[]> {
+  const ids = results.filter(({ kind }) => kind === 'memory').map(({ id }) => id);
+  const rows = await relatedMemories(database, {
+    ids,
+    containerTags: scope.containerTags,
+    ...narrowed,
+    limit: maxRelated,
+  });
+  const byFound = Map.groupBy(rows, ({ foundId }) => foundId);
+  return results.map((result) =>
+    result.kind === 'memory' ? { ...result, context: contextOf(byFound.get(result.id) ?? []) } : result,
+  );
+}
+
+function contextOf(rows: readonly RelatedMemoryRow[]): MemoryContext {
+  const entriesOf = (wanted: RelatedMemoryRow['list']) => rows.filter(({ list }) => list === wanted);
+  return {
+    parents: entriesOf('parents').map((row) => ({ ...entryOf(row), version: -row.distance })),
+    children: entriesOf('children').map((row) => ({ ...entryOf(row), version: row.distance })),
+    related: entriesOf('related').map(entryOf),
+  };
+}
+
+function entryOf({ id, relation, memory, metadata, updatedAt }: RelatedMemoryRow) {
+  return { id, relation, memory, metadata, updatedAt };
 }

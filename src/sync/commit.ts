@@ -9,7 +9,7 @@ import { dropItemDocuments } from '../store/sync-item-documents.ts';
 import { markGone, type PartitionKey } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
-import { customIdOf } from './custom-id.ts';
+import { customIdOf } from './ref.ts';
 import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './item-removal.ts';
 import { documentInput, type Outcome } from './outcome.ts';

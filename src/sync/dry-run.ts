@@ -5,8 +5,7 @@ import { passes, updateTime } from './filters.ts';
 import { askedAtOnce, lookUp } from './left-out.ts';
 import { checkPage, createPageGuard } from './page.ts';
 import type { ListedRef } from './ref.ts';
-import { remark } from './remarks.ts';
-import { inTurn, keyOf, type Run } from './run.ts';
+import { inTurn, keyOf, type Run, remark } from './run.ts';
 
 const shownIds = 50;
 const comparedAtOnce = 1_000;

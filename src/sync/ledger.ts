@@ -17,7 +17,7 @@ import {
 } from '../store/sync-items.ts';
 import { brake } from './brake.ts';
 import type { Page, Ref } from '../connector/contract.ts';
-import { customIdOf } from './custom-id.ts';
+import { customIdOf } from './ref.ts';
 import { batchSize, dropSkipped, inBatches, removeItems } from './item-removal.ts';
 import { fillLimit } from './limits.ts';
 import type { Run } from './run.ts';

@@ -12,8 +12,7 @@ import type { Partition } from '../connector/contract.ts';
 import { keepContents } from './kept-contents.ts';
 import { recordChanges, settleMissing, sweep } from './ledger.ts';
 import { checkPage, type CheckedPage } from './page.ts';
-import { remark } from './remarks.ts';
-import { inTurn, keyOf, type Run } from './run.ts';
+import { inTurn, keyOf, type Run, remark } from './run.ts';
 import { settleScope } from './scope.ts';
 
 /** Items in one call of `lookup`: what is known is stored after each. */

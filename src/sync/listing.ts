@@ -10,14 +10,20 @@ import {
   type HeldSweep,
   type PartitionRow,
 } from '../store/partitions.ts';
-import { checkCursor, checkPage, createPageGuard, type CheckedPage, type PageGuard } from './page.ts';
+import {
+  checkCursor,
+  checkPage,
+  createPageGuard,
+  type CheckedPage,
+  type PageGuard,
+  maxUnread,
+  unreadMessage,
+} from './page.ts';
 import { ConnectorError, type Json, type Partition, type UnreadPart } from '../connector/contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
 import { recordListed, settleMissing, sweep } from './ledger.ts';
-import { remark } from './remarks.ts';
-import { inTurn, keyOf, type Run } from './run.ts';
-import { maxUnread, unreadMessage } from './unread.ts';
+import { inTurn, keyOf, type Run, remark } from './run.ts';
 import { settleScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
 

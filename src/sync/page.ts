@@ -4,6 +4,17 @@ import { connectorFault } from './failure.ts';
 import { checkRef, itemKey, type ListedRef } from './ref.ts';
 import { isObject, isPlainJson, isStorable, storable } from './values.ts';
 
+/** Parts that are told apart; a source in which more cannot be read was not seen. */
+export const maxUnread = 200;
+const shownParts = 5;
+
+/** Says which parts of a source could not be read, why, and what that means for what memory holds of them. */
+export function unreadMessage(parts: readonly UnreadPart[]): string {
+  const shown = parts.slice(0, shownParts).map(({ path, reason }) => `${path} (${reason})`);
+  const more = parts.length > shownParts ? `, and ${parts.length - shownParts} more` : '';
+  return `Could not be read: ${shown.join(', ')}${more}. What memory holds of it stays as it was.`;
+}
+
 /** A page as the connector gave it, with everything left out that could not be used. */
 export interface CheckedPage extends Page {
   refs: ListedRef[];

@@ -8,14 +8,13 @@ import { fetchItems } from './fetching.ts';
 import type { Lane } from './lanes.ts';
 import { listPartition } from './listing.ts';
 import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
-import { inTurn, keyOf, type Run } from './run.ts';
+import { inTurn, keyOf, type Run, remark } from './run.ts';
 import { applyScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
 import { askOn, askAboutContents, lookUp } from './left-out.ts';
 import { createSupply } from './supply.ts';
 import { keepContents } from './kept-contents.ts';
 import { checkPage, createPageGuard } from './page.ts';
-import { remark } from './remarks.ts';
 
 /**
  * Lists or follows one partition while its items are fetched beside it. Answers why it had better

@@ -13,6 +13,7 @@ import type { RunHold } from './run-hold.ts';
 import type { RunReport } from './run-report.ts';
 import type { RunScope } from './scope.ts';
 import type { Verbs } from './verbs.ts';
+import type { PageRemark } from './page.ts';
 
 /** What every step of one sync run works with. */
 export interface Run {
@@ -121,4 +122,9 @@ export function keyOf(run: Run, partition: { id: string }): PartitionKey {
 /** One unit of the run's work, when it is its turn. */
 export function inTurn<T>(run: Run, work: () => Promise<T>, lane: Lane = run.lane): Promise<T> {
   return run.lanes.use({ lane, connectionId: run.connection.id }, work, run.signal);
+}
+
+/** Reports on the run what was odd about a page. */
+export function remark(run: Run, partitionId: string, remarks: readonly PageRemark[]): void {
+  for (const { code, message } of remarks) run.report.warn(partitionId, code, message);
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { maxDeletes, maxUpserts } from '../../inbound/push/push-service.ts';
-import { maxUnread } from '../../sync/unread.ts';
+import { maxUnread } from '../../sync/page.ts';
 import { flatMetadata, nullable, timestamp, words } from './shared.ts';
 
 const itemId = Type.String({

@@ -1,5 +1,5 @@
 import { transient } from '../../connector/contract.ts';
-import { customIdOf } from '../../sync/custom-id.ts';
+import { customIdOf } from '../../sync/ref.ts';
 import { needsWorld, type Law } from '../law.ts';
 import type { Interference } from '../scene.ts';
 import type { Fault } from '../serve-source.ts';

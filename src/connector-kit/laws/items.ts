@@ -1,4 +1,4 @@
-import { customIdOf } from '../../sync/custom-id.ts';
+import { customIdOf } from '../../sync/ref.ts';
 import { needsAsking, needsWorld, type Law } from '../law.ts';
 import type { Trial } from '../trial.ts';
 import type { UnreadableKind } from '../world.ts';

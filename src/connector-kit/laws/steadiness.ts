@@ -1,4 +1,4 @@
-import { customIdOf } from '../../sync/custom-id.ts';
+import { customIdOf } from '../../sync/ref.ts';
 import type { Law } from '../law.ts';
 import type { Remembered } from '../remembered.ts';
 import type { Trial } from '../trial.ts';

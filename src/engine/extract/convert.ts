@@ -1,8 +1,7 @@
 import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
 import { checkSize, cleanText, finish } from './clean.ts';
-import { failed } from './detect.ts';
-import type { Extracted, Source, SourceFormat } from './extracted.ts';
+import { failed, type Extracted, type Source, type SourceFormat } from './extracted.ts';
 import { codeText, markdownText, plainText } from './plain.ts';
 
 /**
@@ -22,7 +21,7 @@ async function read(source: Source): Promise<Extracted> {
   const { bytes } = source;
   if (source.format === 'pdf')
     return { ...(await (await import('./pdf.ts')).pdfText(bytes!, source.maxTextBytes)), type: 'pdf' };
-  if (source.format === 'gzip') return (await import('./gzip.ts')).gzipText(source, convert);
+  if (source.format === 'gzip') return (await import('./archive.ts')).gzipText(source, convert);
   const page = (await readDocument(source.format, bytes)) ?? (await readContainer(source));
   if (page) return { ...page, type: 'text' };
   const { text, degraded } = decode(source);

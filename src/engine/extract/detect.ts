@@ -1,9 +1,9 @@
 import { MemorydError } from '../../base/errors.ts';
 import { isWideText } from './charset.ts';
-import type { SourceFormat } from './extracted.ts';
+import { failed, type SourceFormat } from './extracted.ts';
 import { formatOfMimeType, formatOfName, languageOfScript, type NamedFormat } from './languages.ts';
 import { isBinary, sniffMagic, type Magic } from './magic.ts';
-import { readZip } from './zip.ts';
+import { readZip } from './parts.ts';
 
 export interface Detected extends NamedFormat {
   charset?: string;
@@ -68,10 +68,6 @@ function refuse(magic: Magic): MemorydError {
 
 function unsupported(message: string): MemorydError {
   return new MemorydError('unsupported_type', message, { shouldRetry: false });
-}
-
-export function failed(message: string, cause?: unknown): MemorydError {
-  return new MemorydError('extract_failed', message, { shouldRetry: false, ...(cause === undefined ? {} : { cause }) });
 }
 
 /** Formats that are no text as they lie there, as people call them. */

@@ -1,5 +1,4 @@
-import { failed } from './detect.ts';
-import type { Extracted } from './extracted.ts';
+import { failed, type Extracted } from './extracted.ts';
 import { htmlText } from './html.ts';
 import { propertiesOf } from './office-properties.ts';
 import { openParts } from './parts.ts';

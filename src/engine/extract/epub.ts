@@ -1,5 +1,4 @@
-import { failed } from './detect.ts';
-import type { Extracted } from './extracted.ts';
+import { failed, type Extracted } from './extracted.ts';
 import { htmlText } from './html.ts';
 import { openParts, resolvePart, type Parts } from './parts.ts';
 import { readXmlEvents } from './xml-events.ts';

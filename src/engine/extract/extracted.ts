@@ -1,3 +1,4 @@
+import { MemorydError } from '../../base/errors.ts';
 import type { ChunkFormat } from '../chunk/blocks.ts';
 import type { DocumentBody, Metadata } from '../document.ts';
 
@@ -71,4 +72,8 @@ export interface Source {
   maxTextBytes: number;
   /** 0 for what was sent, 1 for what is attached to it. */
   depth: number;
+}
+
+export function failed(message: string, cause?: unknown): MemorydError {
+  return new MemorydError('extract_failed', message, { shouldRetry: false, ...(cause === undefined ? {} : { cause }) });
 }

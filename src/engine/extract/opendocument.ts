@@ -1,6 +1,5 @@
-import { failed } from './detect.ts';
+import { failed, type Extracted } from './extracted.ts';
 import { markdownTable } from './csv.ts';
-import type { Extracted } from './extracted.ts';
 import { propertiesOf } from './office-properties.ts';
 import { openParts } from './parts.ts';
 import { readXmlEvents } from './xml-events.ts';

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module';
 import type * as library from '@kenjiuno/msgreader';
 import { decoderOfCodePage } from './charset.ts';
-import { failed } from './detect.ts';
+import { failed, type Extracted, type Source } from './extracted.ts';
 import { mailText, type MailContent } from './email.ts';
-import type { Extracted, Source } from './extracted.ts';
 import { htmlText } from './html.ts';
 import { isoDate } from './plain.ts';
 

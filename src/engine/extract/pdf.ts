@@ -1,7 +1,6 @@
 import type { Metadata } from '../document.ts';
 import { checkSize } from './clean.ts';
-import { failed } from './detect.ts';
-import type { Extracted } from './extracted.ts';
+import { failed, type Extracted } from './extracted.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { pageText, type TextItem } from './pdf-page.ts';
 

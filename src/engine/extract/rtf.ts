@@ -1,7 +1,6 @@
 import type { TextDecoder } from 'node:util';
 import { decoderOfCodePage } from './charset.ts';
-import { failed } from './detect.ts';
-import type { Extracted } from './extracted.ts';
+import { failed, type Extracted } from './extracted.ts';
 
 /** Groups that hold no text of the document (Rich Text Format 1.9.1); one that begins with `\*` holds none either. */
 const destinations = new Set(

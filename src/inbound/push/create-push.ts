@@ -41,7 +41,7 @@ import {
 import { continueSnapshot, snapshotTaken, type PageOfSnapshot } from './snapshot.ts';
 import { takePage, type TakenPage, removePushed } from './take-page.ts';
 import { lockDisappeared, markUnseen, type Missed, type PartitionKey, type Unseen } from '../../store/sync-items.ts';
-import { unreadMessage } from '../../sync/unread.ts';
+import { unreadMessage } from '../../sync/page.ts';
 
 export interface PushOptions {
   database: Database;

@@ -16,7 +16,7 @@ import {
 } from '../../store/push.ts';
 import { deleteItems, recordPage, type ItemWrite, type PartitionKey } from '../../store/sync-items.ts';
 import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
-import { customIdOf } from '../../sync/custom-id.ts';
+import { customIdOf } from '../../sync/ref.ts';
 import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';
 import { readItemRules, ruledOutDetail, type ItemRules } from '../../sync/item-rules.ts';
 import {

@@ -1,5 +1,4 @@
-import { en } from 'chrono-node';
-import type { ParsedResult } from 'chrono-node';
+import { en, type ParsedResult } from 'chrono-node';
 
 /** A date that a text names, as the days that it covers. */
 export interface FoundDate {

@@ -1,6 +1,5 @@
-import { compileFilter, filterable } from '../filters.ts';
+import { compileFilter, filterable, type Filter } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import type { Filter } from '../filters.ts';
 import type { CandidatePlan } from './search-plan.ts';
 
 /** What decides which rows a search may see. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Reranker } from '../../../src/models/reranker.ts';
-import { rerank } from '../../../src/search/rerank.ts';
+import { rerank } from '../../../src/search/create-search.ts';
 import { rerankedCandidates } from '../../../src/search/scoring.ts';
 
 interface Row {

@@ -1,6 +1,5 @@
-import type { Memory } from '../../../memory/memories.ts';
+import { type Memory, isForgotten } from '../../../memory/memories.ts';
 import type { FoundMemory, RelatedMemory, SourceDocument } from '../../../memory/find-memory.ts';
-import { isForgotten } from '../../../memory/memories.ts';
 import { publicMetadata } from '../../views/metadata.ts';
 import { systemOf } from './documents.ts';
 import { documentOfMemoryView } from './search.ts';
