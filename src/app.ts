@@ -19,6 +19,7 @@ import { ensureOrganization } from './account/organization.ts';
 import { createApi } from './api/create-api.ts';
 import type { ApiServices } from './api/services.ts';
 import { createAddressGuard } from './base/address-guard.ts';
+import { createLogTail, type LogTail } from './base/log-tail.ts';
 import { createMetrics } from './base/metrics.ts';
 import { risksOf } from './base/risks.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
@@ -103,8 +104,10 @@ const aloneLeaseMs = 2 * 60_000;
 const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 256 };
 
 /** The composition root: the only place that knows which database, queue and models there are. */
-export async function createApp(options: AppOptions): Promise<App> {
-  const { clock, log } = options;
+export async function createApp(given: AppOptions): Promise<App> {
+  const { log, warnings } = createLogTail(given.log, given.clock);
+  const options = { ...given, log };
+  const { clock } = options;
   const opened = new Opened();
   try {
     await requireFreePort(options.config);
@@ -152,6 +155,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       queue,
       opened,
       afterQueue,
+      warnings,
     });
   } catch (error) {
     await opened.close();
@@ -169,6 +173,7 @@ interface Parts {
   handOver: HandOver;
   queue: TaskQueue;
   opened: Opened;
+  warnings: LogTail['warnings'];
   /** Closed when nothing syncs any more. */
   afterQueue: Opened;
 }
@@ -261,7 +266,8 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     }),
   );
   const model = trackModel(embedder, log);
-  const status = createStatus(options, parts, model);
+  const installed = [...builtInNames, ...Object.keys(plugins.loaders)];
+  const status = createStatus(options, { ...parts, connections, plugins: { ...plugins, installed } }, model);
   const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
   const consoleSessions = createConsoleSessions({ database, clock, keys });
   const content = createContentServices({

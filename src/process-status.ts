@@ -1,10 +1,26 @@
-import type { Status } from './api/services.ts';
+import type { Readiness, Status } from './api/services.ts';
+import {
+  checkConfiguration,
+  checkConnections,
+  checkConnectors,
+  checkDataDirectory,
+  CheckFailed,
+  checkModel,
+  nodeCheck,
+  noLanguageModel,
+  runChecks,
+  type Check,
+  type Finding,
+} from './base/checks.ts';
 import type { Clock } from './base/clock.ts';
 import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import { risksOf } from './base/risks.ts';
+import { everyContainer } from './base/scope.ts';
 import { slownessOf } from './base/slow-runtime.ts';
+import type { Connections } from './connections/connections.ts';
+import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
@@ -57,10 +73,20 @@ async function requireLeader(database: Database, now: Date): Promise<void> {
 /** A part that takes longer is not ready: whoever asks wants to know now. */
 const patienceMs = 3_000;
 
+interface StatusParts {
+  database: Database;
+  embedder: Embedder;
+  queue: TaskQueue;
+  languageModel: MeteredModel | null;
+  connections: Pick<Connections, 'list'>;
+  plugins: Pick<Plugins, 'broken'> & { installed: readonly string[] };
+  warnings: Status['warnings'];
+}
+
 /** What the process knows about itself. */
 export function createStatus(
   { config, settings = [], clock }: { config: Config; settings?: readonly ConfigRow[]; clock: Clock },
-  parts: { database: Database; embedder: Embedder; queue: TaskQueue; languageModel: MeteredModel | null },
+  parts: StatusParts,
   model: ModelState,
 ): Status {
   const { database, embedder, queue, languageModel } = parts;
@@ -76,7 +102,22 @@ export function createStatus(
       answered.abort();
     }
   };
+  const readiness = async () => {
+    const [ofDatabase, ofQueue, ofScheduler] = await Promise.all([
+      probe(() => database.query(rawSql('select 1'))),
+      probe(() => queue.check()),
+      probe(() => requireLeader(database, clock.now())),
+    ]);
+    return { database: ofDatabase, queue: ofQueue, embeddings: embeddings[model.state], scheduler: ofScheduler };
+  };
+  let checking: Promise<Finding[]> | null = null;
   return {
+    // Many who ask at once get one look: the model tests itself for it.
+    async checks() {
+      checking ??= runChecks(checksOf(config, parts, readiness), explained).finally(() => (checking = null));
+      return checking;
+    },
+    warnings: parts.warnings,
     describe: async () => ({
       startedAt,
       role: config.role,
@@ -90,13 +131,45 @@ export function createStatus(
       languageModel: languageModel && (await languageModel.usage()),
     }),
     configuration: () => ({ settings: [...settings], risks: risksOf(config) }),
-    async readiness() {
-      const [ofDatabase, ofQueue, ofScheduler] = await Promise.all([
-        probe(() => database.query(rawSql('select 1'))),
-        probe(() => queue.check()),
-        probe(() => requireLeader(database, clock.now())),
-      ]);
-      return { database: ofDatabase, queue: ofQueue, embeddings: embeddings[model.state], scheduler: ofScheduler };
-    },
+    readiness,
   };
+}
+
+/** The checks of `memoryd doctor`, of a daemon that runs. */
+function checksOf(config: Config, parts: StatusParts, readiness: Status['readiness']): Record<string, Check> {
+  const { embedder, languageModel, connections, plugins } = parts;
+  const part = (name: keyof Readiness, remedy: string) => async () => {
+    const state = (await readiness())[name];
+    if (state !== 'ok') throw new CheckFailed(state, remedy);
+    return 'works';
+  };
+  return {
+    node: nodeCheck,
+    configuration: () => checkConfiguration(config, 'nothing makes it easier to get in than it need be'),
+    'data directory': () => checkDataDirectory(config.dataDir),
+    database: part('database', 'Look whether the database runs and has room; the log says more.'),
+    queue: part('queue', 'Look whether Redis runs and can be reached at the setting redisUrl.'),
+    schedule: part('scheduler', 'Start a process with the role scheduler or all.'),
+    connectors: () => checkConnectors(plugins.installed, plugins.broken),
+    model: async () => checkModel(await embedder.verify()),
+    'language model': async () => checkLanguageModel(languageModel),
+    connections: async () => checkConnections(await connections.list(everyContainer)),
+  };
+}
+
+async function checkLanguageModel(languageModel: MeteredModel | null): Promise<string> {
+  if (!languageModel) return noLanguageModel;
+  const { id, state } = await languageModel.usage();
+  if (state !== 'failing') return `${id}, ${state}`;
+  throw new CheckFailed(
+    `${id} did not answer its last question; memories are found by rules meanwhile.`,
+    'Look whether it runs at the setting llm.url.',
+  );
+}
+
+/** Nothing of an error that nobody foresaw is shown: it may quote what came from outside. */
+function explained(error: unknown): { message: string; details: string | null } {
+  if (MemorydError.is(error)) return { message: error.message, details: error.details ?? error.remedy };
+  const { code = 'unknown' } = error as NodeJS.ErrnoException;
+  return { message: `It could not be looked at (${code}).`, details: null };
 }

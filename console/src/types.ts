@@ -368,6 +368,22 @@ export interface Status {
   foundByWords: number;
 }
 
+export interface Checks {
+  ok: boolean;
+  checks: { name: string; ok: boolean; detail: string; remedy: string | null }[];
+}
+
+export interface Warnings {
+  warnings: {
+    level: 'warn' | 'error';
+    message: string;
+    count: number;
+    firstAt: string;
+    lastAt: string;
+    fields: Record<string, string | number | boolean>;
+  }[];
+}
+
 export interface AuditPage {
   events: {
     id: string;

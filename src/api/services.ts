@@ -12,7 +12,9 @@ import type { Organization } from '../account/organization.ts';
 import type { ResetReport } from '../account/reset.ts';
 import type { Settings } from '../account/settings.ts';
 import type { LanguageModelUsage } from '../memory/llm/metered-model.ts';
+import type { Finding } from '../base/checks.ts';
 import type { ConfigRow } from '../base/config.ts';
+import type { Warning } from '../base/log-tail.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { RateCounter } from '../base/rate-counter.ts';
 import type { Connections } from '../connections/connections.ts';
@@ -62,6 +64,10 @@ export interface Status {
   describe(): Promise<ProcessStatus>;
   readiness(): Promise<Readiness>;
   configuration(): ShownConfiguration;
+  /** Looks at the machine and at what runs on it; takes some seconds. */
+  checks(): Promise<Finding[]>;
+  /** The last warnings and errors of the log, newest first. */
+  warnings(): Warning[];
 }
 
 export interface ShownConfiguration {

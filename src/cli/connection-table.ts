@@ -1,3 +1,4 @@
+import { problemNote } from '../base/checks.ts';
 import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
 import { targetOf } from './connection-choice.ts';
 import { CommandFailure } from './exit.ts';
@@ -71,7 +72,7 @@ function notesOf({ connection, progress }: ConnectionState): string[] {
   const reason = whyNot(connection);
   if (reason) notes.push(reason);
   const news = connection.problems?.filter((problem) => !reason?.includes(problem.reason));
-  notes.push(...problemNotes(news));
+  notes.push(...(news ?? []).map(problemNote));
   if (!progress) return notes;
   if (progress.heldDeletes > 0) notes.push(heldNote(progress.heldDeletes, connection.id));
   const counts = [
@@ -80,13 +81,6 @@ function notesOf({ connection, progress }: ConnectionState): string[] {
   ];
   if (counts.length > 0) notes.push(`${counts.join(', ')}: see \`memoryd failures ${connection.id}\`.`);
   return notes;
-}
-
-/** `docs: Could not be read: …`. Parts that are left alone, cannot be read, or are found late. */
-export function problemNotes(problems: ConnectionAnswer['problems'] = []): string[] {
-  return problems.map(({ title, partition, reason }) =>
-    partition === null ? reason : `${title ?? partition}: ${reason}`,
-  );
 }
 
 /** Why it does not sync, or its last sync ended early. */

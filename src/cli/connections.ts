@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { problemNote } from '../base/checks.ts';
 import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
 import { chooseConnection, targetOf } from './connection-choice.ts';
-import { connectionStates, connectionTable, problemNotes } from './connection-table.ts';
+import { connectionStates, connectionTable } from './connection-table.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
@@ -77,7 +78,7 @@ function details(connection: ConnectionAnswer, progress: ProgressAnswer): string
       connection.selection?.map(({ name, id }) => name ?? id),
     ),
     ...asJson('metadata', connection.metadata ?? undefined),
-    ...problemNotes(problems).map((note) => `${label('problem')}${note}`),
+    ...(problems ?? []).map((problem) => `${label('problem')}${problemNote(problem)}`),
     ...(heldDeletes > 0 ? [`${label('held')}${heldNote(heldDeletes, connection.id)}`] : []),
   ];
 }

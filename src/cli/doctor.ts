@@ -1,26 +1,25 @@
-import { access, constants, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig, type LoadedConfig } from '../base/config.ts';
+import {
+  checkConfiguration,
+  checkConnections,
+  checkConnectors,
+  checkDataDirectory,
+  checkModel,
+  nodeCheck,
+  noLanguageModel,
+  runChecks,
+  type Check,
+  type Finding,
+} from '../base/checks.ts';
+import { loadConfig } from '../base/config.ts';
 import { silentLogger } from '../base/log.ts';
-import { openToOthers } from '../base/private-files.ts';
-import { slownessOf } from '../base/slow-runtime.ts';
-import { risksOf } from '../base/risks.ts';
 import { loadPlugins } from '../connector/plugins.ts';
 import { builtInNames } from '../connector/registry.ts';
 import { paint, printJson, printLine, type CommandContext } from './context.ts';
-import type { ConnectionAnswer } from './client.ts';
-import { problemNotes } from './connection-table.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes, reportFailure } from './exit.ts';
 import { verifyEmbedder } from './models.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
-
-interface Finding {
-  name: string;
-  ok: boolean;
-  detail: string;
-}
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   const command = program
@@ -40,65 +39,24 @@ export function addDoctorCommand(program: Command, context: CommandContext): voi
 }
 
 async function examine(options: DaemonOptions, context: CommandContext): Promise<Finding[]> {
-  const configured = async () => {
+  const configured = () => {
     const { env, cwd } = context;
-    const inputs = { configFile: options.config, flags: { dataDir: options.dataDir }, env, cwd };
-    return loadConfig(inputs);
+    return loadConfig({ configFile: options.config, flags: { dataDir: options.dataDir }, env, cwd });
   };
-  return [
-    await look('node', async () => `${process.version} at ${process.execPath}`),
-    await look('configuration', async () => checkedConfiguration(await configured())),
-    await look('data directory', async () => dataDirectory((await configured()).config.dataDir)),
-    await look('connectors', async () => connectors((await configured()).config.connectors, context)),
-    await look('model', async () => model(options, context)),
-    await look('language model', async () => languageModel(options, context)),
-    await look('daemon', async () => daemon(options, context)),
-    await look('connections', async () => connections(options, context)),
-  ];
-}
-
-function checkedConfiguration({ config, file }: LoadedConfig): string {
-  const risks = risksOf(config);
-  if (risks.length > 0) throw new CommandFailure(exitCodes.failure, risks.join(' '));
-  return file ?? 'no file, defaults and environment';
-}
-
-async function look(name: string, examineIt: () => Promise<string>): Promise<Finding> {
-  try {
-    return { name, ok: true, detail: await examineIt() };
-  } catch (error) {
-    const { message, details } = reportFailure(error);
-    return { name, ok: false, detail: [message, details].filter(Boolean).join(' ') };
-  }
-}
-
-async function dataDirectory(path: string): Promise<string> {
-  const { existing, missing } = await nearestExisting(path);
-  await access(existing, constants.R_OK | constants.W_OK);
-  const { bavail, bsize } = await statfs(existing);
-  const gibibytes = (bavail * bsize) / 2 ** 30;
-  if (gibibytes < 0.5) throw new CommandFailure(exitCodes.failure, `${path}: less than half a GiB is free.`);
-  const [open] = missing ? [] : await openToOthers(path);
-  if (open) {
-    const mode = open.mode.toString(8).padStart(4, '0');
-    throw new CommandFailure(
-      exitCodes.failure,
-      `${open.path} can be read by other users of this machine (mode ${mode}). The next start of the daemon mends it; until then: chmod -R go-rwx ${path}`,
-    );
-  }
-  return `${path}${missing ? ' (not made yet)' : ''}, ${gibibytes.toFixed(1)} GiB free`;
-}
-
-/** The directory itself, or the one in which it would be made. */
-async function nearestExisting(path: string): Promise<{ existing: string; missing: boolean }> {
-  for (let candidate = path; ; candidate = dirname(candidate)) {
-    try {
-      await access(candidate);
-      return { existing: candidate, missing: candidate !== path };
-    } catch (error) {
-      if (candidate === dirname(candidate)) throw error;
-    }
-  }
+  const checks: Record<string, Check> = {
+    node: nodeCheck,
+    configuration() {
+      const { config, file } = configured();
+      return checkConfiguration(config, file ?? 'no file, defaults and environment');
+    },
+    'data directory': () => checkDataDirectory(configured().config.dataDir),
+    connectors: () => connectors(configured().config.connectors, context),
+    model: async () => checkModel(await verifyEmbedder(options, context)),
+    'language model': () => languageModel(options, context),
+    daemon: () => daemon(options, context),
+    connections: () => connections(options, context),
+  };
+  return runChecks(checks, reportFailure);
 }
 
 /** Loads the plugins as the daemon does. */
@@ -109,26 +67,13 @@ async function connectors(names: readonly string[], { cwd, clock }: CommandConte
     log: silentLogger,
     clock,
   });
-  if (broken.length > 0) {
-    const reasons = broken.map(({ plugin, reason }) => `${plugin}: ${reason}`);
-    throw new CommandFailure(exitCodes.failure, reasons.join(' '));
-  }
-  return [...builtInNames, ...Object.keys(loaders)].join(', ');
+  return checkConnectors([...builtInNames, ...Object.keys(loaders)], broken);
 }
 
-async function model(options: DaemonOptions, context: CommandContext): Promise<string> {
-  const report = await verifyEmbedder(options, context);
-  const failed = report.checks.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`);
-  if (!report.ok) throw new CommandFailure(exitCodes.failure, failed.join('; '));
-  const slowness = slownessOf(report.runtime);
-  return `${report.id} on ${report.runtime}${slowness ? `. ${slowness}` : ''}`;
-}
-
-/** None is no fault: the rules need none. */
 async function languageModel(options: DaemonOptions, { env, cwd, clock, ...context }: CommandContext): Promise<string> {
   const { config } = loadConfig({ configFile: options.config, env, cwd });
   const id = await context.tryLanguageModel({ config, clock, log: silentLogger });
-  return id === null ? 'not configured, memories are found by rules' : `${id} answers`;
+  return id === null ? noLanguageModel : `${id} answers`;
 }
 
 async function daemon(options: DaemonOptions, context: CommandContext): Promise<string> {
@@ -138,20 +83,8 @@ async function daemon(options: DaemonOptions, context: CommandContext): Promise<
   });
 }
 
-/** What of a source is not mirrored, or only late, although nobody has asked for that. */
 async function connections(options: DaemonOptions, context: CommandContext): Promise<string> {
-  return ifRunning(async () => {
-    const all = await (await openClient(options, context)).connections();
-    const notes = all.flatMap((one) =>
-      [...needOf(one), ...problemNotes(one.problems)].map((note) => `${one.id}: ${note}`),
-    );
-    if (notes.length > 0) throw new CommandFailure(exitCodes.failure, notes.join(' '));
-    return all.length === 0 ? 'none' : `${all.length}, all of them can be read`;
-  });
-}
-
-function needOf({ status, statusReason }: ConnectionAnswer): string[] {
-  return status === 'needs_reauth' || status === 'needs_configuration' ? [statusReason ?? status] : [];
+  return ifRunning(async () => checkConnections(await (await openClient(options, context)).connections()));
 }
 
 /** No daemon is no fault: it may just not be started. */
@@ -164,7 +97,8 @@ async function ifRunning(examineIt: () => Promise<string>): Promise<string> {
   }
 }
 
-function printFinding({ name, ok, detail }: Finding, context: CommandContext): void {
+function printFinding({ name, ok, detail, remedy }: Finding, context: CommandContext): void {
   const sign = ok ? paint(context.stdout, 'green', 'ok    ') : paint(context.stdout, 'red', 'failed');
   printLine(context.stdout, `${sign}  ${name.padEnd(14)}  ${detail}`);
+  if (remedy) printLine(context.stdout, `${' '.repeat(24)}${remedy}`);
 }

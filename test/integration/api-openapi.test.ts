@@ -193,6 +193,8 @@ describe('the description of the API', () => {
         'POST /v3/connections/{connectionId}/check',
         'POST /v3/connections/{connectionId}/preview',
         'GET /v3/schedule-times',
+        'GET /v3/system/checks',
+        'GET /v3/system/warnings',
         'POST /v3/connections/{connectionId}/configure',
         'GET /v3/connections/{connectionId}/resources',
         'GET /v3/connections/{connectionId}/sync-runs/{runId}',

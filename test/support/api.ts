@@ -249,6 +249,8 @@ function createTestStatus(startedAt: Date): Status {
       languageModel: null,
     }),
     configuration: () => ({ settings: [{ field: 'port', value: 6767, source: 'default' }], risks: [] }),
+    checks: async () => [{ name: 'node', ok: true, detail: 'v24', remedy: null }],
+    warnings: () => [],
     readiness: async () => ({ database: 'ok', queue: 'ok', embeddings: 'ok', scheduler: 'ok' }),
   };
 }

@@ -1,6 +1,7 @@
 import { call } from '../api.ts';
 import { formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
+import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -34,6 +35,8 @@ export function System() {
         </dl>
       </Section>
       {status.data && <About status={status.data} />}
+      {isFull.value && <SystemChecks />}
+      {isFull.value && <SystemWarnings />}
       {isFull.value && <Configuration />}
       {mayManage.value && <Audit />}
     </>

@@ -1,6 +1,7 @@
 import { requireFullKey } from '../../account/access.ts';
+import type { Warning } from '../../base/log-tail.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { configurationAnswer } from '../schemas/configuration.ts';
+import { checksAnswer, configurationAnswer, warningsAnswer } from '../schemas/configuration.ts';
 
 /** What the process was started with, as `memoryd config` shows it. */
 export function configurationRoutes(app: Api, { services }: RouteContext): void {
@@ -20,4 +21,43 @@ export function configurationRoutes(app: Api, { services }: RouteContext): void 
       return services.status.configuration();
     },
   );
+
+  app.get(
+    '/v3/system/checks',
+    {
+      schema: {
+        operationId: 'getSystemChecks',
+        summary: 'Check the machine and what runs on it',
+        description: 'Needs a full key. The checks of memoryd doctor, of this process. The model tests itself for it.',
+        tags: ['Service'],
+        response: { 200: checksAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const checks = await services.status.checks();
+      return { ok: checks.every(({ ok }) => ok), checks };
+    },
+  );
+
+  app.get(
+    '/v3/system/warnings',
+    {
+      schema: {
+        operationId: 'getSystemWarnings',
+        summary: 'The last warnings and errors of the log',
+        description: 'Needs a full key. Those of this process since its start; equal ones are counted.',
+        tags: ['Service'],
+        response: { 200: warningsAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      return { warnings: services.status.warnings().map(warningView) };
+    },
+  );
+}
+
+function warningView({ firstAt, lastAt, ...warning }: Warning) {
+  return { ...warning, firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString() };
 }

@@ -1,4 +1,33 @@
 import Type from 'typebox';
+import { nullable, timestamp, words } from './shared.ts';
+
+export const checksAnswer = Type.Object({
+  ok: Type.Boolean({ description: 'All of them are.' }),
+  checks: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      ok: Type.Boolean(),
+      detail: Type.String(),
+      remedy: nullable(Type.String(), { description: 'What to do about it.' }),
+    }),
+  ),
+});
+
+export const warningsAnswer = Type.Object({
+  warnings: Type.Array(
+    Type.Object({
+      level: words(['warn', 'error']),
+      message: Type.String(),
+      count: Type.Integer({ description: 'How often it was said.' }),
+      firstAt: timestamp,
+      lastAt: timestamp,
+      fields: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+        description: 'Ids, names of parts and numbers.',
+      }),
+    }),
+    { description: 'Newest first; at most 100 that differ.' },
+  ),
+});
 
 export const configurationAnswer = Type.Object({
   settings: Type.Array(
