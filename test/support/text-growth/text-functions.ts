@@ -435,6 +435,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/source/http/reset-time.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
+  'src/engine/extract/extracted.ts': { failed: notText },
   'src/models/tokenizer-file.ts': {
     parseTokenizer: 'reads a file of the operator',
     parseTokenizerJson: 'reads a file of the operator',
