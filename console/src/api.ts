@@ -53,7 +53,7 @@ async function send(method: Method, path: string, { body, signal: abort }: CallO
       `${baseAddress}${path}`,
       body === undefined ? init : { ...init, body: JSON.stringify(body) },
     );
-    isReachable.value = true;
+    found();
     return response;
   } catch (error) {
     if (abort?.aborted) throw error;
@@ -64,15 +64,21 @@ async function send(method: Method, path: string, { body, signal: abort }: CallO
 
 const askAgainMs = 2_000;
 
-/** Asks until the daemon is back. */
+function found(): void {
+  if (isReachable.value) return;
+  isReachable.value = true;
+  returns.value += 1;
+}
+
+/** Asks until the daemon is back, unless another request finds it. */
 function lost(): void {
   if (!isReachable.value) return;
   isReachable.value = false;
   const ask = async () => {
+    if (isReachable.value) return;
     try {
       await fetch(`${baseAddress}/health`);
-      isReachable.value = true;
-      returns.value += 1;
+      found();
     } catch {
       setTimeout(() => void ask(), askAgainMs);
     }

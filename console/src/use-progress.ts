@@ -59,6 +59,7 @@ function useRunEvents(path: string, progress: Progress | undefined, tell: (progr
       stream.close();
       setLive(false);
     };
-  }, [path, run]);
+    // A stream that was refused while the daemon started is not tried again by the browser.
+  }, [path, run, returns.value]);
   return isLive;
 }

@@ -5,7 +5,7 @@ import { texts } from '../texts.ts';
 import type { ForgetAnswer } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { Confirm } from './dialog.tsx';
-import { TextField } from './field.tsx';
+import { CheckField, TextField } from './field.tsx';
 
 interface ForgetByTopicProps {
   namespace: string;
@@ -13,19 +13,23 @@ interface ForgetByTopicProps {
   onChange: () => void;
 }
 
-/** A dry run first; then just those that it showed. */
+/** A dry run first; then just those of what it showed that nobody took out. */
 export function ForgetByTopic({ namespace, onClose, onChange }: ForgetByTopicProps) {
   const [topic, setTopic] = useState('');
   const [seen, setSeen] = useState<ForgetAnswer>();
+  const [spared, setSpared] = useState<ReadonlySet<string>>(new Set());
   const candidates = seen?.candidates ?? [];
+  const chosen = candidates.filter(({ id }) => !spared.has(id));
   const path = '/v4/memories/forget-matching';
   const action = useAction(async () => {
     if (candidates.length === 0) {
       const body = { containerTag: namespace, query: topic.trim(), dryRun: true };
       setSeen(await call<ForgetAnswer>('POST', path, { body }));
+      setSpared(new Set());
       return;
     }
-    const body = { containerTag: namespace, ids: candidates.map(({ id }) => id), dryRun: false };
+    if (chosen.length === 0) throw new Error(texts.memories.dryAllSpared);
+    const body = { containerTag: namespace, ids: chosen.map(({ id }) => id), dryRun: false };
     const { count } = await call<ForgetAnswer>('POST', path, { body });
     say(texts.memories.forgotMany(count));
     onClose();
@@ -51,15 +55,26 @@ export function ForgetByTopic({ namespace, onClose, onChange }: ForgetByTopicPro
       />
       <div role="status">
         {seen && !isSure && <p>{texts.memories.dryNone}</p>}
-        {isSure && <p>{texts.memories.dryCount(candidates.length)}</p>}
+        {isSure && <p>{texts.memories.dryCount(chosen.length)}</p>}
       </div>
       <ul class="rows">
         {candidates.map(({ id, memory }) => (
           <li key={id} class="line">
-            <bdi class="wrap">{memory}</bdi>
+            <CheckField
+              label={memory}
+              isOn={!spared.has(id)}
+              onChange={(isOn) => setSpared(withOrWithout(spared, id, !isOn))}
+            />
           </li>
         ))}
       </ul>
     </Confirm>
   );
+}
+
+function withOrWithout(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
+  const changed = new Set(set);
+  if (isIn) changed.add(member);
+  else changed.delete(member);
+  return changed;
 }

@@ -148,7 +148,8 @@ function Uploads({ namespace }: { namespace: string }) {
           )}
         </Field>
       </div>
-      <ul class="rows" aria-live="polite">
+      <UploadSummary uploads={uploads} />
+      <ul class="rows">
         {uploads.map((each, index) => (
           <li key={index} class="line">
             <UploadLine {...each} />
@@ -156,6 +157,24 @@ function Uploads({ namespace }: { namespace: string }) {
         ))}
       </ul>
     </Section>
+  );
+}
+
+/** How far all of them are, for those who drop many at once. */
+function UploadSummary({ uploads }: { uploads: readonly Upload[] }) {
+  const done = uploads.filter(({ id }) => id !== undefined).length;
+  const failed = uploads.filter(({ error }) => error !== undefined).length;
+  return (
+    <div role="status">
+      {uploads.length > 0 && (
+        <>
+          <p>{texts.add.progress(done, uploads.length, failed)}</p>
+          {done + failed < uploads.length && (
+            <progress aria-label={texts.add.uploading} value={done + failed} max={uploads.length} />
+          )}
+        </>
+      )}
+    </div>
   );
 }
 

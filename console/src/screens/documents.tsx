@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { Ago, Badge, Empty, Head, LoadProblem, Loading, type Tone } from '../parts/controls.tsx';
+import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, type Tone } from '../parts/controls.tsx';
 import { ChoiceField, TextField } from '../parts/field.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
 import { WindowedList } from '../parts/windowed-list.tsx';
@@ -36,13 +36,31 @@ export function Documents() {
     [],
   ).data;
   const total = useTotal(filters);
-  const pages = usePages((cursor, signal) => readPage(filters, Number(cursor || 1), signal), [filters]);
+  const [listed, setListed] = useState<number>();
+  const pages = usePages(
+    async (cursor, signal) => {
+      const { rows, all, next } = await readPage(filters, Number(cursor || 1), signal);
+      if (cursor === '') setListed(all);
+      return { items: rows, next };
+    },
+    [filters],
+  );
+  const hasNews = total !== undefined && listed !== undefined && total !== listed;
+  const showNews = () => {
+    scrollTo(0, 0);
+    pages.reload();
+  };
+  // An empty list is filled by itself; rows never move under somebody's eyes.
+  useEffect(() => {
+    if (hasNews && listed === 0) pages.reload();
+  }, [hasNews, listed]);
   const change = (changed: Partial<typeof filters>) => replaceRoute(['documents'], { ...filters, ...changed });
   const isEmpty = !pages.isLoading && pages.rows.length === 0 && !pages.error;
   const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
     <>
       <Head title={texts.documents.title} note={total === undefined ? undefined : texts.documents.count(total)}>
+        {hasNews && listed > 0 && <Button onClick={showNews}>{texts.documents.showNews}</Button>}
         {mayWrite.value && (
           <a class="button main" href={hrefOf(['documents', 'add'])}>
             {texts.documents.add}
@@ -96,7 +114,8 @@ function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): obje
 async function readPage(filters: ReturnType<typeof readFilters>, page: number, signal: AbortSignal) {
   const body = { ...bodyOf(filters), page, limit: pageSize, sort: 'updatedAt', order: 'desc' };
   const { memories, pagination } = await call<DocumentPage>('POST', '/v3/documents/list', { body, signal });
-  return { items: memories, next: page < pagination.totalPages ? String(page + 1) : null };
+  const next = page < pagination.totalPages ? String(page + 1) : null;
+  return { rows: memories, all: pagination.totalItems, next };
 }
 
 const countEveryMs = 5_000;

@@ -16,7 +16,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { mayManage, mayWrite } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, Connector } from '../types.ts';
+import type { Connection, Connector, Progress } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 import { useProgress, type LiveProgress } from '../use-progress.ts';
@@ -25,9 +25,11 @@ const everyMs = 5_000;
 
 export function SourceScreen({ id }: { id: string }) {
   const path = `/v3/connections/${encodeURIComponent(id)}`;
-  const { data, error, reload } = useLoad((signal) => call<Connection>('GET', path, { signal }), [path], everyMs);
   const connectors = useLoad((signal) => call<Connector[]>('GET', '/v3/connectors', { signal }), []);
   const live = useProgress(id);
+  // What a run has changed is read as soon as it is over.
+  const keys = [path, runKeyOf(live.progress)];
+  const { data, error, reload } = useLoad((signal) => call<Connection>('GET', path, { signal }), keys, everyMs);
   if (!data) {
     return (
       <>
@@ -42,6 +44,11 @@ export function SourceScreen({ id }: { id: string }) {
     live.reload();
   };
   return <SourceView connection={data} connector={connector} live={live} onChange={changed} />;
+}
+
+/** Changes when a run begins and when it ends. */
+function runKeyOf(progress: Progress | undefined): string {
+  return `${progress?.run?.id} ${progress?.run?.status}`;
 }
 
 interface SourceViewProps {
@@ -65,7 +72,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
   const { tone, text, reason } = isRunning
     ? ({ tone: 'busy', text: texts.sources.syncing } as const)
     : sourceState(connection, progress?.heldDeletes);
-  const runKey = `${progress?.run?.id} ${progress?.run?.status}`;
+  const runKey = runKeyOf(progress);
   return (
     <>
       <Head

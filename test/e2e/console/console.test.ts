@@ -10,7 +10,7 @@ import {
   openPage,
   type WatchedPage,
 } from '../../support/browser.ts';
-import { putEmptyDatabase, startDaemon, type Daemon } from '../../support/daemon.ts';
+import { startDaemon, type Daemon } from '../../support/daemon.ts';
 import { call } from '../../support/memory-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -295,31 +295,6 @@ describeWithBrowser('the console in a browser', () => {
       await looked.context().close();
     }
     expect(found).toEqual([]);
-  });
-
-  it('comes back by itself when the daemon does', async () => {
-    const dataDir = await temporaryFolder('memoryd-console-data-');
-    await putEmptyDatabase(dataDir);
-    const first = await startDaemon({ dataDir });
-    let second: Daemon | undefined;
-    try {
-      const patient = await open();
-      await patient.goto(first.url);
-      await patient.getByLabel('API key').fill(first.key);
-      await patient.keyboard.press('Enter');
-      await patient.getByText('Nothing is remembered yet').waitFor();
-      await first.stop();
-      const banner = patient.getByText('The daemon does not answer.');
-      await banner.waitFor();
-      second = await startDaemon({ dataDir, args: ['--port', new URL(first.url).port] });
-      await call(second, 'POST', '/v3/documents', { content: 'The kiln is fired on Mondays.' });
-      await banner.waitFor({ state: 'detached' });
-      await patient.getByRole('heading', { name: 'Changes of the last day' }).waitFor();
-      await patient.context().close();
-    } finally {
-      await (second ?? first).stop();
-      await rm(dataDir, { recursive: true, force: true });
-    }
   });
 
   it('threw no error, opened no dialog and kept its policy all the while', () => {
