@@ -31,7 +31,7 @@ export interface VectorWork {
 }
 
 /** One is written and the next one read while the model works on another. */
-const lanes = 2;
+const workers = 2;
 const documentsInTurn = 32;
 /** New documents wait no longer for a turn, and a call is not so small that it costs more than its texts. */
 const turnMs = 2_000;
@@ -89,7 +89,7 @@ async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promi
     return { ended };
   }
 
-  async function lane(): Promise<void> {
+  async function work(): Promise<void> {
     while (!signal.aborted) {
       const begun = claiming.then(begin);
       claiming = caught(begun).catch(() => {});
@@ -99,7 +99,7 @@ async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promi
     }
   }
 
-  const ends = await Promise.allSettled(Array.from({ length: lanes }, lane));
+  const ends = await Promise.allSettled(Array.from({ length: workers }, work));
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed) throw failed.reason;
 }

@@ -14,17 +14,17 @@ import { reportTaskFailure } from './failure-report.ts';
  * two priorities. A twin that waits for another attempt keeps its pause.
  */
 export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger }): TaskQueue {
-  const lanes = new Map<TaskName, TaskLane>();
+  const lines = new Map<TaskName, TaskLine>();
   // A handler must not inherit the asynchronous context (an open transaction) of whoever enqueued its task.
   const inOwnContext = AsyncLocalStorage.snapshot();
   let closed = false;
 
-  function laneOf(name: TaskName): TaskLane {
-    const existing = lanes.get(name);
+  function lineOf(name: TaskName): TaskLine {
+    const existing = lines.get(name);
     if (existing) return existing;
-    const lane = createTaskLane({ name, clock, log, inOwnContext });
-    lanes.set(name, lane);
-    return lane;
+    const line = createTaskLine({ name, clock, log, inOwnContext });
+    lines.set(name, line);
+    return line;
   }
 
   function requireOpen(): void {
@@ -36,24 +36,24 @@ export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger
     async enqueue(name, payload, options) {
       const resolved = resolveEnqueueOptions(options);
       requireOpen();
-      laneOf(name).enqueue(payload, resolved);
+      lineOf(name).enqueue(payload, resolved);
     },
     async work(name, handler, options) {
       requireOpen();
-      laneOf(name).work((payload, signal) => handler(payload as Parameters<typeof handler>[0], signal), options);
+      lineOf(name).work((payload, signal) => handler(payload as Parameters<typeof handler>[0], signal), options);
     },
     async check() {
       requireOpen();
     },
     async close() {
-      await Promise.all([...lanes.values()].map((lane) => lane.close()));
+      await Promise.all([...lines.values()].map((line) => line.close()));
       closed = true;
     },
   };
 }
 
 /** The tasks of one name in this process, waiting and running. */
-interface TaskLane {
+interface TaskLine {
   enqueue(payload: unknown, options: Required<EnqueueOptions>): void;
   work(handler: (payload: unknown, signal: AbortSignal) => Promise<void>, options: WorkOptions): void;
   close(): Promise<void>;
@@ -74,13 +74,13 @@ interface Work extends Required<WorkOptions> {
   handler: (payload: unknown, signal: AbortSignal) => Promise<void>;
 }
 
-function createTaskLane(parts: {
+function createTaskLine(parts: {
   name: TaskName;
   clock: Clock;
   log: Logger;
   /** Runs a function outside of the caller's asynchronous context. */
   inOwnContext: (callback: () => void) => void;
-}): TaskLane {
+}): TaskLine {
   const { name, clock, log, inOwnContext } = parts;
   const tasks = new Map<string, Task>();
   const running = new Set<Promise<void>>();

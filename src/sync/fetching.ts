@@ -70,7 +70,7 @@ async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Tr
     }
     const newest = options.backfill && claimed < settings.firstSlice;
     const limit = Math.min(room, newest ? Math.min(size, settings.firstSlice - claimed) : size);
-    const batch = await inTurn(run, () => fetchBatch(run, work, { limit, newest }), newest ? 'first' : run.lane);
+    const batch = await inTurn(run, () => fetchBatch(run, work, { limit, newest }), newest ? 'first' : run.priority);
     const isSettled = work.storing === null;
     try {
       await settle(work);

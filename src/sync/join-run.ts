@@ -5,7 +5,7 @@ import { runState, waitingRun } from '../store/sync-runs.ts';
 import type { Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { fetchItems } from './fetching.ts';
-import type { Lane } from './lanes.ts';
+import type { Priority } from './turns.ts';
 import { watchRun } from './run-life.ts';
 import { holdRun } from './run-hold.ts';
 import { createRunReport } from './run-report.ts';
@@ -31,9 +31,9 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   const life = watchRun({ database, clock, log, report, runId: row.id, hold, leadsForMs: null });
   const signal = AbortSignal.any([stop, life.signal]);
   try {
-    const lane: Lane = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
+    const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
     await withRun(options, { runId: row.id, connection, signal, report, hold }, helper, (run) =>
-      fetchAll({ ...run, lane }),
+      fetchAll({ ...run, priority }),
     );
   } catch (error) {
     // The holder meets the same and judges it; an end of the run is none of this worker's failures.
@@ -67,7 +67,7 @@ async function fetchAll(run: Run): Promise<void> {
 async function fetchPartition(run: Run, row: PartitionRow): Promise<PartitionFailure | null> {
   const { id, title, resource } = row;
   const partition: Partition = { id, ...(title === null ? {} : { title }), ...(resource === null ? {} : { resource }) };
-  const part: Run = row.lastListedAt === null ? { ...run, lane: 'bulk' } : run;
+  const part: Run = row.lastListedAt === null ? { ...run, priority: 'bulk' } : run;
   try {
     const trip = await fetchItems(part, partition, { supply: endedSupply, backfill: false });
     return trip && brokenCircuit(trip, row.failures, run.clock.now());

@@ -104,7 +104,7 @@ async function readPages(run: Run, listing: Listing, onPage: (isNew?: boolean) =
   let page = list(run, listing, listing.cursor);
   for (let done = false; !done;) {
     // The first page of a first sync brings the items that are read before all others.
-    const lane = listing.pages === 0 && run.lane === 'bulk' ? 'first' : run.lane;
+    const priority = listing.pages === 0 && run.priority === 'bulk' ? 'first' : run.priority;
     let isNew = false;
     const step = async () => {
       const current = await page;
@@ -117,7 +117,7 @@ async function readPages(run: Run, listing: Listing, onPage: (isNew?: boolean) =
       isNew = await record(run, listing, current, done);
     };
     try {
-      await inTurn(run, step, lane);
+      await inTurn(run, step, priority);
       onPage(isNew);
     } catch (error) {
       await restart(run, listing, error);

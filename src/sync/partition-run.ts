@@ -5,7 +5,7 @@ import { redriveItems } from '../store/sync-items.ts';
 import type { Trip } from '../source/breaker.ts';
 import { ConnectorError, type Partition, type Json } from '../connector/contract.ts';
 import { fetchItems } from './fetching.ts';
-import type { Lane } from './lanes.ts';
+import type { Priority } from './turns.ts';
 import { listPartition } from './listing.ts';
 import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
 import { inTurn, keyOf, type Run, remark } from './run.ts';
@@ -30,7 +30,7 @@ export async function syncPartition(
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const backfill = row.lastListedAt === null;
-  const part: Run = { ...run, signal, lane: laneOf(run, row, request) };
+  const part: Run = { ...run, signal, priority: priorityOf(run, row, request) };
   await applyScope(part, keyOf(part, partition), row.scopeKey);
   const again = triedAgain(row, request);
   if (again.length > 0)
@@ -94,7 +94,7 @@ function endsFetching(error: unknown): boolean {
   );
 }
 
-function laneOf(run: Run, row: PartitionRow, request: RequestedSync): Lane {
+function priorityOf(run: Run, row: PartitionRow, request: RequestedSync): Priority {
   if (row.lastListedAt === null) return 'bulk';
   if (request.trigger === 'manual') return 'manual';
   if (request.trigger === 'event') return 'hook';

@@ -8,7 +8,7 @@ import type { RunCounters } from '../store/sync-runs.ts';
 import type { PartitionKey } from '../store/sync-items.ts';
 import type { Connector, Context } from '../connector/contract.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
-import type { Lane, Lanes } from './lanes.ts';
+import type { Priority, Turns } from './turns.ts';
 import type { RunHold } from './run-hold.ts';
 import type { RunReport } from './run-report.ts';
 import type { RunScope } from './scope.ts';
@@ -31,9 +31,9 @@ export interface Run {
   counters: RunCounters;
   report: RunReport;
   settings: RunSettings;
-  /** The lane of the partition's units, except for the first slice of a first sync. */
-  lane: Lane;
-  lanes: Lanes;
+  /** The priority of the partition's units, except for the first slice of a first sync. */
+  priority: Priority;
+  turns: Turns;
   /** Other workers that fetch for the same run. */
   company: Company;
   verbs: Verbs;
@@ -120,8 +120,8 @@ export function keyOf(run: Run, partition: { id: string }): PartitionKey {
 }
 
 /** One unit of the run's work, when it is its turn. */
-export function inTurn<T>(run: Run, work: () => Promise<T>, lane: Lane = run.lane): Promise<T> {
-  return run.lanes.use({ lane, connectionId: run.connection.id }, work, run.signal);
+export function inTurn<T>(run: Run, work: () => Promise<T>, priority: Priority = run.priority): Promise<T> {
+  return run.turns.use({ priority, connectionId: run.connection.id }, work, run.signal);
 }
 
 /** Reports on the run what was odd about a page. */

@@ -27,7 +27,7 @@ import type { Outbound } from '../source/http/outbound.ts';
 import { tryOut } from './dry-run.ts';
 import { runFailure, type RunFailure } from './failure.ts';
 import { readItemRules } from './item-rules.ts';
-import { createLanes, type Lanes } from './lanes.ts';
+import { createTurns, type Turns } from './turns.ts';
 import { checkPartitions } from './page.ts';
 import { watchRun, type LetGo } from './run-life.ts';
 import { holdRun, type RunHold } from './run-hold.ts';
@@ -53,7 +53,7 @@ export interface RunnerOptions {
   /** Absent: connectors cannot send requests. */
   outbound?: Outbound | undefined;
   /** Shared by all runs of the process; without it the run has its turns to itself. */
-  lanes?: Lanes;
+  turns?: Turns;
   /** Absent: one of the run's own. */
   extractor?: Extractor;
   /** Asks other workers to join in fetching; see `joinRun`. */
@@ -193,7 +193,7 @@ export async function withRun<T>(
 ): Promise<T> {
   const { database, clock, log, settings, wake, handOver = null } = options;
   const { connection, signal, report, runId, hold } = performance;
-  const lanes = options.lanes ?? createLanes({ slots: settings.partitionConcurrency, clock });
+  const turns = options.turns ?? createTurns({ slots: settings.partitionConcurrency, clock });
   const own = options.extractor ? undefined : createTextWork({ log });
   const extractor = options.extractor ?? own!;
   const loaded = await options.connector(connection.provider);
@@ -204,9 +204,9 @@ export async function withRun<T>(
   try {
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
-    const parts = { database, hold, clock, log, settings, wake, handOver, lanes, extractor, verbs, company, scope };
+    const parts = { database, hold, clock, log, settings, wake, handOver, turns, extractor, verbs, company, scope };
     const { counters } = report;
-    const beginning = { id: runId, counters, lane: 'delta', met: new Set<string>() } as const;
+    const beginning = { id: runId, counters, priority: 'delta', met: new Set<string>() } as const;
     return await work({ ...beginning, connection, connector, context, signal, report, ...parts });
   } finally {
     verbs.close();

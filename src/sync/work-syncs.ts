@@ -1,6 +1,6 @@
 import type { TaskQueue } from '../queue/task-queue.ts';
 import { joinRun } from './join-run.ts';
-import { createLanes } from './lanes.ts';
+import { createTurns } from './turns.ts';
 import { runSync, type RunnerOptions } from './runner.ts';
 
 /** Runs that are open at once in one process. They are cheap: nearly always they wait for the source or for their turn. */
@@ -15,11 +15,11 @@ interface Watching {
 /** Lets this process run syncs, and help with the runs of others. `slots`: units of work at once. */
 export async function workOnSyncs(
   queue: TaskQueue,
-  options: Omit<RunnerOptions, 'lanes'> & { watching?: Watching },
+  options: Omit<RunnerOptions, 'turns'> & { watching?: Watching },
   slots: number,
 ): Promise<void> {
   const { watching, ...rest } = options;
-  const runner: RunnerOptions = { ...rest, lanes: createLanes({ slots, clock: options.clock }) };
+  const runner: RunnerOptions = { ...rest, turns: createTurns({ slots, clock: options.clock }) };
   const sync = async ({ connectionId }: { connectionId: string }, signal: AbortSignal) => {
     // Before the run: what the source reports when it begins to be watched is served by this run then.
     await watching?.begin(connectionId);

@@ -5,7 +5,7 @@ import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
 import { checkMeaning, checkShape, checkThroughput } from '../self-test.ts';
 import { toUnitLength } from '../vector.ts';
 import { checkBaseUrl, createJsonClient } from './json-client.ts';
-import { createRequestSlots } from './request-slots.ts';
+import { createGate } from '../../base/gate.ts';
 import { cutToTokens } from './text-estimate.ts';
 
 export interface HttpEmbedderOptions {
@@ -127,7 +127,7 @@ async function probeDimensions(ask: Ask): Promise<number> {
 
 /** Cuts texts and calls into requests, and checks what comes back. */
 function createBatching(options: HttpEmbedderOptions, ask: Ask, dimensions: number): Embedder['embed'] {
-  const slots = createRequestSlots(options.concurrency ?? 4);
+  const gate = createGate(options.concurrency ?? 4);
   const maxTokens = options.maxTokens ?? defaultMaxTokens;
   const maxInputs = options.maxInputs ?? defaultMaxInputs;
   return async (texts, { kind = 'document', signal = new AbortController().signal } = {}) => {
@@ -137,7 +137,7 @@ function createBatching(options: HttpEmbedderOptions, ask: Ask, dimensions: numb
     const either = AbortSignal.any([signal, failed.signal]);
     const requests = splitBatches(texts, maxInputs, maxTokens).map(async (batch) => {
       const inputs = batch.map((text) => prepareText(prefix + text, maxTokens));
-      const vectors = await slots.run(kind, () => ask(inputs, either), either);
+      const vectors = await gate.run(() => ask(inputs, either), { urgent: kind === 'query', signal: either });
       return vectors.map((vector) => checkVector(vector, dimensions, options));
     });
     try {

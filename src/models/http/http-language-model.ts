@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Completion, LanguageModel, Prompt } from '../language-model.ts';
 import { checkBaseUrl, createJsonClient, type JsonClient } from './json-client.ts';
-import { createRequestSlots } from './request-slots.ts';
+import { createGate } from '../../base/gate.ts';
 import { estimateTokens } from './text-estimate.ts';
 
 export interface HttpLanguageModelOptions {
@@ -49,7 +49,7 @@ const notUnderstood = [400, 415, 422, 501];
  */
 export function createHttpLanguageModel(options: HttpLanguageModelOptions): LanguageModel {
   const post = createPost(options);
-  const slots = createRequestSlots(options.concurrency ?? 2);
+  const gate = createGate(options.concurrency ?? 2);
   const closing = new AbortController();
   let known: Dialect | null = null;
 
@@ -72,7 +72,7 @@ export function createHttpLanguageModel(options: HttpLanguageModelOptions): Lang
     id: `openai-compatible:${options.model}`,
     complete: (prompt, { kind, signal }) => {
       const either = AbortSignal.any([signal, closing.signal]);
-      return slots.run(kind, () => complete(prompt, either), either);
+      return gate.run(() => complete(prompt, either), { urgent: kind === 'query', signal: either });
     },
     estimateTokens,
     async close() {

@@ -51,18 +51,18 @@ interface Item {
   position: number;
 }
 
-type Lanes = Record<CallKind, Call[]>;
+type Waiting = Record<CallKind, Call[]>;
 
 export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): CallQueue {
-  const lanes: Lanes = { query: [], document: [] };
+  const waiting: Waiting = { query: [], document: [] };
 
   async function wait(asked: Pick<Call, 'texts' | 'kind' | 'query'>, signal?: AbortSignal): Promise<Float32Array[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>();
     const progress = { vectors: [], next: 0, unanswered: asked.texts.length, settled: false };
     const call: Call = { ...asked, ...progress, resolve, reject };
-    const abort = (): void => fail(lanes, call, signal?.reason);
+    const abort = (): void => fail(waiting, call, signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    lanes[call.kind].push(call);
+    waiting[call.kind].push(call);
     return promise.finally(() => signal?.removeEventListener('abort', abort));
   }
 
@@ -77,61 +77,61 @@ export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): Cal
       return wait({ texts, kind: 'query', query: encode(query, 'query') }, signal);
     },
     take() {
-      const lane = lanes.query.length > 0 ? lanes.query : lanes.document;
-      if (lane.length === 0) return null;
-      const { items, sequences, query } = collect(lane, encode, bundleTokens);
+      const queue = waiting.query.length > 0 ? waiting.query : waiting.document;
+      if (queue.length === 0) return null;
+      const { items, sequences, query } = collect(queue, encode, bundleTokens);
       return {
         sequences,
         query,
-        resolve: (vectors) => items.forEach((item, index) => answer(lanes, item, vectors[index]!)),
-        reject: (error) => items.forEach(({ call }) => fail(lanes, call, error)),
+        resolve: (vectors) => items.forEach((item, index) => answer(waiting, item, vectors[index]!)),
+        reject: (error) => items.forEach(({ call }) => fail(waiting, call, error)),
       };
     },
-    hasWork: () => lanes.query.length + lanes.document.length > 0,
+    hasWork: () => waiting.query.length + waiting.document.length > 0,
     rejectAll(error) {
-      for (const call of [...lanes.query, ...lanes.document]) fail(lanes, call, error);
+      for (const call of [...waiting.query, ...waiting.document]) fail(waiting, call, error);
     },
   };
 }
 
-/** Takes texts off the front of a lane until they are `bundleTokens` long; those of calls that ask alike. */
+/** Takes texts off the front of a queue until they are `bundleTokens` long; those of calls that ask alike. */
 function collect(
-  lane: Call[],
+  queue: Call[],
   encode: CallQueueOptions['encode'],
   bundleTokens: number,
 ): { items: Item[]; sequences: Int32Array[]; query: Int32Array | undefined } {
   const items: Item[] = [];
   const sequences: Int32Array[] = [];
   let tokens = 0;
-  const { query } = lane[0]!;
-  for (let call = lane[0]; call?.query === query && call && tokens < bundleTokens; call = lane[0]) {
+  const { query } = queue[0]!;
+  for (let call = queue[0]; call?.query === query && call && tokens < bundleTokens; call = queue[0]) {
     const sequence = encode(call.texts[call.next]!, query === undefined ? call.kind : 'document');
     items.push({ call, position: call.next });
     sequences.push(sequence);
     tokens += sequence.length;
     call.next++;
-    if (call.next === call.texts.length) lane.shift();
+    if (call.next === call.texts.length) queue.shift();
   }
-  if (lane[0] && items.at(-1)!.call === lane[0]) lane.push(lane.shift()!);
+  if (queue[0] && items.at(-1)!.call === queue[0]) queue.push(queue.shift()!);
   return { items, sequences, query };
 }
 
-function answer(lanes: Lanes, { call, position }: Item, vector: Float32Array): void {
+function answer(waiting: Waiting, { call, position }: Item, vector: Float32Array): void {
   call.vectors[position] = vector;
   call.unanswered--;
-  if (call.unanswered === 0 && settle(lanes, call)) call.resolve(call.vectors);
+  if (call.unanswered === 0 && settle(waiting, call)) call.resolve(call.vectors);
 }
 
-function fail(lanes: Lanes, call: Call, error: unknown): void {
-  if (settle(lanes, call)) call.reject(error);
+function fail(waiting: Waiting, call: Call, error: unknown): void {
+  if (settle(waiting, call)) call.reject(error);
 }
 
 /** False when it was settled before; texts of it that still run are then answered in vain. */
-function settle(lanes: Lanes, call: Call): boolean {
+function settle(waiting: Waiting, call: Call): boolean {
   if (call.settled) return false;
   call.settled = true;
-  const lane = lanes[call.kind];
-  const index = lane.indexOf(call);
-  if (index >= 0) lane.splice(index, 1);
+  const queue = waiting[call.kind];
+  const index = queue.indexOf(call);
+  if (index >= 0) queue.splice(index, 1);
   return true;
 }

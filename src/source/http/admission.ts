@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { rateLimited } from '../../connector/contract.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../../base/gate.ts';
 import type { SharedBudget } from './shared-budget.ts';
 
 /** A longer wait gives the worker free instead: the run ends and goes on when the wait is over. */
@@ -31,7 +31,7 @@ export async function admit(entry: Entry): Promise<() => void> {
     if (leave && takeAll(budgets) === null) return leave;
     leave?.();
   }
-  const endTurn = await first.turns.enter(signal);
+  const endTurn = await first.turns.enter({ signal });
   try {
     return await wait(entry);
   } finally {
@@ -42,7 +42,7 @@ export async function admit(entry: Entry): Promise<() => void> {
 async function wait({ budgets, gate, signal, clock, target }: Entry): Promise<() => void> {
   let waitedMs = 0;
   for (;;) {
-    const leave = await gate.enter(signal);
+    const leave = await gate.enter({ signal });
     const notBefore = await takeOrAsk(budgets, signal).catch((error: unknown) => {
       leave();
       throw error;

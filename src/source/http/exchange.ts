@@ -4,7 +4,7 @@ import type { Metrics } from '../../base/metrics.ts';
 import { transient } from '../../connector/contract.ts';
 import { admit } from './admission.ts';
 import type { RequestBudgets } from './budgets.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../../base/gate.ts';
 import type { Origins } from './origins.ts';
 import { describeTarget } from './path-pattern.ts';
 import { readReset } from './reset-time.ts';

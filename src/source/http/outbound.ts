@@ -18,7 +18,7 @@ import {
 } from '../../connector/contract.ts';
 import { createBudgets, limitsOf } from './budgets.ts';
 import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
-import { createGate, type Gate } from './gate.ts';
+import { createGate, type Gate } from '../../base/gate.ts';
 import { createOrigins, remedy, type Origins } from './origins.ts';
 import { createPerform, type Call, type Performed } from './perform.ts';
 import { createSourceClock } from './source-clock.ts';

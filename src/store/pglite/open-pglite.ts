@@ -2,12 +2,13 @@ import { rename, rm, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { systemClock, type Clock } from '../../base/clock.ts';
+import { createGate } from '../../base/gate.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { makePrivate } from '../../base/private-files.ts';
 import type { Database } from '../database.ts';
 import { saysDiskFull } from '../database-errors.ts';
-import type { Session, SessionUse } from '../session.ts';
+import type { Session } from '../session.ts';
 import { createDatabase } from '../session-database.ts';
 import { damaged, lockName, makeDataDir, prepareCluster } from './cluster-directory.ts';
 import { lockDirectory, type DirectoryLock } from './directory-lock.ts';
@@ -152,28 +153,28 @@ function guardFolder(session: EngineSession, lock: DirectoryLock, log: Logger): 
 
 function serve(parts: { session: EngineSession; clock: Clock; log: Logger; guard: FolderGuard }): Database {
   const { session, clock, log, guard } = parts;
-  const lanes = createSessionLanes();
+  // A search waits for one transaction at the most, and not for every one that writers have queued.
+  const gate = createGate(1, { burst: statementBurst });
+  let entries = 0;
   const database = createDatabase('pglite', {
-    acquire: (use) => acquire(use, lanes, session, guard),
+    async acquire(use) {
+      entries += 1;
+      const leave = await gate.enter({ urgent: use === 'statement' });
+      return openSession(leave, session, guard);
+    },
     async close() {
       await maintenance.close();
       await session.close();
       await guard.release();
     },
   });
-  const isIdle = () => lanes.idle;
-  const uses = () => lanes.entries;
+  const isIdle = () => gate.empty;
+  const uses = () => entries;
   const maintenance = startMaintenance({ database, isIdle, uses, clock, log });
   return database;
 }
 
-async function acquire(
-  use: SessionUse,
-  lanes: SessionLanes,
-  session: EngineSession,
-  guard: FolderGuard,
-): Promise<Session> {
-  const leave = await lanes.enter(use);
+async function openSession(leave: () => void, session: EngineSession, guard: FolderGuard): Promise<Session> {
   try {
     guard.check();
     const engine = await session.current();
@@ -224,64 +225,6 @@ async function removeStrayFiles(client: pg.Client, clusterDir: string): Promise<
 
 /** Statements that may pass waiting transactions before one of these gets its turn. */
 const statementBurst = 16;
-
-/**
- * Who gets the one session next. Within a lane it is first come, first served. Waiting statements
- * go before waiting transactions, up to a burst, so that a search waits for one transaction at the
- * most and not for every one that writers have queued; after a burst a transaction has its turn,
- * so that neither lane starves.
- */
-export interface SessionLanes {
-  /** Resolves when the caller holds the session; what it resolves to gives it back. */
-  enter(use: SessionUse): Promise<() => void>;
-  /** True when nobody holds or waits for the session. */
-  readonly idle: boolean;
-  /** How often somebody has entered. */
-  readonly entries: number;
-}
-
-export function createSessionLanes(): SessionLanes {
-  const waiting: Record<SessionUse, (() => void)[]> = { statement: [], transaction: [] };
-  let held = false;
-  let burst = 0;
-  let entries = 0;
-
-  function next(): void {
-    const turn = laneOf(waiting, burst);
-    if (turn === undefined) {
-      held = false;
-      burst = 0;
-      return;
-    }
-    burst = turn === 'statement' ? burst + 1 : 0;
-    waiting[turn].shift()!();
-  }
-
-  return {
-    enter(use) {
-      entries++;
-      return new Promise((resolve) => {
-        waiting[use].push(() => resolve(next));
-        if (held) return;
-        held = true;
-        next();
-      });
-    },
-    get idle() {
-      return !held;
-    },
-    get entries() {
-      return entries;
-    },
-  };
-}
-
-function laneOf(waiting: Record<SessionUse, readonly unknown[]>, burst: number): SessionUse | undefined {
-  if (waiting.transaction.length > 0 && (waiting.statement.length === 0 || burst >= statementBurst)) {
-    return 'transaction';
-  }
-  return waiting.statement.length > 0 ? 'statement' : undefined;
-}
 
 /**
  * The engine that is running now. When it breaks down (a full disk under its log, no memory) the

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createGate } from '../../../src/source/http/gate.ts';
 import { describeTarget, pathPattern } from '../../../src/source/http/path-pattern.ts';
 import { readHttpDate, readRetryAfter } from '../../../src/base/retry-after.ts';
 import { readReset } from '../../../src/source/http/reset-time.ts';
@@ -7,7 +6,6 @@ import { createSourceClock } from '../../../src/source/http/source-clock.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 const now = Date.parse('2026-03-01T09:00:00Z');
-const never = new AbortController().signal;
 
 describe('Retry-After', () => {
   const read = (retryAfter: string | null, date?: string, serverNow: number | null = now) =>
@@ -106,39 +104,5 @@ describe('the clock of a source', () => {
     // The clock of the source was set right.
     for (let count = 0; count < 15; count++) hear(0);
     expect(source.now()).toEqual(clock.now());
-  });
-});
-
-describe('a gate', () => {
-  it('lets so many pass, and the others in their order', async () => {
-    const gate = createGate(2);
-    const order: number[] = [];
-    const leaves = [gate.tryEnter()!, await gate.enter(never)];
-    expect(gate.tryEnter()).toBeNull();
-    const waiting = [1, 2, 3].map((number) =>
-      gate.enter(never).then((leave) => {
-        order.push(number);
-        leave();
-      }),
-    );
-    expect(order).toEqual([]);
-    leaves.forEach((leave) => leave());
-    await Promise.all(waiting);
-    expect(order).toEqual([1, 2, 3]);
-    expect(gate.empty).toBe(true);
-  });
-
-  it('lets nobody wait whose signal aborted, and gives the place to the next', async () => {
-    const gate = createGate(1);
-    const leave = gate.tryEnter()!;
-    const stop = new AbortController();
-    const given = gate.enter(stop.signal);
-    const next = gate.enter(never);
-    stop.abort(new Error('enough'));
-    await expect(given).rejects.toThrow('enough');
-    leave();
-    (await next)();
-    expect(gate.empty).toBe(true);
-    expect(() => gate.enter(stop.signal)).toThrow('enough');
   });
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLanes, floorShares, laneNames, type Lane } from '../../../src/sync/lanes.ts';
+import { createTurns, floorShares, priorities, type Priority } from '../../../src/sync/turns.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 /** Lets every promise that can go on go on. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface Step {
-  lane: Lane;
+  priority: Priority;
   connectionId: string;
   costMs: number;
 }
@@ -15,11 +15,11 @@ interface Step {
 /** A dispatcher whose units end when the test says so. */
 function open(slots = 1) {
   const clock = createTestClock();
-  const lanes = createLanes({ slots, clock });
+  const turns = createTurns({ slots, clock });
   const begun: Step[] = [];
   const running: { step: Step; end: () => void }[] = [];
   const add = (step: Step, signal?: AbortSignal) =>
-    lanes.use(
+    turns.use(
       step,
       () => {
         begun.push(step);
@@ -38,15 +38,15 @@ function open(slots = 1) {
   return { add, begun, running, finishOne };
 }
 
-const bulk = (connectionId: string, costMs = 1): Step => ({ lane: 'bulk', connectionId, costMs });
-const lane = fc.constantFrom(...laneNames);
+const bulk = (connectionId: string, costMs = 1): Step => ({ priority: 'bulk', connectionId, costMs });
+const priority = fc.constantFrom(...priorities);
 
-describe('lanes', () => {
+describe('turns', () => {
   it('run every unit once, never more at a time than there are slots', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
-        fc.array(fc.record({ lane, connectionId: fc.constantFrom('a', 'b', 'c'), costMs: fc.nat(20) }), {
+        fc.array(fc.record({ priority, connectionId: fc.constantFrom('a', 'b', 'c'), costMs: fc.nat(20) }), {
           maxLength: 60,
         }),
         async (slots, steps) => {
@@ -66,22 +66,22 @@ describe('lanes', () => {
     );
   });
 
-  it('give each waiting lane its floor share, so that none starves', async () => {
+  it('give each waiting priority its floor share, so that none starves', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(lane, { minLength: 2 }), async (busy) => {
+      fc.asyncProperty(fc.uniqueArray(priority, { minLength: 2 }), async (busy) => {
         const test = open();
         const rounds = 200;
-        // More than enough of each, so that every lane waits all the time.
+        // More than enough of each, so that every priority waits all the time.
         for (const one of busy)
-          for (let unit = 0; unit < rounds; unit++) void test.add({ lane: one, connectionId: one, costMs: 1 });
+          for (let unit = 0; unit < rounds; unit++) void test.add({ priority: one, connectionId: one, costMs: 1 });
         await settle();
         for (let round = 1; round < rounds; round++) await test.finishOne();
         for (const one of busy) {
-          const got = test.begun.filter((step) => step.lane === one).length;
+          const got = test.begun.filter((step) => step.priority === one).length;
           expect(got, one).toBeGreaterThanOrEqual(Math.floor(floorShares[one] * rounds) - 2);
         }
-        const top = laneNames.find((name) => busy.includes(name))!;
-        const topShare = test.begun.filter((step) => step.lane === top).length / rounds;
+        const top = priorities.find((name) => busy.includes(name))!;
+        const topShare = test.begun.filter((step) => step.priority === top).length / rounds;
         const others = busy.filter((name) => name !== top).reduce((sum, name) => sum + floorShares[name], 0);
         expect(topShare).toBeGreaterThanOrEqual(1 - others - 0.02);
       }),
@@ -97,16 +97,16 @@ describe('lanes', () => {
         await settle();
         for (let unit = 0; unit < before; unit++) await test.finishOne();
         const seen = test.begun.length;
-        void test.add({ lane: 'manual', connectionId: 'mine', costMs: 1 });
+        void test.add({ priority: 'manual', connectionId: 'mine', costMs: 1 });
         await settle();
         await test.finishOne();
-        expect(test.begun.slice(seen).map((step) => step.lane)).toEqual(['manual']);
+        expect(test.begun.slice(seen).map((step) => step.priority)).toEqual(['manual']);
       }),
       { numRuns: 40 },
     );
   });
 
-  it('share the time of a lane between connections, however long their units are', async () => {
+  it('share the time of a priority between connections, however long their units are', async () => {
     const test = open();
     for (let unit = 0; unit < 400; unit++) {
       void test.add(bulk('slow', 40));
@@ -148,9 +148,9 @@ describe('lanes', () => {
     expect(test.begun.map((step) => step.connectionId)).toEqual(['a', 'c']);
     await test.finishOne();
     await third;
-    const lanes = createLanes({ slots: 1, clock: createTestClock() });
-    const place = { lane: 'delta', connectionId: 'a' } as const;
-    await expect(lanes.use(place, async () => Promise.reject(reason))).rejects.toBe(reason);
-    expect(await lanes.use(place, async () => 'fine')).toBe('fine');
+    const turns = createTurns({ slots: 1, clock: createTestClock() });
+    const place = { priority: 'delta', connectionId: 'a' } as const;
+    await expect(turns.use(place, async () => Promise.reject(reason))).rejects.toBe(reason);
+    expect(await turns.use(place, async () => 'fine')).toBe('fine');
   });
 });

@@ -5,25 +5,25 @@ import type { Clock } from '../base/clock.ts';
  * something changed, the schedule came round, the newest items of a first sync (so that search is of
  * use within seconds), and the rest of it.
  */
-export const laneNames = ['manual', 'hook', 'delta', 'first', 'bulk'] as const;
-export type Lane = (typeof laneNames)[number];
+export const priorities = ['manual', 'hook', 'delta', 'first', 'bulk'] as const;
+export type Priority = (typeof priorities)[number];
 
 /**
- * Share of the units that a lane gets at least while it waits, however busy those above it are. What
- * the shares leave goes to the most urgent lane that waits.
+ * Share of the units that a priority gets at least while it waits, however busy those above it are. What
+ * the shares leave goes to the most urgent priority that waits.
  */
-export const floorShares: Record<Lane, number> = { manual: 0, hook: 0.2, delta: 0.15, first: 0.15, bulk: 0.1 };
+export const floorShares: Record<Priority, number> = { manual: 0, hook: 0.2, delta: 0.15, first: 0.15, bulk: 0.1 };
 
 export interface Place {
-  lane: Lane;
+  priority: Priority;
   connectionId: string;
 }
 
 /** Decides which unit of work (one page, one batch of items) is next in this process. */
-export interface Lanes {
+export interface Turns {
   /**
-   * Runs a unit when it is its turn. Urgent lanes come first, within their floor shares the others;
-   * within a lane the connection that has used the least time. Rejects with the signal's reason when
+   * Runs a unit when it is its turn. Urgent units come first, the others within their floor shares;
+   * within a priority the connection that has used the least time. Rejects with the signal's reason when
    * it aborts while the unit waits. A unit must not wait for another unit.
    */
   use<T>(place: Place, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
@@ -33,7 +33,7 @@ interface Waiter {
   begin(): void;
 }
 
-/** The waiting units of a lane. */
+/** The waiting units of a priority. */
 interface Queue {
   /** By connection, in order of arrival. */
   waiting: Map<string, Waiter[]>;
@@ -41,13 +41,13 @@ interface Queue {
   used: Map<string, number>;
   /** What the connection served last had used: one that comes anew starts from here, with nothing saved up. */
   floor: number;
-  /** Units that the lane is owed. */
+  /** Units that the priority is owed. */
   credit: number;
 }
 
-export function createLanes({ slots, clock }: { slots: number; clock: Clock }): Lanes {
-  const queues = new Map<Lane, Queue>(
-    laneNames.map((lane) => [lane, { waiting: new Map(), used: new Map(), floor: 0, credit: 0 }]),
+export function createTurns({ slots, clock }: { slots: number; clock: Clock }): Turns {
+  const queues = new Map<Priority, Queue>(
+    priorities.map((priority) => [priority, { waiting: new Map(), used: new Map(), floor: 0, credit: 0 }]),
   );
   let running = 0;
 
@@ -60,8 +60,8 @@ export function createLanes({ slots, clock }: { slots: number; clock: Clock }): 
     }
   }
 
-  function turn({ lane, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
-    const queue = queues.get(lane)!;
+  function turn({ priority, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
+    const queue = queues.get(priority)!;
     return new Promise((resolve, reject) => {
       const leave = () => {
         removeWaiter(queue, connectionId, waiter);
@@ -90,7 +90,7 @@ export function createLanes({ slots, clock }: { slots: number; clock: Clock }): 
         return await work();
       } finally {
         // A unit costs at least a millisecond, so that connections take turns even when all are fast.
-        charge(queues.get(place.lane)!, place.connectionId, Math.max(1, clock.now().getTime() - start));
+        charge(queues.get(place.priority)!, place.connectionId, Math.max(1, clock.now().getTime() - start));
         running -= 1;
         dispatch();
       }
@@ -98,17 +98,17 @@ export function createLanes({ slots, clock }: { slots: number; clock: Clock }): 
   };
 }
 
-/** The lane whose turn it is: one that is owed a unit, else the most urgent. */
-function nextQueue(queues: ReadonlyMap<Lane, Queue>): Queue | undefined {
+/** The priority whose turn it is: one that is owed a unit, else the most urgent. */
+function nextQueue(queues: ReadonlyMap<Priority, Queue>): Queue | undefined {
   let first: Queue | undefined;
   let owed: Queue | undefined;
-  for (const [lane, queue] of queues) {
+  for (const [priority, queue] of queues) {
     if (queue.waiting.size === 0) {
       queue.credit = 0;
       continue;
     }
     first ??= queue;
-    queue.credit += floorShares[lane];
+    queue.credit += floorShares[priority];
     if (queue.credit >= 1 && queue.credit > (owed?.credit ?? 0)) owed = queue;
   }
   const chosen = owed ?? first;
