@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { addCheckCommand } from './check.ts';
 import { printLine, type CommandContext, printJson } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -59,16 +59,17 @@ function addNew(connector: Command, context: CommandContext): void {
 function addTest(connector: Command, context: CommandContext): void {
   const command = connector
     .command('test')
-    .description('Run the acceptance kit on a connector: the laws that no connector may break.')
+    .description('Run the acceptance kit on a connector: the checks that every connector must pass.')
     .argument('[connector]', 'its folder, or its name when it stands in this folder or is installed (default: .)')
-    .option('--law <number>', 'only this law');
+    .option('--check <number>', 'only this check')
+    .addOption(new Option('--law <number>', 'the former name of --check').hideHelp());
   addExamples(command, [
     { command: 'memoryd connector test', purpose: 'the package in this folder' },
-    { command: 'memoryd connector test acme-notes --law 4', purpose: 'one law' },
+    { command: 'memoryd connector test acme-notes --check 4', purpose: 'one check' },
   ]);
-  command.action(async (word: string | undefined, options: { law?: string }) => {
+  command.action(async (word: string | undefined, options: { check?: string; law?: string }) => {
     const folder = connectorFolder(word ?? '.', context.cwd);
-    const passed = await runKit(folder, options.law ?? null, context);
+    const passed = await runKit(folder, options.check ?? options.law ?? null, context);
     if (!passed) throw new CommandFailure(exitCodes.failure, `The connector in ${folder} did not pass its tests.`);
   });
 }
@@ -89,9 +90,9 @@ function connectorFolder(word: string, cwd: string): string {
 }
 
 /** Runs the tests of a connector's package through Vitest. Answers whether they passed. */
-async function runKit(folder: string, law: string | null, context: CommandContext): Promise<boolean> {
+async function runKit(folder: string, check: string | null, context: CommandContext): Promise<boolean> {
   const parameters = [vitestOf(folder), 'run', '--root', folder];
-  if (law !== null) parameters.push('--testNamePattern', `law ${law} `);
+  if (check !== null) parameters.push('--testNamePattern', `check ${check} `);
   const child = spawn(process.execPath, parameters, {
     cwd: folder,
     env: { ...context.env },

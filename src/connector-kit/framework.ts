@@ -33,7 +33,7 @@ import type { World } from './world.ts';
 import { chooseAuth, isOAuth } from '../auth/auth-choice.ts';
 import type { NewCredentials } from '../auth/credentials.ts';
 
-/** Parts that all trials of a kit share. */
+/** Parts that all harnesses of a kit share. */
 export interface Parts {
   database: Database;
   embedder: Embedder;
@@ -78,7 +78,7 @@ export interface FrameworkOptions {
 export type Deliver = (delivery: {
   connectionId: string;
   push: Push;
-  /** Its `list` shows what there is to push, as the law wants it to be seen. */
+  /** Its `list` shows what there is to push, as the check wants it to be seen. */
   connector: Connector<any, any>;
   /** `full`: everything, as a snapshot. */
   mode: SyncMode;
@@ -202,7 +202,7 @@ export function createFramework(given: FrameworkOptions): Framework {
 
 async function required(database: Database, id: string): Promise<ConnectionRow> {
   const connection = await findConnection(database, id);
-  if (!connection) throw new Error('The connection of the trial is gone.');
+  if (!connection) throw new Error('The connection of the harness is gone.');
   return connection;
 }
 

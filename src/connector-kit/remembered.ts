@@ -77,7 +77,7 @@ function itemDifferences(id: string, expected: ExpectedItem, found: Remembered):
   return chunkDifferences(id, expected.text, found);
 }
 
-/** Texts of laws are short, so that each is within its chunks as it stands. */
+/** Texts of checks are short, so that each is within its chunks as it stands. */
 function chunkDifferences(id: string, text: string, found: Remembered): string[] {
   if (found.status !== 'done') return [`${id}: its document is ${found.status} and must be done.`];
   const strange = found.chunks.find(({ content }) => !text.includes(content.trim()));

@@ -4,46 +4,46 @@ import { migrate } from '../store/migrate.ts';
 import { openPglite } from '../store/pglite/open-pglite.ts';
 import type { Connector } from '../connector/contract.ts';
 import { createParts, type Deliver, type Parts } from './framework.ts';
-import { keyOf, type Law, type RequestBudget, type Subject } from './law.ts';
-import { openTrial } from './trial.ts';
+import { keyOf, type Check, type RequestBudget, type Subject } from './check.ts';
+import { openHarness } from './harness.ts';
 import type { World, WorldOptions } from './world.ts';
-import { authorizationLaws } from './laws/authorization.ts';
-import { departureLaws } from './laws/departure.ts';
-import { descriptionLaws } from './laws/description.ts';
-import { failureLaws } from './laws/failures.ts';
-import { interruptionLaws } from './laws/interruption.ts';
-import { itemLaws } from './laws/items.ts';
-import { leftOutLaws } from './laws/left-out.ts';
-import { limitLaws } from './laws/limits.ts';
-import { movementLaws } from './laws/movement.ts';
-import { reportLaws } from './laws/reports.ts';
-import { secrecyLaws } from './laws/secrecy.ts';
-import { shortListingLaws } from './laws/short-listing.ts';
-import { sizeLaws } from './laws/size.ts';
-import { steadinessLaws } from './laws/steadiness.ts';
+import { authorizationChecks } from './checks/authorization.ts';
+import { departureChecks } from './checks/departure.ts';
+import { descriptionChecks } from './checks/description.ts';
+import { failureChecks } from './checks/failures.ts';
+import { interruptionChecks } from './checks/interruption.ts';
+import { itemChecks } from './checks/items.ts';
+import { leftOutChecks } from './checks/left-out.ts';
+import { limitChecks } from './checks/limits.ts';
+import { movementChecks } from './checks/movement.ts';
+import { reportChecks } from './checks/reports.ts';
+import { secrecyChecks } from './checks/secrecy.ts';
+import { shortListingChecks } from './checks/short-listing.ts';
+import { sizeChecks } from './checks/size.ts';
+import { steadinessChecks } from './checks/steadiness.ts';
 
-/** All laws, by their numbers. */
-export const laws: readonly Law[] = [
-  ...descriptionLaws,
-  ...steadinessLaws,
-  ...interruptionLaws,
-  ...movementLaws,
-  ...failureLaws,
-  ...itemLaws,
-  ...departureLaws,
-  ...limitLaws,
-  ...authorizationLaws,
-  ...sizeLaws,
-  ...reportLaws,
-  ...secrecyLaws,
-  ...leftOutLaws,
-  ...shortListingLaws,
+/** All checks, by their numbers. */
+export const checks: readonly Check[] = [
+  ...descriptionChecks,
+  ...steadinessChecks,
+  ...interruptionChecks,
+  ...movementChecks,
+  ...failureChecks,
+  ...itemChecks,
+  ...departureChecks,
+  ...limitChecks,
+  ...authorizationChecks,
+  ...sizeChecks,
+  ...reportChecks,
+  ...secrecyChecks,
+  ...leftOutChecks,
+  ...shortListingChecks,
 ].toSorted((left, right) => left.number - right.number);
 
 export { serveSource } from './serve-source.ts';
 export type { Answer, Fault, SourceRequest, SourceServer, Traffic } from './serve-source.ts';
 export type { Deliver } from './framework.ts';
-export type { RequestBudget } from './law.ts';
+export type { RequestBudget } from './check.ts';
 export type {
   CredentialTrouble,
   ExpectedItem,
@@ -65,16 +65,16 @@ export interface TestRunner {
 export interface ConnectorTest {
   vitest: TestRunner;
   connector: Connector<any, any>;
-  /** A new, empty source. Called for each law. */
+  /** A new, empty source. Called for each check. */
   world(options: WorldOptions): World | Promise<World>;
   /**
-   * Laws that do not apply, as the kit names them (`7 expired-position`). The kit fails when its own
-   * list differs, so that no law is left out unseen.
+   * Checks that do not apply, as the kit names them (`7 expired-position`). The kit fails when its own
+   * list differs, so that no check is left out unseen.
    */
   notApplied?: readonly string[];
-  /** The most requests that a sync may take. Without it law 21 does not apply. */
+  /** The most requests that a sync may take. Without it check 21 does not apply. */
   requests?: RequestBudget;
-  /** What is random follows from it. A broken law names it. Default 1. */
+  /** What is random follows from it. A failed check names it. Default 1. */
   seed?: number;
   /** Items of the source whose listing must hold little memory. Default 100,000. */
   manyItems?: number;
@@ -87,7 +87,7 @@ export interface ConnectorTest {
 const standardTimeoutMs = 60_000;
 
 /**
- * Defines the tests of a connector: one for each law that applies to it, with the real framework
+ * Defines the tests of a connector: one for each check that applies to it, with the real framework
  * between the connector and a database, and the world as its source. Await it at the top of a test file.
  */
 export async function testConnector(test: ConnectorTest): Promise<void> {
@@ -98,46 +98,52 @@ export async function testConnector(test: ConnectorTest): Promise<void> {
     isPushed: test.deliver !== undefined,
     manyItems: test.manyItems ?? 100_000,
   };
-  const concerned = laws.filter((law) => law.concerns?.(subject) ?? true);
-  const judged = concerned.map((law) => ({ law, reason: law.missing?.(subject) }));
+  const concerned = checks.filter((check) => check.concerns?.(subject) ?? true);
+  const judged = concerned.map((check) => ({ check, reason: check.missing?.(subject) }));
   await world.close();
   const parts = sharedParts(test);
   vitest.describe(`the connector ${connector.spec?.name ?? '(without a name)'}`, () => {
     vitest.afterAll(parts.close);
     const left = judged.filter(({ reason }) => reason !== undefined);
-    vitest.it(`is under ${judged.length - left.length} laws; ${left.length} do not apply, as \`notApplied\` says`, () =>
-      expectListed(left, test.notApplied ?? []),
+    vitest.it(
+      `is under ${judged.length - left.length} checks; ${left.length} do not apply, as \`notApplied\` says`,
+      () => expectListed(left, test.notApplied ?? []),
     );
-    for (const { law, reason } of judged) {
+    for (const { check, reason } of judged) {
       if (reason !== undefined) continue;
       vitest.it(
-        `law ${keyOf(law)}: ${law.title}`,
-        () => uphold(law, test, subject, parts.open),
-        law.timeoutMs ?? standardTimeoutMs,
+        `check ${keyOf(check)}: ${check.title}`,
+        () => runCheck(check, test, subject, parts.open),
+        check.timeoutMs ?? standardTimeoutMs,
       );
     }
   });
 }
 
-async function uphold(law: Law, test: ConnectorTest, subject: Subject, open: () => Promise<Parts>): Promise<void> {
-  const trial = await openTrial({
+async function runCheck(
+  check: Check,
+  test: ConnectorTest,
+  subject: Subject,
+  open: () => Promise<Parts>,
+): Promise<void> {
+  const harness = await openHarness({
     parts: await open(),
     connector: test.connector,
     makeWorld: test.world,
     deliver: test.deliver,
-    law: `${keyOf(law)} is broken: ${law.title}.`,
+    check: `${keyOf(check)} failed: ${check.title}.`,
     seed: test.seed ?? 1,
-    pages: law.pages ?? 'small',
-    ...(law.settings && { settings: law.settings }),
+    pages: check.pages ?? 'small',
+    ...(check.settings && { settings: check.settings }),
   });
   try {
-    await law.run(trial, subject);
+    await check.run(harness, subject);
   } finally {
-    await trial.close();
+    await harness.close();
   }
 }
 
-/** One database for all laws, opened by the first. */
+/** One database for all checks, opened by the first. */
 function sharedParts(test: ConnectorTest): { open(): Promise<Parts>; close(): Promise<void> } {
   let parts: Promise<Parts> | undefined;
   return {
@@ -153,22 +159,22 @@ async function openInMemory(): Promise<Database> {
 }
 
 async function expectListed(
-  left: readonly { law: Law; reason: string | undefined }[],
+  left: readonly { check: Check; reason: string | undefined }[],
   named: readonly string[],
 ): Promise<void> {
-  const keys = new Set(left.map(({ law }) => keyOf(law)));
-  const unnamed = left.filter(({ law }) => !named.includes(keyOf(law)));
+  const keys = new Set(left.map(({ check }) => keyOf(check)));
+  const unnamed = left.filter(({ check }) => !named.includes(keyOf(check)));
   const lines = [
     ...unnamed.map(
-      ({ law, reason }) => `'${keyOf(law)}' does not apply: ${reason}. Say so in \`notApplied\`, or mend that.`,
+      ({ check, reason }) => `'${keyOf(check)}' does not apply: ${reason}. Say so in \`notApplied\`, or mend that.`,
     ),
     ...named
       .filter((key) => !keys.has(key))
       .map((key) =>
-        laws.some((law) => keyOf(law) === key)
+        checks.some((check) => keyOf(check) === key)
           ? `'${key}' applies. Take it out of \`notApplied\`.`
-          : `'${key}' is no law. Take it out of \`notApplied\`.`,
+          : `'${key}' is no check. Take it out of \`notApplied\`.`,
       ),
   ];
-  if (lines.length > 0) throw new Error(['The list of laws that do not apply is not right:', ...lines].join('\n  '));
+  if (lines.length > 0) throw new Error(['The list of checks that do not apply is not right:', ...lines].join('\n  '));
 }

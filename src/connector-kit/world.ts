@@ -30,9 +30,9 @@ export type CredentialTrouble = 'refused' | 'slow';
 /**
  * The far side of a connector in a test: a source whose items come, change and go as the kit says. The
  * kit gives each item a name (`note-1`), by which it speaks of it from then on; `idOf` says which id it
- * has at the source. Every law starts with a new, empty world.
+ * has at the source. Every check starts with a new, empty world.
  *
- * Only the first part is needed. Each further method is something that the source can do; laws about
+ * Only the first part is needed. Each further method is something that the source can do; checks about
  * what it cannot do are listed as not applied.
  */
 export interface World {

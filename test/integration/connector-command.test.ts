@@ -63,17 +63,17 @@ it('a new connector passes its kit, compiles, and is loaded as it is written', {
   expect(connector.spec.name).toBe('acme-notes');
 });
 
-it('a law that is broken is named, with what to do to see it again', { timeout: 120_000 }, async () => {
+it('a check that fails is named, with what to do to see it again', { timeout: 120_000 }, async () => {
   await run('new', 'acme', '--into', '.', '--title', 'The "Acme"');
   install(folder);
   const file = join(folder, 'src/connector.ts');
   const source = readFileSync(file, 'utf8');
   expect(source).toContain("title: 'The Acme'");
   await writeFile(file, source.replace('rev: String(version), title, url', 'rev: String(Math.random()), title, url'));
-  const tested = await run('test', '--law', '3');
+  const tested = await run('test', '--check', '3');
   expect(tested.exitCode).toBe(1);
   const output = tested.stdout + tested.stderr;
-  expect(output).toContain('Law 3 unchanged is broken');
+  expect(output).toContain('Check 3 unchanged failed');
   expect(output).toContain('Their `rev` changes although their content does not.');
   expect(output).toContain('seed 1');
 });

@@ -8,7 +8,7 @@ let book: NoteBook;
 let scripts = new Map<string, ReturnType<typeof createPushScript>>();
 const perPage = 3;
 
-/** Shows what the script has in hand, so that laws can hide, break and count its pages. */
+/** Shows what the script has in hand, so that checks can hide, break and count its pages. */
 const connector: Connector<any, any> = {
   ...push,
   async list(_context, _partition, from?: { at: number }) {

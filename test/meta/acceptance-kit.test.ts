@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../../src/connector-kit/law.ts';
-import { laws } from '../../src/connector-kit/test-connector.ts';
+import { keyOf } from '../../src/connector-kit/check.ts';
+import { checks } from '../../src/connector-kit/test-connector.ts';
 import { readFile } from '../support/imports-of.ts';
 
 const page = readFile('docs/connectors/acceptance-kit.md');
 
 describe('the acceptance kit', () => {
-  it('has all 24 laws', () => {
-    expect([...new Set(laws.map(({ number }) => number))]).toEqual(Array.from({ length: 24 }, (_, index) => index + 1));
-    expect(new Set(laws.map(keyOf)).size).toBe(laws.length);
+  it('has all 24 checks', () => {
+    expect([...new Set(checks.map(({ number }) => number))]).toEqual(
+      Array.from({ length: 24 }, (_, index) => index + 1),
+    );
+    expect(new Set(checks.map(keyOf)).size).toBe(checks.length);
   });
 
-  it('is documented: every law with its title, in order', () => {
-    const [, table = ''] = /<!-- laws: begin -->([\s\S]*)<!-- laws: end -->/.exec(page) ?? [];
+  it('is documented: every check with its title, in order', () => {
+    const [, table = ''] = /<!-- checks: begin -->([\s\S]*)<!-- checks: end -->/.exec(page) ?? [];
     const rows = [...table.matchAll(/^\| `(\d+ [\w-]+)`\s*\| (.+?)\s*\|$/gm)].map(([, key, title]) => [key, title]);
-    expect(rows).toEqual(laws.map((law) => [keyOf(law), law.title]));
+    expect(rows).toEqual(checks.map((check) => [keyOf(check), check.title]));
   });
 
   it('is documented: every member of a world', () => {

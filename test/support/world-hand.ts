@@ -1,4 +1,4 @@
-import type { Trial } from '../../src/connector-kit/trial.ts';
+import type { Harness } from '../../src/connector-kit/harness.ts';
 import type { Change, ContainerChange, ItemChange, Move, Poisoning } from './world-steps.ts';
 
 /** Changes a world as steps say, and knows which of them are possible. */
@@ -11,7 +11,7 @@ export interface WorldHand {
   cure(): Promise<void>;
 }
 
-export function createWorldHand({ world, text }: Trial): WorldHand {
+export function createWorldHand({ world, text }: Harness): WorldHand {
   const items = new Set<string>();
   const poisoned = new Set<string>();
   /** The container of each item that lies in one. */

@@ -1,7 +1,7 @@
-import type { Interference } from '../../src/connector-kit/scene.ts';
+import type { Interference } from '../../src/connector-kit/setup.ts';
 import { createParts, type Parts } from '../../src/connector-kit/framework.ts';
-import { LawBroken } from '../../src/connector-kit/law.ts';
-import { openTrial, type Trial } from '../../src/connector-kit/trial.ts';
+import { CheckFailed } from '../../src/connector-kit/check.ts';
+import { openHarness, type Harness } from '../../src/connector-kit/harness.ts';
 import { differences } from '../../src/connector-kit/remembered.ts';
 import type { Database } from '../../src/store/database.ts';
 import { listPartitions } from '../../src/store/partitions.ts';
@@ -19,7 +19,7 @@ export function createWorldRunner(database: Database, subject: WorldConnector): 
 }
 
 interface Stage {
-  trial: Trial;
+  harness: Harness;
   hand: WorldHand;
   guard: ReturnType<typeof createGuard>;
   provider: string;
@@ -31,19 +31,19 @@ const finalRounds = 4;
 async function runProgram(parts: Parts, subject: WorldConnector, seed: number, one: WorldProgram): Promise<void> {
   const { connector: given, world: makeWorld } = subject;
   const connector = withoutDailyListing(given);
-  const trial = await openTrial({
+  const harness = await openHarness({
     ...{ parts, connector, makeWorld, deliver: undefined, seed },
-    ...{ law: 'of the mirror is broken: memory equals the source.', pages: 'small' },
+    ...{ check: 'of the mirror failed: memory equals the source.', pages: 'small' },
   });
-  const hand = createWorldHand(trial);
-  const stage: Stage = { trial, hand, provider: connector.spec.name, selected: [], guard: createGuard(trial) };
+  const hand = createWorldHand(harness);
+  const stage: Stage = { harness, hand, provider: connector.spec.name, selected: [], guard: createGuard(harness) };
   try {
     for (const name of one.mirrored) await hand.change({ kind: 'put', name });
     if (one.mirrored.length > 0) await sync(stage, { full: false, troubles: [], killAt: null });
     for (const step of one.steps) await take(stage, step);
     await settle(stage, feedIsEnough(one));
   } finally {
-    await trial.close();
+    await harness.close();
   }
 }
 
@@ -54,43 +54,43 @@ function withoutDailyListing(connector: WorldConnector['connector']): WorldConne
 }
 
 async function take(stage: Stage, step: Step): Promise<void> {
-  const { trial, hand } = stage;
-  trial.clock.advance(1_000);
+  const { harness, hand } = stage;
+  harness.clock.advance(1_000);
   if (step.kind === 'sync') await sync(stage, step);
-  else if (step.kind === 'wait') trial.clock.advance(step.ms);
-  else if (step.kind === 'expire') await trial.world.expirePositions?.();
+  else if (step.kind === 'wait') harness.clock.advance(step.ms);
+  else if (step.kind === 'expire') await harness.world.expirePositions?.();
   else if (step.kind === 'poison' || step.kind === 'cure') await hand.poison(step);
   else if (step.kind === 'select') await select(stage, step.places);
   else await change(stage, step);
 }
 
 async function select(stage: Stage, places: readonly (0 | 1)[]): Promise<void> {
-  const all = (await stage.trial.world.resources?.all()) ?? [];
+  const all = (await stage.harness.world.resources?.all()) ?? [];
   const chosen = places.map((place) => all[place]!);
   stage.selected = chosen.map(({ id }) => id);
-  await stage.trial.select(chosen);
+  await stage.harness.select(chosen);
 }
 
 /** What was asked for, by a process of its own. Somebody authorizes the connection again before it, if it needs that. */
 async function sync(stage: Stage, { full, troubles, killAt }: Sync): Promise<void> {
-  const { trial, guard } = stage;
-  await trial.world.credential?.mend();
-  await trial.restore();
+  const { harness, guard } = stage;
+  await harness.world.credential?.mend();
+  await harness.restore();
   const stop = new AbortController();
-  trial.interfere(interferenceOf(stage, troubles, () => stop.abort()));
+  harness.interfere(interferenceOf(stage, troubles, () => stop.abort()));
   await guard.look(stage);
-  await trial.sync({
+  await harness.sync({
     mode: full ? 'full' : 'incremental',
     signal: stop.signal,
     ...(killAt !== null && { crashAt: killAt }),
   });
-  trial.interfere({});
+  harness.interfere({});
   await guard.check(stage);
 }
 
 /** Lets things happen at the requests of a sync. */
 function interferenceOf(stage: Stage, troubles: readonly Trouble[], stop: () => void): Interference {
-  const { trial } = stage;
+  const { harness } = stage;
   let requests = 0;
   let listed = 0;
 
@@ -100,15 +100,15 @@ function interferenceOf(stage: Stage, troubles: readonly Trouble[], stop: () => 
     if (number !== at) return undefined;
     if (what === 'fail') return { status: 500 };
     if (what === 'reset' || what === 'truncate') return what;
-    if (what === 'limit') return trial.world.limit?.(120) ?? { status: 429, headers: { 'retry-after': '120' } };
+    if (what === 'limit') return harness.world.limit?.(120) ?? { status: 429, headers: { 'retry-after': '120' } };
     if (what === 'stop') stop();
-    if (what === 'refuse') await trial.world.credential?.break('refused');
-    if (what === 'expire') await trial.world.expirePositions?.();
+    if (what === 'refuse') await harness.world.credential?.break('refused');
+    if (what === 'expire') await harness.world.expirePositions?.();
     if (what === 'change') await change(stage, trouble.change);
     return undefined;
   }
 
-  const leavesOut = trial.connector.spec.listing === 'partial' && troubles.some(({ what }) => what === 'leave-out');
+  const leavesOut = harness.connector.spec.listing === 'partial' && troubles.some(({ what }) => what === 'leave-out');
   return {
     async request() {
       requests += 1;
@@ -129,34 +129,34 @@ function interferenceOf(stage: Stage, troubles: readonly Trouble[], stop: () => 
 
 /** Failed items are due within a day; a held sweep is released by a second listing. */
 async function settle(stage: Stage, feedOnly: boolean): Promise<void> {
-  const { trial, hand } = stage;
+  const { harness, hand } = stage;
   await hand.cure();
   for (let round = 1; ; round++) {
-    trial.clock.advance(26 * 3_600_000);
-    const full = !feedOnly || (await isHeld(trial));
+    harness.clock.advance(26 * 3_600_000);
+    const full = !feedOnly || (await isHeld(harness));
     await sync(stage, { full, troubles: [], killAt: null });
     try {
-      return await trial.expectMirror('After the last sync');
+      return await harness.expectMirror('After the last sync');
     } catch (error) {
-      if (!(error instanceof LawBroken) || round === finalRounds) throw error;
+      if (!(error instanceof CheckFailed) || round === finalRounds) throw error;
     }
   }
 }
 
-async function isHeld(trial: Trial): Promise<boolean> {
-  const partitions = await listPartitions(trial.database, trial.connectionId());
+async function isHeld(harness: Harness): Promise<boolean> {
+  const partitions = await listPartitions(harness.database, harness.connectionId());
   return partitions.some(({ heldSweep }) => heldSweep !== null);
 }
 
 /** What memory holds as it is at the source, and must hold, stays there, whatever happens to a sync. */
-function createGuard(trial: Trial) {
+function createGuard(harness: Harness) {
   let mirrored = new Set<string>();
   const touched = new Set<string>();
 
   /** The ids of what must be there and is. */
   async function mirroredNow({ provider, selected }: Stage): Promise<Set<string>> {
-    const memory = await trial.memory();
-    const held = [...(await trial.world.expected(selected))].filter(([id, item]) => {
+    const memory = await harness.memory();
+    const held = [...(await harness.world.expected(selected))].filter(([id, item]) => {
       const one = memory.get(`${provider}:${id}`);
       return one && differences(provider, new Map([[id, item]]), new Map([[one.customId, one]])).length === 0;
     });
@@ -171,9 +171,9 @@ function createGuard(trial: Trial) {
     touch: (id: string | undefined) => void (id !== undefined && touched.add(id)),
     async check(stage: Stage): Promise<void> {
       const now = await mirroredNow(stage);
-      const expected = await trial.world.expected(stage.selected);
+      const expected = await harness.world.expected(stage.selected);
       const lost = [...mirrored].filter((id) => !touched.has(id) && expected.has(id) && !now.has(id));
-      trial.expect(lost.length === 0, `Memory lost ${lost.join(', ')}, which did not change.`);
+      harness.expect(lost.length === 0, `Memory lost ${lost.join(', ')}, which did not change.`);
     },
   };
 }

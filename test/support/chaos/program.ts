@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/connector-kit/scene.ts';
+import type { Random } from '../../../src/connector-kit/random.ts';
 
 export const worldNames = ['folder', 'imap', 'files', 'issues', 'api'] as const;
 export type WorldName = (typeof worldNames)[number];

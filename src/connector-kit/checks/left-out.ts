@@ -1,7 +1,7 @@
 import type { Ref } from '../../connector/contract.ts';
-import type { Law } from '../law.ts';
-import type { Interference } from '../scene.ts';
-import type { Trial } from '../trial.ts';
+import type { Check } from '../check.ts';
+import type { Interference } from '../setup.ts';
+import type { Harness } from '../harness.ts';
 
 /** Items of the source; one at least is left out of each listing. */
 const items = 40;
@@ -15,42 +15,42 @@ const moments: Record<string, Moment> = {
   deletions: 'reconcile beside deletions',
 };
 
-/** Law 23: a listing that silently omits items, and shows others twice, loses nothing. */
-export const leftOutLaws: readonly Law[] = Object.entries(moments).flatMap(([name, moment]) =>
-  shares.map((share): Law => ({
+/** Check 23: a listing that silently omits items, and shows others twice, loses nothing. */
+export const leftOutChecks: readonly Check[] = Object.entries(moments).flatMap(([name, moment]) =>
+  shares.map((share): Check => ({
     number: 23,
     name: `${name}-${share}`,
     title: `a ${moment} whose listing silently omits ${share} % of the items, and shows others twice, loses nothing`,
     concerns: ({ connector }) => connector.spec.listing === 'partial',
     timeoutMs: 120_000,
-    run: (trial) => leaveOut(trial, moment, share),
+    run: (harness) => leaveOut(harness, moment, share),
   })),
 );
 
-async function leaveOut(trial: Trial, moment: Moment, share: number): Promise<void> {
-  const names = await trial.populate(items);
-  if (moment !== 'first load') await trial.syncWell();
-  const before = await trial.memory();
+async function leaveOut(harness: Harness, moment: Moment, share: number): Promise<void> {
+  const names = await harness.populate(items);
+  if (moment !== 'first load') await harness.syncWell();
+  const before = await harness.memory();
   const removed = moment === 'reconcile beside deletions' ? names.slice(10, 15) : [];
-  for (const name of removed) await trial.world.remove(name);
-  trial.note(`Each listing of the ${moment} left out ${share} % of the items, and showed as many twice.`);
-  trial.interfere(omitting(trial, share));
-  await trial.syncWell({ mode: 'full' });
-  trial.interfere({});
-  const memory = await trial.memory();
+  for (const name of removed) await harness.world.remove(name);
+  harness.note(`Each listing of the ${moment} left out ${share} % of the items, and showed as many twice.`);
+  harness.interfere(omitting(harness, share));
+  await harness.syncWell({ mode: 'full' });
+  harness.interfere({});
+  const memory = await harness.memory();
   const lost = [...before.keys()].filter((id) => !memory.has(id)).length;
   const allowed = removed.length;
-  trial.expect(lost <= allowed, `${lost} items were removed, of which the source had deleted ${allowed}.`);
+  harness.expect(lost <= allowed, `${lost} items were removed, of which the source had deleted ${allowed}.`);
   // Of a listing that went wrong, what is missing is found by the next changes and one listing.
-  trial.clock.advance(60_000);
-  await trial.syncWell();
-  if (moment !== 'first load') await trial.expectMirror('After the changes that followed');
-  await trial.syncWell({ mode: 'full' });
-  await trial.expectMirror('After the changes and one listing that followed');
+  harness.clock.advance(60_000);
+  await harness.syncWell();
+  if (moment !== 'first load') await harness.expectMirror('After the changes that followed');
+  await harness.syncWell({ mode: 'full' });
+  await harness.expectMirror('After the changes and one listing that followed');
 }
 
 /** What is left out differs from listing to listing, as at the sources that do it. */
-function omitting({ random }: Trial, share: number): Interference {
+function omitting({ random }: Harness, share: number): Interference {
   let earlier: Ref[] = [];
   let isFirst = true;
   return {

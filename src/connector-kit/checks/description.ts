@@ -2,30 +2,30 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { connectorProblems, unmarkedSecrets } from '../../connector/connector-shape.ts';
 import type { CheckResult } from '../../connector/contract.ts';
 import { impatient } from '../impatient.ts';
-import { firstOf, needsAsking, needsWorld, type Law } from '../law.ts';
-import type { Trial } from '../trial.ts';
+import { firstOf, needsAsking, needsWorld, type Check } from '../check.ts';
+import type { Harness } from '../harness.ts';
 import type { CredentialTrouble } from '../world.ts';
 
-/** Laws about what a connector says of itself: 1 and 2. */
-export const descriptionLaws: readonly Law[] = [
+/** Checks about what a connector says of itself: 1 and 2. */
+export const descriptionChecks: readonly Check[] = [
   {
     number: 1,
     name: 'spec',
     title: 'the description of the connector is valid, and its secrets are marked',
-    async run(trial) {
-      const { connector, world } = trial;
-      for (const problem of connectorProblems(connector)) trial.expect(false, problem);
+    async run(harness) {
+      const { connector, world } = harness;
+      for (const problem of connectorProblems(connector)) harness.expect(false, problem);
       const unmarked = unmarkedSecrets(connector.spec);
-      trial.expect(
+      harness.expect(
         unmarked.length === 0,
         `These fields look like secrets and lack \`"x-secret": true\` (or false, if they are none): ${unmarked.join(', ')}.`,
       );
       const again = JSON.stringify(connector.spec);
-      trial.expect(again === JSON.stringify(connector.spec), 'The description differs from one look to the next.');
+      harness.expect(again === JSON.stringify(connector.spec), 'The description differs from one look to the next.');
       const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: false, validateFormats: false });
       const validate = ajv.compile(connector.spec.config);
       const valid = validate(structuredClone(world.config));
-      trial.expect(
+      harness.expect(
         valid,
         `The world's configuration does not match \`spec.config\`: ${ajv.errorsText(validate.errors)}.`,
       );
@@ -35,19 +35,19 @@ export const descriptionLaws: readonly Law[] = [
     number: 1,
     name: 'names',
     title: 'partitions and items keep their ids from one listing to the next',
-    async run(trial) {
-      await trial.populate(5);
-      const first = await listedNames(trial);
-      await trial.world.edit('note-2', trial.text('note-2'));
-      const second = await listedNames(trial);
-      trial.expect(first.partitions.length > 0, 'There is no partition.');
-      trial.expect(new Set(first.partitions).size === first.partitions.length, 'Two partitions have one id.');
-      trial.expect(
+    async run(harness) {
+      await harness.populate(5);
+      const first = await listedNames(harness);
+      await harness.world.edit('note-2', harness.text('note-2'));
+      const second = await listedNames(harness);
+      harness.expect(first.partitions.length > 0, 'There is no partition.');
+      harness.expect(new Set(first.partitions).size === first.partitions.length, 'Two partitions have one id.');
+      harness.expect(
         first.partitions.every((id) => id.length > 0 && id.length <= 500),
         'The id of a partition must have 1 to 500 characters.',
       );
       const same = JSON.stringify(first) === JSON.stringify(second);
-      trial.expect(same, `Ids changed: ${JSON.stringify(first)} became ${JSON.stringify(second)}.`);
+      harness.expect(same, `Ids changed: ${JSON.stringify(first)} became ${JSON.stringify(second)}.`);
     },
   },
   {
@@ -55,17 +55,17 @@ export const descriptionLaws: readonly Law[] = [
     name: 'good',
     missing: needsAsking,
     title: '`check` finds a good connection good, with named probes',
-    async run(trial) {
-      await trial.populate(1);
-      const results = await checked(trial);
-      trial.expect(results.length > 0, '`check` answers no probe.');
+    async run(harness) {
+      await harness.populate(1);
+      const results = await checked(harness);
+      harness.expect(results.length > 0, '`check` answers no probe.');
       const names = new Set(results.map((result) => result.name));
-      trial.expect(names.size === results.length, 'Two probes have one name.');
+      harness.expect(names.size === results.length, 'Two probes have one name.');
       const untitled = results.find((result) => !result.name || !result.title);
-      trial.expect(untitled === undefined, 'Each probe needs a name and a title.');
+      harness.expect(untitled === undefined, 'Each probe needs a name and a title.');
       const failed = results.find((result) => result.status === 'failed');
-      trial.expect(failed === undefined, `The probe ${failed?.name} failed: ${failed?.detail}.`);
-      trial.expect(
+      harness.expect(failed === undefined, `The probe ${failed?.name} failed: ${failed?.detail}.`);
+      harness.expect(
         results.some((result) => result.status === 'ok'),
         'No probe is ok.',
       );
@@ -75,35 +75,35 @@ export const descriptionLaws: readonly Law[] = [
 ];
 
 /** A refused credential is `failed`; a source that does not answer says nothing about it. */
-function credentialCheck(trouble: CredentialTrouble): Law {
+function credentialCheck(trouble: CredentialTrouble): Check {
   const wanted = trouble === 'refused' ? 'failed' : 'unknown';
   return {
     number: 2,
     name: trouble,
     title: `\`check\` answers ${wanted} when the source ${trouble === 'slow' ? 'does not answer' : 'refuses the credential'}`,
     missing: ({ world }) => firstOf(needsWorld(world, 'credential')),
-    async run(trial) {
-      await trial.populate(1);
-      await trial.world.credential!.break(trouble);
-      const results = await checked(trial, trouble === 'slow' ? 100 : undefined);
+    async run(harness) {
+      await harness.populate(1);
+      await harness.world.credential!.break(trouble);
+      const results = await checked(harness, trouble === 'slow' ? 100 : undefined);
       const statuses = results.map(({ name, status }) => `${name} ${status}`).join(', ');
-      trial.expect(
+      harness.expect(
         results.some((result) => result.status === wanted),
         `No probe is ${wanted}: ${statuses}.`,
       );
       const other = trouble === 'slow' ? 'failed' : undefined;
       const wrong = results.find((result) => result.status === other);
-      trial.expect(wrong === undefined, `Nothing is proven by silence, yet the probe ${wrong?.name} is ${other}.`);
+      harness.expect(wrong === undefined, `Nothing is proven by silence, yet the probe ${wrong?.name} is ${other}.`);
       const silent = results.find((result) => result.status !== 'ok' && !result.detail);
-      trial.expect(silent === undefined, `The probe ${silent?.name} does not say what is wrong.`);
+      harness.expect(silent === undefined, `The probe ${silent?.name} does not say what is wrong.`);
     },
   };
 }
 
 /** `momentMs`: a source that does not answer is not waited for. */
-async function checked(trial: Trial, momentMs?: number): Promise<CheckResult[]> {
-  const { connector, world } = trial;
-  return trial.withContext((context) =>
+async function checked(harness: Harness, momentMs?: number): Promise<CheckResult[]> {
+  const { connector, world } = harness;
+  return harness.withContext((context) =>
     connector.check(
       momentMs === undefined ? impatient(context, 30_000) : impatient(context, momentMs, world.impatience),
     ),
@@ -111,14 +111,14 @@ async function checked(trial: Trial, momentMs?: number): Promise<CheckResult[]> 
 }
 
 /** Ids as a whole listing shows them, sorted: order is no promise. */
-async function listedNames(trial: Trial): Promise<{ partitions: string[]; ids: string[] }> {
-  return trial.withContext(async (context) => {
-    const partitions = await trial.connector.partitions(context);
+async function listedNames(harness: Harness): Promise<{ partitions: string[]; ids: string[] }> {
+  return harness.withContext(async (context) => {
+    const partitions = await harness.connector.partitions(context);
     const ids: string[] = [];
     for (const partition of partitions) {
       let from: unknown;
       do {
-        const page = await trial.connector.list(context, partition, from);
+        const page = await harness.connector.list(context, partition, from);
         ids.push(...page.refs.map((ref) => ref.id));
         from = page.done ? undefined : page.next;
       } while (from !== undefined);

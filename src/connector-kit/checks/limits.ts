@@ -1,8 +1,8 @@
-import { needsWorld, type Law } from '../law.ts';
+import { needsWorld, type Check } from '../check.ts';
 import type { SourceRequest } from '../serve-source.ts';
-import type { Trial } from '../trial.ts';
+import type { Harness } from '../harness.ts';
 
-/** Law 12: a source that limits its requests is left alone until it says, and no worker waits for it. */
+/** Check 12: a source that limits its requests is left alone until it says, and no worker waits for it. */
 const waitSeconds = 120;
 /** Requests that may be on their way at once. */
 const mostParallel = 8;
@@ -18,7 +18,7 @@ interface Case {
   title: string;
   /** How long the source is left alone at least. */
   waitMs: number;
-  limit(trial: Trial): Limit;
+  limit(harness: Harness): Limit;
 }
 
 const cases: readonly Case[] = [
@@ -45,36 +45,36 @@ const cases: readonly Case[] = [
   },
 ];
 
-export const limitLaws: readonly Law[] = [
-  ...cases.map((one): Law => ({
+export const limitChecks: readonly Check[] = [
+  ...cases.map((one): Check => ({
     number: 12,
     name: one.name,
     title: `after ${one.title}, no request is sent too early, and the run does not wait for it`,
     missing: ({ world }) => needsWorld(world, 'traffic'),
-    run: (trial) => leaveAlone(trial, one),
+    run: (harness) => leaveAlone(harness, one),
   })),
   {
     number: 12,
     name: 'other-status',
     title: 'after a limit that has another status than 429, no request is sent too early',
     missing: ({ world }) => needsWorld(world, 'traffic') ?? needsWorld(world, 'limit'),
-    run: (trial) =>
-      leaveAlone(trial, {
+    run: (harness) =>
+      leaveAlone(harness, {
         name: 'other-status',
         title: 'a limit with another status',
         waitMs: waitSeconds * 1_000,
-        limit: () => trial.world.limit!(waitSeconds),
+        limit: () => harness.world.limit!(waitSeconds),
       }),
   },
 ];
 
-async function leaveAlone(trial: Trial, { title, waitMs, limit }: Case): Promise<void> {
-  await trial.populate(8);
+async function leaveAlone(harness: Harness, { title, waitMs, limit }: Case): Promise<void> {
+  await harness.populate(8);
   let limited: Date | undefined;
   let early: SourceRequest | undefined;
   let requests = 0;
   let parallel = 0;
-  trial.interfere({
+  harness.interfere({
     request(request) {
       requests += 1;
       if (limited) {
@@ -82,32 +82,38 @@ async function leaveAlone(trial: Trial, { title, waitMs, limit }: Case): Promise
         // While the limit was on its way, others may have been sent.
         if (afterMs === 0) parallel += 1;
         if (afterMs < waitMs && (afterMs > 0 || parallel > mostParallel)) early ??= request;
-        return afterMs < waitMs ? limit(trial) : undefined;
+        return afterMs < waitMs ? limit(harness) : undefined;
       }
       if (requests < 3) return undefined;
       limited = request.at;
-      trial.note(`Request ${requests}, ${request.method} ${request.path}, was answered by ${title}.`);
-      return limit(trial);
+      harness.note(`Request ${requests}, ${request.method} ${request.path}, was answered by ${title}.`);
+      return limit(harness);
     },
   });
-  const { run } = await trial.sync();
-  trial.expect(limited !== undefined, 'A sync of eight items took fewer than three requests.');
-  const endedAfterMs = trial.clock.now().getTime() - limited!.getTime();
+  const { run } = await harness.sync();
+  harness.expect(limited !== undefined, 'A sync of eight items took fewer than three requests.');
+  const endedAfterMs = harness.clock.now().getTime() - limited!.getTime();
   if (waitMs > 5_000) {
-    trial.expect(endedAfterMs < waitMs, `The run waited ${endedAfterMs / 1_000} s instead of giving its worker back.`);
-    trial.expect(
+    harness.expect(
+      endedAfterMs < waitMs,
+      `The run waited ${endedAfterMs / 1_000} s instead of giving its worker back.`,
+    );
+    harness.expect(
       run?.errorCode === 'rate_limited',
       `The run ended with ${run?.errorCode ?? 'no error'} and must say rate_limited.`,
     );
-    const { nextSyncAt } = await trial.connection();
+    const { nextSyncAt } = await harness.connection();
     const inMs = (nextSyncAt?.getTime() ?? 0) - limited!.getTime();
-    trial.expect(inMs >= waitMs - 1_000, `The next sync is planned ${inMs / 1_000} s after the limit.`);
+    harness.expect(inMs >= waitMs - 1_000, `The next sync is planned ${inMs / 1_000} s after the limit.`);
     // Somebody presses the button meanwhile.
-    trial.clock.advance(1_000);
-    await trial.sync();
+    harness.clock.advance(1_000);
+    await harness.sync();
   }
-  trial.expect(early === undefined, `${early?.method} ${early?.path} was sent before the time that the source named.`);
-  trial.clock.advance(waitMs + 3_600_000);
-  await trial.syncWell();
-  await trial.expectMirror('After the limit was over');
+  harness.expect(
+    early === undefined,
+    `${early?.method} ${early?.path} was sent before the time that the source named.`,
+  );
+  harness.clock.advance(waitMs + 3_600_000);
+  await harness.syncWell();
+  await harness.expectMirror('After the limit was over');
 }

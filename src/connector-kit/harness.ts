@@ -8,9 +8,9 @@ import type { RunSettings } from '../sync/run.ts';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
 import { createFramework, type Framework } from './framework.ts';
 import { differences, findOrphans, readMemory, type Remembered } from './remembered.ts';
-import { createScene, type Interference, type Scene, type SceneOptions } from './scene.ts';
+import { createSetup, type Interference, type Setup, type SetupOptions } from './setup.ts';
 
-export interface TrialOptions extends SceneOptions {
+export interface HarnessOptions extends SetupOptions {
   settings?: Partial<RunSettings>;
 }
 
@@ -42,8 +42,8 @@ export interface LedgerItem {
 }
 
 /** One connection to a new world, with a hand on everything that happens between the two. */
-export interface Trial extends Pick<
-  Scene,
+export interface Harness extends Pick<
+  Setup,
   'world' | 'clock' | 'random' | 'canary' | 'connector' | 'traffic' | 'lines'
 > {
   readonly database: Database;
@@ -69,10 +69,10 @@ export interface Trial extends Pick<
   memory(): Promise<Map<string, Remembered>>;
   remembered(name: string): Promise<Remembered | undefined>;
   connection(): Promise<ConnectionState>;
-  /** The law is broken unless memory equals the world. */
+  /** The check fails unless memory equals the world. */
   expectMirror(when: string): Promise<void>;
   expect(holds: boolean, message: string): void;
-  /** Adds to the message of a broken law: which fault at which request. */
+  /** Adds to the message of a failed check: which fault at which request. */
   note(text: string): void;
   /** How many notes there are. */
   notes(): number;
@@ -96,16 +96,16 @@ const leasesEndMs = 61 * 60_000;
 /** Longer than the pause of a failed item. */
 const pausesEndMs = 26 * 3_600_000;
 
-export async function openTrial(options: TrialOptions): Promise<Trial> {
-  const scene = await createScene(options);
-  const { world, traffic, connector, parts } = scene;
-  const link = createLink(scene, options.settings ?? {});
+export async function openHarness(options: HarnessOptions): Promise<Harness> {
+  const setup = await createSetup(options);
+  const { world, traffic, connector, parts } = setup;
+  const link = createLink(setup, options.settings ?? {});
   await link.reconnect();
   let texts = 0;
-  const text = (name: string) => `${name}, text ${++texts}: ${someWords(scene)}.`;
+  const text = (name: string) => `${name}, text ${++texts}: ${someWords(setup)}.`;
   const memory = () => readMemory(parts.database, link.containerTag());
   return {
-    ...scene,
+    ...setup,
     ...link,
     database: parts.database,
     interfere: (interference) => void (traffic.interference = interference),
@@ -127,14 +127,14 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
     async expectMirror(when) {
       const found = differences(connector.spec.name, await world.expected(link.selected()), await memory());
       found.push(...(await findOrphans(parts.database, link.containerTag())));
-      if (found.length > 0) scene.broken([`${when}, memory differs from the source:`, ...found].join('\n    '));
+      if (found.length > 0) setup.fail([`${when}, memory differs from the source:`, ...found].join('\n    '));
     },
     expect(holds, message) {
-      if (!holds) scene.broken(message);
+      if (!holds) setup.fail(message);
     },
-    note: (line) => void scene.story.push(line),
-    notes: () => scene.story.length,
-    forgetNotes: (kept) => void scene.story.splice(kept),
+    note: (line) => void setup.story.push(line),
+    notes: () => setup.story.length,
+    forgetNotes: (kept) => void setup.story.splice(kept),
     async item(name) {
       const [item] = await parts.database.query<LedgerItem>(sql`
         select state, error, next_try as "nextTry" from sync_items
@@ -147,8 +147,8 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
 let containers = 0;
 
 /** The connection and its syncs. */
-function createLink(scene: Scene, settings: Partial<RunSettings>) {
-  const { world, clock, traffic, parts } = scene;
+function createLink(setup: Setup, settings: Partial<RunSettings>) {
+  const { world, clock, traffic, parts } = setup;
   let containerTag = '';
   let connectionId = '';
   let selected: readonly Resource[] = [];
@@ -158,20 +158,20 @@ function createLink(scene: Scene, settings: Partial<RunSettings>) {
   /** A new process: nothing that an old one held in its memory is left. */
   function restart(): void {
     process = createCrashingDatabase(parts.database, (change) => {
-      scene.statements.count += change;
+      setup.statements.count += change;
       if (change === 1) traffic.pass('a statement of the database', 'statement');
     });
     framework = createFramework({
       parts,
       clock,
-      connector: scene.watched,
+      connector: setup.watched,
       world,
       containerTag,
-      deliver: scene.deliver,
-      // Laws remove an item in each of many rounds, all of which fall on one day.
+      deliver: setup.deliver,
+      // Checks remove an item in each of many rounds, all of which fall on one day.
       settings: { claimSize: 4, brakeWindowMs: 0, ...settings },
       process,
-      write: (line) => void scene.lines.push(line),
+      write: (line) => void setup.lines.push(line),
     });
   }
 
@@ -203,7 +203,7 @@ function createLink(scene: Scene, settings: Partial<RunSettings>) {
   async function syncWell(options: SyncOptions = {}): Promise<SyncRunRow> {
     const { run } = await sync(options);
     if (run?.status === 'completed') return run;
-    return scene.broken(`A sync without any trouble did not complete: ${run?.error ?? 'there is no run'}.`);
+    return setup.fail(`A sync without any trouble did not complete: ${run?.error ?? 'there is no run'}.`);
   }
 
   return {
@@ -234,7 +234,7 @@ function createLink(scene: Scene, settings: Partial<RunSettings>) {
       }
     },
     async reconnect() {
-      containerTag = `law-${++containers}`;
+      containerTag = `check-${++containers}`;
       selected = [];
       restart();
       connectionId = await framework.connect();
@@ -250,6 +250,6 @@ function createLink(scene: Scene, settings: Partial<RunSettings>) {
 
 const vocabulary = ['amber', 'boat', 'copper', 'drift', 'ember', 'fern', 'gravel', 'harbour', 'iris', 'juniper'];
 
-function someWords({ random }: Scene): string {
+function someWords({ random }: Setup): string {
   return Array.from({ length: 6 }, () => random.pick(vocabulary)).join(' ');
 }

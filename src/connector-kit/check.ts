@@ -1,9 +1,9 @@
 import type { Connector } from '../connector/contract.ts';
 import type { RunSettings } from '../sync/run.ts';
-import type { Trial } from './trial.ts';
+import type { Harness } from './harness.ts';
 import type { World } from './world.ts';
 
-/** What laws look at to see whether they apply. */
+/** What checks look at to see whether they apply. */
 export interface Subject {
   connector: Connector<any, any>;
   /** One world, to see what it can do. */
@@ -19,11 +19,11 @@ export interface Subject {
 /** At most so many requests for a sync of a source with `items` items, of which `changed` changed since the last one. */
 export type RequestBudget = (source: { items: number; changed: number }) => number;
 
-/** One law, or one case of it. */
-export interface Law {
-  /** The number of the law in the documentation. */
+/** One check, or one case of it. */
+export interface Check {
+  /** The number of the check in the documentation. */
   number: number;
-  /** Names the case, in one word; several cases of a law have different ones. */
+  /** Names the case, in one word; several cases of a check have different ones. */
   name: string;
   /** What must be true. */
   title: string;
@@ -31,24 +31,24 @@ export interface Law {
   concerns?(subject: Subject): boolean;
   /** Why it does not apply; undefined when it does. */
   missing?(subject: Subject): string | undefined;
-  /** Throws `LawBroken`. */
-  run(trial: Trial, subject: Subject): Promise<void>;
+  /** Throws `CheckFailed`. */
+  run(harness: Harness, subject: Subject): Promise<void>;
   /** Pages of the source. Default `small`. */
   pages?: 'small' | 'full';
   timeoutMs?: number;
   settings?: Partial<RunSettings>;
 }
 
-/** `4 crash`: how a case is named where laws are listed. */
-export function keyOf(law: Law): string {
-  return `${law.number} ${law.name}`;
+/** `4 crash`: how a case is named where checks are listed. */
+export function keyOf(check: Check): string {
+  return `${check.number} ${check.name}`;
 }
 
-/** Where and how a law was broken, as a message for the author of a connector. */
-export class LawBroken extends Error {
+/** Where and how a check failed, as a message for the author of a connector. */
+export class CheckFailed extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'LawBroken';
+    this.name = 'CheckFailed';
     // Where in the kit it was thrown says nothing to the author.
     this.stack = `${this.name}: ${message}`;
   }
@@ -59,7 +59,7 @@ export function firstOf(...reasons: (string | undefined | false)[]): string | un
   return reasons.find((reason): reason is string => typeof reason === 'string');
 }
 
-/** For laws about how the daemon asks a source. */
+/** For checks about how the daemon asks a source. */
 export const needsAsking = ({ isPushed }: Subject): string | undefined =>
   isPushed ? 'its items are pushed, the daemon asks for nothing' : undefined;
 

@@ -1,9 +1,9 @@
 import { transient } from '../../connector/contract.ts';
 import { customIdOf } from '../../sync/ref.ts';
-import { needsWorld, type Law } from '../law.ts';
-import type { Interference } from '../scene.ts';
+import { needsWorld, type Check } from '../check.ts';
+import type { Interference } from '../setup.ts';
 import type { Fault } from '../serve-source.ts';
-import type { Trial } from '../trial.ts';
+import type { Harness } from '../harness.ts';
 
 /** Seconds; longer than a daemon waits inside of a run. */
 const retryAfter = '120';
@@ -37,15 +37,15 @@ interface Kind {
 /** It would hold back what such a source seems to have lost, and hide that a connector takes it for deleted. */
 const withoutBrake = { brakeItems: Infinity };
 
-/** Law 6: a source that fails never leads to a deletion. */
-export const failureLaws: readonly Law[] = [
+/** Check 6: a source that fails never leads to a deletion. */
+export const failureChecks: readonly Check[] = [
   {
     number: 6,
     name: 'failing-page',
     title: 'a page that fails never leads to a deletion',
     timeoutMs: 120_000,
     settings: withoutBrake,
-    run: (trial) => failEverywhere(trial, { what: 'page', interference: failingPage }),
+    run: (harness) => failEverywhere(harness, { what: 'page', interference: failingPage }),
   },
   {
     number: 6,
@@ -53,17 +53,17 @@ export const failureLaws: readonly Law[] = [
     title: 'a listing that says it is not complete never leads to a deletion',
     timeoutMs: 120_000,
     settings: withoutBrake,
-    run: (trial) => failEverywhere(trial, { what: 'page', interference: partialPage }),
+    run: (harness) => failEverywhere(harness, { what: 'page', interference: partialPage }),
   },
-  ...Object.entries(requestFaults).map(([name, { title, fault }]): Law => ({
+  ...Object.entries(requestFaults).map(([name, { title, fault }]): Check => ({
     number: 6,
     name,
     title: `${title} never leads to a deletion`,
     missing: ({ world }) => needsWorld(world, 'traffic'),
     timeoutMs: 120_000,
     settings: withoutBrake,
-    run: (trial) =>
-      failEverywhere(trial, {
+    run: (harness) =>
+      failEverywhere(harness, {
         what: 'request',
         interference: (from) => failingRequests(from, fault),
         maySayGone: name === 'status-404',
@@ -103,33 +103,35 @@ const shortMs = 100;
 const mostFaults = 100;
 
 /** From the first, second, third … page or request on, everything fails; until a sync has fewer of them. */
-async function failEverywhere(trial: Trial, kind: Kind): Promise<void> {
+async function failEverywhere(harness: Harness, kind: Kind): Promise<void> {
   const { what, interference } = kind;
-  await trial.populate(8);
-  await trial.syncWell();
+  await harness.populate(8);
+  await harness.syncWell();
   for (let from = 1; from <= mostFaults; from++) {
-    const notes = trial.notes();
-    trial.note(`From ${what} ${from} of a full sync on, each failed.`);
-    await trial.world.edit('note-1', trial.text('note-1'));
-    const before = [...(await trial.memory()).keys()];
+    const notes = harness.notes();
+    harness.note(`From ${what} ${from} of a full sync on, each failed.`);
+    await harness.world.edit('note-1', harness.text('note-1'));
+    const before = [...(await harness.memory()).keys()];
     let met = 0;
-    trial.forget();
-    trial.interfere(counting(interference(from), () => (met += 1)));
-    const { run } = await trial.sync({ mode: 'full' });
-    trial.interfere({});
-    const lost = (await lostOf(trial, before)).filter((customId) => !kind.maySayGone || !askedFor(trial).has(customId));
-    trial.expect(lost.length === 0, `Then ${lost.join(', ')} had been deleted, although the source still has it.`);
+    harness.forget();
+    harness.interfere(counting(interference(from), () => (met += 1)));
+    const { run } = await harness.sync({ mode: 'full' });
+    harness.interfere({});
+    const lost = (await lostOf(harness, before)).filter(
+      (customId) => !kind.maySayGone || !askedFor(harness).has(customId),
+    );
+    harness.expect(lost.length === 0, `Then ${lost.join(', ')} had been deleted, although the source still has it.`);
     // A source that was only slow has failed as well, maybe for one item alone.
-    if (met < from && run?.status === 'completed' && run.itemsFailed === 0) return trial.expectMirror('After a sync');
-    await trial.restore();
-    trial.clock.advance(7 * 3_600_000);
-    await trial.syncWell({ mode: 'full' });
-    trial.clock.advance(7 * 3_600_000);
-    await trial.syncWell({ mode: 'full' });
-    await trial.expectMirror('After the source worked again');
-    trial.forgetNotes(notes);
+    if (met < from && run?.status === 'completed' && run.itemsFailed === 0) return harness.expectMirror('After a sync');
+    await harness.restore();
+    harness.clock.advance(7 * 3_600_000);
+    await harness.syncWell({ mode: 'full' });
+    harness.clock.advance(7 * 3_600_000);
+    await harness.syncWell({ mode: 'full' });
+    await harness.expectMirror('After the source worked again');
+    harness.forgetNotes(notes);
   }
-  trial.expect(false, `A sync of a few items had more than ${mostFaults} requests.`);
+  harness.expect(false, `A sync of a few items had more than ${mostFaults} requests.`);
 }
 
 function counting(inner: Interference, met: () => void): Interference {
@@ -149,13 +151,13 @@ function counting(inner: Interference, met: () => void): Interference {
   };
 }
 
-async function lostOf(trial: Trial, before: readonly string[]): Promise<string[]> {
-  const memory = await trial.memory();
+async function lostOf(harness: Harness, before: readonly string[]): Promise<string[]> {
+  const memory = await harness.memory();
   return before.filter((customId) => !memory.has(customId));
 }
 
 /** Items of which the source said, wrongly, that they are not there. */
-function askedFor(trial: Trial): Set<string> {
-  const ids = trial.traffic.calls.flatMap((call) => call.ids ?? []);
-  return new Set(ids.map((id) => customIdOf(trial.connector.spec.name, id)));
+function askedFor(harness: Harness): Set<string> {
+  const ids = harness.traffic.calls.flatMap((call) => call.ids ?? []);
+  return new Set(ids.map((id) => customIdOf(harness.connector.spec.name, id)));
 }

@@ -3,23 +3,24 @@ import { crashMessage } from './crashing-database.ts';
 import type { Deliver, Parts } from './framework.ts';
 import { impatient } from './impatient.ts';
 import { createKitClock, type KitClock } from './kit-clock.ts';
-import { LawBroken } from './law.ts';
+import { CheckFailed } from './check.ts';
+import { createRandom, type Random } from './random.ts';
 import type { Fault, SourceRequest } from './serve-source.ts';
 import type { World, WorldOptions } from './world.ts';
 
-export interface SceneOptions {
+export interface SetupOptions {
   parts: Parts;
   connector: Connector<any, any>;
   makeWorld(options: WorldOptions): Promise<World> | World;
   /** For connections that take pushes. */
   deliver: Deliver | undefined;
   /** For messages: number and title. */
-  law: string;
+  check: string;
   seed: number;
   pages: 'small' | 'full';
 }
 
-/** What a law may put between the framework and the connector, or before the answers of the source. */
+/** What a check may put between the framework and the connector, or before the answers of the source. */
 export interface Interference {
   /** May throw in place of the call. */
   before?(call: VerbCall): void | Promise<void>;
@@ -32,27 +33,27 @@ export interface Interference {
   leaveOut?: ReadonlySet<string>;
 }
 
-/** A new world with a connector that is watched: what a trial is made of. */
-export interface Scene extends SceneOptions {
+/** A new world with a connector that is watched: what a harness is made of. */
+export interface Setup extends SetupOptions {
   world: World;
   clock: KitClock;
   random: Random;
   canary: string;
   /** The connector as the framework gets it. */
   watched: Connector<any, any>;
-  traffic: SceneTraffic;
+  traffic: SetupTraffic;
   /** Statements that are under way. */
   statements: { count: number };
   /** Notes for messages. */
   story: string[];
   /** Everything that was logged. */
   lines: string[];
-  /** Throws `LawBroken` with the story so far. */
-  broken(message: string): never;
+  /** Throws `CheckFailed` with the story so far. */
+  fail(message: string): never;
 }
 
 /** Requests and calls, and the moment at which the process dies. */
-export interface SceneTraffic {
+export interface SetupTraffic {
   calls: VerbCall[];
   /** Pages that the framework got. */
   answered: VerbCall[];
@@ -70,7 +71,7 @@ export interface SceneTraffic {
   requestsBefore: number;
 }
 
-export async function createScene(options: SceneOptions): Promise<Scene> {
+export async function createSetup(options: SetupOptions): Promise<Setup> {
   const statements = { count: 0 };
   const far: { world?: World } = {};
   const clock = createKitClock(() => statements.count > 0 || (far.world?.traffic?.inFlight() ?? 0) > 0);
@@ -78,7 +79,7 @@ export async function createScene(options: SceneOptions): Promise<Scene> {
   const canary = `canary-${options.seed}-${random.below(1e9).toString(36)}`;
   const world = await options.makeWorld({ clock, canary, pages: options.pages });
   far.world = world;
-  const traffic: SceneTraffic = {
+  const traffic: SetupTraffic = {
     calls: [],
     answered: [],
     interference: {},
@@ -91,12 +92,12 @@ export async function createScene(options: SceneOptions): Promise<Scene> {
     requestsBefore: 0,
   };
   const story: string[] = [];
-  const scene = { ...options, world, clock, random, canary, traffic, statements, story, lines: [] };
+  const setup = { ...options, world, clock, random, canary, traffic, statements, story, lines: [] };
   return {
-    ...scene,
+    ...setup,
     watched: watchScene(world, options.connector, traffic, story),
-    broken: (message) => {
-      throw new LawBroken(describe(scene, message));
+    fail: (message) => {
+      throw new CheckFailed(describe(setup, message));
     },
   };
 }
@@ -106,7 +107,7 @@ const keptCalls = 10_000;
 function watchScene(
   world: World,
   connector: Connector<any, any>,
-  traffic: SceneTraffic,
+  traffic: SetupTraffic,
   story: string[],
 ): Connector<any, any> {
   traffic.pass = (what, kind) => {
@@ -142,47 +143,23 @@ function watchScene(
   });
 }
 
-/** Which law, what was wrong, what the kit did, and how to see it again. */
-function describe(scene: Pick<Scene, 'law' | 'seed' | 'story' | 'traffic' | 'world'>, message: string): string {
-  const requests = scene.world.traffic?.recent().map(({ method, path }) => `${method} ${path}`);
-  const calls = scene.traffic.calls.map(({ verb, detail }) => `${verb} ${detail}`.trim());
+/** Which check, what was wrong, what the kit did, and how to see it again. */
+function describe(setup: Pick<Setup, 'check' | 'seed' | 'story' | 'traffic' | 'world'>, message: string): string {
+  const requests = setup.world.traffic?.recent().map(({ method, path }) => `${method} ${path}`);
+  const calls = setup.traffic.calls.map(({ verb, detail }) => `${verb} ${detail}`.trim());
   const last = (requests ?? calls).slice(-5);
   return [
-    `Law ${scene.law}`,
+    `Check ${setup.check}`,
     `  ${message}`,
-    ...scene.story.map((line) => `  ${line}`),
+    ...setup.story.map((line) => `  ${line}`),
     ...(last.length > 0 ? [`  Last ${requests ? 'requests' : 'calls'}: ${last.join('; ')}.`] : []),
-    `  The same again: seed ${scene.seed}.`,
+    `  The same again: seed ${setup.seed}.`,
   ].join('\n');
-}
-
-/** Numbers that look random and are the same for the same seed. */
-export interface Random {
-  /** From 0 up to, and without, `limit`. */
-  below(limit: number): number;
-  pick<Value>(values: readonly Value[]): Value;
-  chance(share: number): boolean;
-}
-
-/** Mulberry32. */
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
-  return {
-    below: (limit) => Math.floor(next() * limit),
-    pick: (values) => values[Math.floor(next() * values.length)]!,
-    chance: (share) => next() < share,
-  };
 }
 
 /** One call of a verb by the framework. */
 interface VerbCall {
-  /** Counted from 1 over all verbs of a trial. */
+  /** Counted from 1 over all verbs of a harness. */
   number: number;
   verb: string;
   /** What it was about: a partition and cursor, or ids. */

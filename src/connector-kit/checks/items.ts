@@ -1,0 +1,93 @@
+import { customIdOf } from '../../sync/ref.ts';
+import { needsAsking, needsWorld, type Check } from '../check.ts';
+import type { Harness } from '../harness.ts';
+import type { UnreadableKind } from '../world.ts';
+
+/** Checks about single items that cannot be read: 11 and 16. */
+export const itemChecks: readonly Check[] = [
+  {
+    number: 11,
+    name: 'poison',
+    missing: needsAsking,
+    title: 'an item that cannot be read holds up nothing else, and is read when it can be',
+    async run(harness) {
+      const names = await harness.populate(8);
+      const id = harness.world.idOf(names[3]!);
+      const leaveOut = new Set([id]);
+      await surviveOne(harness, names[3]!, {
+        break: () =>
+          harness.interfere({
+            leaveOut,
+            before(call) {
+              if (call.verb === 'fetch' && call.ids?.includes(id)) throw new Error('a bug at just this item');
+            },
+          }),
+        mend: () => harness.interfere({}),
+      });
+    },
+  },
+  {
+    number: 11,
+    name: 'poison-at-source',
+    title: 'an item that the source cannot give holds up nothing else, and is read when it can',
+    missing: ({ world }) => needsWorld(world, 'poison'),
+    async run(harness) {
+      const names = await harness.populate(8);
+      await surviveOne(harness, names[3]!, {
+        break: () => harness.world.poison!.put(names[3]!),
+        mend: () => harness.world.poison!.cure(names[3]!),
+      });
+    },
+  },
+  ...(['too_large', 'binary', 'encrypted', 'empty'] as const).map(unreadable),
+];
+
+function unreadable(kind: UnreadableKind): Check {
+  return {
+    number: 16,
+    name: kind,
+    title: `an item that is ${kind.replace('_', ' ')} is skipped with a reason`,
+    missing: ({ world }) => (world.unreadable?.[kind] ? undefined : `the world has no \`unreadable.${kind}\``),
+    async run(harness) {
+      const names = await harness.populate(3);
+      await harness.world.unreadable![kind]!('strange');
+      await harness.syncWell();
+      await harness.expectMirror(`With an item that is ${kind}`);
+      const item = await harness.item('strange');
+      harness.expect(
+        item?.state === 'skipped',
+        `The item is ${item?.state ?? 'not in the ledger'} and must be skipped.`,
+      );
+      harness.expect(Boolean(item?.error), 'It is skipped without a reason.');
+      harness.forget();
+      await harness.syncWell();
+      const fetched = harness.callsOf('fetch') + harness.callsOf('fetchMany');
+      harness.expect(fetched === 0, 'It was fetched again although it did not change.');
+      await harness.world.edit('strange', harness.text('strange'));
+      await harness.world.edit(names[0]!, harness.text(names[0]!));
+      await harness.syncWell();
+      await harness.expectMirror('After it became readable');
+    },
+  };
+}
+
+/** Everything but one item gets through, and that one follows when it can. */
+async function surviveOne(harness: Harness, name: string, ways: { break(): unknown; mend(): unknown }): Promise<void> {
+  await ways.break();
+  const { run } = await harness.sync();
+  harness.expect(run?.status === 'completed', `The run failed as a whole: ${run?.error ?? 'it was not recorded'}.`);
+  harness.expect(run?.itemsFailed === 1, `The run counts ${run?.itemsFailed} failed items instead of one.`);
+  const shown = run?.failures.some(
+    (failure) => failure.customId === customIdOf(harness.connector.spec.name, harness.world.idOf(name)),
+  );
+  harness.expect(shown === true, 'The run does not name the item that failed.');
+  const memory = await harness.memory();
+  harness.expect(memory.size === 7, `Memory holds ${memory.size} of the 7 other items.`);
+  const item = await harness.item(name);
+  harness.expect(item?.state === 'failed', `The item is ${item?.state} and must be failed.`);
+  harness.expect(item?.nextTry !== null, 'Nothing says when it is tried again.');
+  await ways.mend();
+  harness.clock.advance(60_000);
+  await harness.syncWell();
+  await harness.expectMirror('After the item could be read again');
+}
