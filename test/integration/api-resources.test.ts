@@ -110,7 +110,7 @@ describe.each(engines)('resources on %s', (engine) => {
     [
       badConfig('No such team.', 'Name another.'),
       400,
-      'The source refused to list its resources',
+      'The source refused to list what it has',
       'No such team. Name another.',
     ],
     [gone('No such folder.'), 404, 'Resource not found', 'No such folder.'],

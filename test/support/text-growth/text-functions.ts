@@ -450,7 +450,6 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/chunk/units.ts': { toUnits: parts },
   'src/engine/extract/charset.ts': { isWideText: bounded },
   'src/engine/extract/clean.ts': { finish: 'measured by convert' },
-  'src/engine/extract/extracted.ts': { failed: notText },
   'src/engine/extract/archive.ts': { archiveText: 'measured by convert', gzipText: 'measured by convert' },
   'src/engine/extract/docx.ts': { docxText: library },
   'src/engine/extract/epub.ts': { bookText: 'measured by htmlText' },
