@@ -86,10 +86,10 @@ describeWithBrowser('the console in a browser', () => {
   it('adds a folder by a form, and fills while one looks', async () => {
     await page.getByRole('link', { name: 'Add a source' }).click();
     await page.getByRole('link', { name: /^Folder/ }).click();
-    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('button', { name: 'Connect', exact: true }).click();
     await page.getByText('Fill this in.').waitFor();
     await page.getByLabel(/^Folder/).fill(folder);
-    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('button', { name: 'Connect', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: folder }).waitFor();
     await page.getByText('Up to date').waitFor();
     await page.getByRole('list', { name: 'Items' }).getByText('keys.md').waitFor();
