@@ -41,6 +41,14 @@ export function importsOf(path: string, text: string = readFile(path)): Import[]
   return found;
 }
 
+/** Every node of a file's syntax tree. */
+export function nodesOf(path: string): Node[] {
+  const nodes: Node[] = [];
+  // oxlint-disable-next-line typescript/no-deprecated -- as above
+  visit(parseAst(readFile(path), { lang: path.endsWith('.tsx') ? 'tsx' : 'ts' }), (node) => nodes.push(node));
+  return nodes;
+}
+
 type Node = { type: string } & Record<string, unknown>;
 
 function visit(value: unknown, look: (node: Node) => void): void {

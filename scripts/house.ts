@@ -1,0 +1,78 @@
+/**
+ *     npm run house -- [--connectors] [--trips]
+ *
+ * Measures the code of `src`, with `--connectors` also that of `connectors`: files, lines, functions, imports and
+ * non-null assertions. `--trips` runs the daemon and counts what three trips run beyond its start (`house/trips.ts`).
+ */
+import { posix } from 'node:path';
+import { parseArgs } from 'node:util';
+import { importsOf, listFiles, nodesOf, readFile } from '../test/support/imports-of.ts';
+import { circlesOf, type Arrow } from './house/circles.ts';
+import { countTrips } from './house/trips.ts';
+
+const { values } = parseArgs({
+  options: { connectors: { type: 'boolean', default: false }, trips: { type: 'boolean', default: false } },
+});
+const files = listFiles('src/**/*.ts', ...(values.connectors ? ['connectors/**/*.ts'] : []));
+const importers = listFiles('{src,connectors,bin}/**/*.{ts,js}');
+
+const linesOf = (text: string) => text.split('\n').length - 1;
+const texts = new Map(files.map((file) => [file, readFile(file)]));
+const nodes = files.flatMap((file) => nodesOf(file).map((node) => ({ file, node })));
+
+/** Those with a body in braces: an arrow that is one expression counts as a part of where it stands. */
+const functionTypes: readonly unknown[] = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
+const functionLines = nodes.flatMap(({ file, node: { type, body, start, end } }) => {
+  const isInBraces = (body as { type?: string } | null | undefined)?.type === 'BlockStatement';
+  if (!functionTypes.includes(type) || !isInBraces) return [];
+  return [linesOf(texts.get(file)!.slice(Number(start), Number(end))) + 1];
+});
+
+function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
+}
+
+const arrows = importers.flatMap((file) =>
+  importsOf(file).flatMap(({ target, typeOnly }) =>
+    target === undefined ? [] : [{ from: file, to: target, typeOnly }],
+  ),
+);
+const importedBy = Map.groupBy(arrows, ({ to }) => to);
+const importedOnce = files.filter((file) => new Set(importedBy.get(file)?.map(({ from }) => from)).size === 1);
+const among = arrows.filter(({ from, to }) => texts.has(from) && texts.has(to));
+const roomOf = (file: string) => file.split('/').slice(0, 2).join('/');
+const betweenRooms = among
+  .filter(({ from, to }) => [from, to].every((file) => posix.dirname(file) !== 'src') && roomOf(from) !== roomOf(to))
+  .map(({ from, to }): Arrow => ({ from: roomOf(from), to: roomOf(to) }));
+
+const fileLines = [...texts.values()].map(linesOf);
+const lines = fileLines.reduce((sum, one) => sum + one, 0);
+const assertions = nodes.filter(({ node }) => node.type === 'TSNonNullExpression').length;
+const circles = (list: readonly Arrow[]) => circlesOf(list).map((circle) => circle.join(' ↔ '));
+const show = (name: string, value: string | number) => console.log(`${name.padEnd(46)}${value}`);
+
+show('files', files.length);
+show('lines', lines);
+show('lines a file, median and 90th percentile', `${quantile(fileLines, 0.5)}, ${quantile(fileLines, 0.9)}`);
+show('functions', functionLines.length);
+show(
+  'lines a function, median and 90th percentile',
+  `${quantile(functionLines, 0.5)}, ${quantile(functionLines, 0.9)}`,
+);
+show(
+  'files imported exactly once',
+  `${importedOnce.length} (${((100 * importedOnce.length) / files.length).toFixed(1)} %)`,
+);
+show('non-null assertions per 1,000 lines', ((1_000 * assertions) / lines).toFixed(1));
+for (const [name, found] of [
+  ['circles of files at run time', circles(among.filter(({ typeOnly }) => !typeOnly))],
+  ['circles of files with types', circles(among)],
+  ['circles of rooms with types', circles(betweenRooms)],
+] as const) {
+  show(name, found.length);
+  for (const circle of found) console.log(`  ${circle}`);
+}
+if (values.trips) {
+  for (const { trip, files: run, functions } of await countTrips()) show(trip, `${run} files, ${functions} functions`);
+}
