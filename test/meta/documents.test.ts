@@ -37,6 +37,11 @@ function anchorsOf(path: string): string[] {
   );
 }
 
+/** Whether a file has a function, a method or a value of that name. */
+function defines(text: string, name: string): boolean {
+  return new RegExp(`(?:function|const) ${name}\\b|^ +(?:async )?${name}\\(.*\\{$`, 'm').test(text);
+}
+
 describe('documents', () => {
   const links = documents.flatMap(linksOf);
 
@@ -55,6 +60,38 @@ describe('documents', () => {
     const anchored = links.filter(({ anchor, target }) => anchor !== undefined && target.endsWith('.md'));
     expect(anchored.length).toBeGreaterThan(0);
     expect(anchored.filter(({ anchor, target }) => !anchorsOf(target).includes(anchor!))).toEqual([]);
+  });
+
+  it('link functions to the files that define them', () => {
+    const named = documents.flatMap((from) =>
+      [...readFile(from).matchAll(/\[`(\w+)`\]\(([^)\s]+\.ts)\)/g)].map(([, name, target]) => ({
+        from,
+        name: name!,
+        target: posix.join(posix.dirname(from), target!),
+      })),
+    );
+    expect(named.length).toBeGreaterThan(60);
+    expect(named.filter(({ name, target }) => !defines(readFile(target), name))).toEqual([]);
+  });
+
+  it.each(['docs/search.md', 'docs/testing.md'])('%s names files that exist', (page) => {
+    const paths = [...readFile(page).matchAll(/`((?:src|test|fixtures|scripts)(?:\/[\w.-]+)+)`/g)].map(
+      ([, path]) => path!,
+    );
+    expect(paths.length).toBeGreaterThan(0);
+    expect(paths.filter((path) => !existsSync(posix.join(projectFolder, path)))).toEqual([]);
+  });
+
+  it('describe each state of the life of an item that its diagram shows', () => {
+    const page = readFile('docs/sync-lifecycle.md');
+    const [, diagram] = /stateDiagram-v2\n([\s\S]*?)```/.exec(page)!;
+    const drawn = [...diagram!.matchAll(/[A-Z][A-Za-z]+(?= -->)|(?<=--> )[A-Z][A-Za-z]+/g)].map(([state]) => state);
+    const described = [...page.matchAll(/^\| ([A-Z][a-z ]+?) +\| (?!In the ledger)/gm)].map(([, state]) =>
+      state!.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase()),
+    );
+    // A retry is an arrow of the diagram.
+    expect(new Set([...drawn, 'Retried'])).toEqual(new Set(described));
+    expect(drawn.length).toBeGreaterThan(10);
   });
 
   it('name no connector that does not exist', () => {
