@@ -359,7 +359,7 @@ export const coreMutants: MutantSet = {
       loses: true,
       suites: ['test/integration/mirror-partial.test.ts'],
       find: "if (run.connector.spec.listing !== 'partial') return inTurn(run, () => end(run, listing, resumed));",
-      replace: 'if (run.lane) return inTurn(run, () => end(run, listing, resumed));',
+      replace: 'if (run.priority) return inTurn(run, () => end(run, listing, resumed));',
     },
     {
       file: 'src/sync/left-out.ts',

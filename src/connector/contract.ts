@@ -394,9 +394,9 @@ export interface Connector<Config = JsonObject, Cursor extends Json = Json> {
   list(ctx: Context<Config>, partition: Partition, from?: Cursor, pass?: number): Promise<Page<Cursor>>;
   /** ONE item. Must be safe to repeat. */
   fetch(ctx: Context<Config>, partition: Partition, ref: Ref): Promise<Fetched>;
-  /** The position "now". Taken before a listing, so that changes during the listing are replayed after it. */
+  /** The cursor of the feed as of now. Taken before a listing, so that changes during the listing are replayed after it. */
   head?(ctx: Context<Config>, partition: Partition): Promise<Cursor>;
-  /** ONE page of changes since a position. Throws `CursorExpired` when the source no longer knows it. */
+  /** ONE page of changes since a cursor. Throws `CursorExpired` when the source no longer knows it. */
   changes?(ctx: Context<Config>, partition: Partition, from: Cursor): Promise<Page<Cursor>>;
   /** Many items in fewer requests. Items left out are fetched one by one. */
   fetchMany?(ctx: Context<Config>, partition: Partition, refs: Ref[]): AsyncIterable<[id: string, fetched: Fetched]>;
@@ -661,7 +661,7 @@ export const authExpired = (message: string, cause?: unknown) => new ConnectorEr
 export const forbidden = (message: string, cause?: unknown) => new ConnectorError('forbidden', message, { cause });
 /** The item does not exist. Looked at a second time before it is deleted. */
 export const gone = (message: string) => new ConnectorError('gone', message);
-/** The source no longer knows the position: everything is listed again, nothing is lost. */
+/** The source no longer knows the cursor: everything is listed again, nothing is lost. */
 export const cursorExpired = (message: string) => new ConnectorError('cursor_expired', message);
 export const rateLimited = (message: string, retryAt: Date) => new ConnectorError('rate_limited', message, { retryAt });
 /** Worth trying again later. */

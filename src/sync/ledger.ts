@@ -83,7 +83,7 @@ async function settlePage(run: Run, key: PartitionKey): Promise<void> {
 }
 
 /**
- * One page of changes or of a look-up: what is there now, what is not, and the position, in one transaction.
+ * One page of changes or of a look-up: what is there now, what is not, and the cursor, in one transaction.
  * `asked`: items that a listing left out, and that this look-up answers for.
  */
 export async function recordChanges(

@@ -51,13 +51,13 @@ interface Listing {
 interface ListingOptions {
   /** Called after each page, when its items can be fetched, and told whether any is new or changed. */
   onPage(isNew?: boolean): void;
-  /** The feed was just read to the position of the row: that is where it is read on from after the listing. */
+  /** The feed was just read up to the row's stored cursor, and is continued from there after the listing. */
   follows: boolean;
 }
 
 /**
  * Lists a partition from where it stopped to its end, then sweeps what the listing no longer shows.
- * The position is taken before the first page, so that changes during the listing are replayed after it.
+ * The feed's cursor is taken before the first page, so that changes during the listing are replayed after it.
  */
 export async function listPartition(
   run: Run,

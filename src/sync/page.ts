@@ -119,7 +119,7 @@ function remarksOf(verb: string, size: number, problems: readonly string[]): Pag
   return remarks;
 }
 
-/** A position of the source. Throws `connector_invalid` for what could not be given back as it was. */
+/** A cursor of the source. Throws `connector_invalid` for what could not be given back as it was. */
 export function checkCursor(cursor: unknown, verb: string): Json | undefined {
   if (cursor === undefined || cursor === null) return undefined;
   if (!isPlainJson(cursor)) {
@@ -189,7 +189,7 @@ export function createPageGuard(verb: string): PageGuard {
       if (from !== undefined) cursors.add(digest(JSON.stringify(from)));
       if (page.done || page.next === undefined) return;
       if (cursors.has(digest(JSON.stringify(page.next)))) {
-        throw connectorFault(`${verb} leads back to a position where it has been, so it would never end.`);
+        throw connectorFault(`${verb} leads back to a cursor that was read before, so it would never end.`);
       }
       if (cursors.size > rememberedCursors) cursors.clear();
       const items = page.refs.length + page.gone.length + page.missing.length === 0 ? '' : digest(idsOf(page));

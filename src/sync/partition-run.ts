@@ -171,7 +171,7 @@ function reconcileDue(run: Run, row: PartitionRow): boolean {
   return run.clock.now().getTime() - row.lastListedAt.getTime() >= everyMs;
 }
 
-/** Reads changes from the stored position to now, storing the position with the items of each page. */
+/** Reads changes from the stored cursor to now, storing the new cursor with the items of each page. */
 async function followChanges(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<void> {
   const key = keyOf(run, partition);
   const guard = createPageGuard('changes');
