@@ -20,12 +20,10 @@ import {
 } from './discussion-queries.ts';
 import { remarksOf, wholePage } from './discussion-remarks.ts';
 import { ask, hiddenRepository } from './graphql.ts';
+import { beginning, bounded, isoOf, sinceOf, type Seen } from './overlap.ts';
 import { discussionIdOf, numberIn, placeOf } from './place.ts';
 import { findById } from './repositories.ts';
 
-const beginning = '1970-01-01T00:00:00Z';
-/** GitHub shows some changes late, and its machines disagree about the time. */
-const overlapMs = 10 * 60_000;
 /** Times are whole seconds: what was changed a moment ago may be changed again at the same time. */
 const settledMs = 5_000;
 const feedSize = 100;
@@ -35,8 +33,6 @@ const batchSize = 10;
 const pageSizes = [25, 5, 1];
 /** When GitHub cannot show more of them at once, it is in trouble, and not they. */
 const mostUnread = 3;
-/** Entries of the overlap that are remembered; more than these are read again instead. */
-const mostSeen = 500;
 
 /** Where changes are read from. */
 interface Position {
@@ -49,8 +45,6 @@ interface Position {
   /** Set between two pages of the feed. */
   reading?: { after: string; newest: string; seen: Seen };
 }
-
-type Seen = Record<string, string>;
 
 /** A query about the repository. Throws `source_missing` when that is not there. */
 async function askRepository<Node>(ctx: GithubContext, partition: Partition, text: string, variables: object) {
@@ -96,11 +90,6 @@ function seenOf(ctx: GithubContext, entries: FeedEntry[], newest: string): Seen 
   return Object.fromEntries(again.map((entry) => [String(entry.number), stampOf(entry)]));
 }
 
-const sinceOf = (newest: string) => (newest === beginning ? beginning : isoOf(Date.parse(newest) - overlapMs));
-
-/** Whole seconds, as GitHub writes times. */
-const isoOf = (time: number) => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
-
 const json = (position: Position) => position as unknown as JsonObject;
 
 /** One query while nothing happened, and one more for every ten discussions that changed. */
@@ -124,8 +113,6 @@ export async function changesOfDiscussions(
 }
 
 const newerOf = (one: string, other: string) => (one > other ? one : other);
-
-const bounded = (seen: Seen): Seen => Object.fromEntries(Object.entries(seen).slice(0, mostSeen));
 
 /** What changed, as far as it is there. One that GitHub cannot show does not keep the others waiting. */
 async function readChanged(

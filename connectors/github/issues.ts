@@ -3,12 +3,10 @@ import type { JsonObject, Page, Partition, Ref } from 'memoryd/connector';
 import { getOf, type GithubContext } from './client.ts';
 import { toDocument } from './issue-document.ts';
 import { readFeed, type FeedEntry, type FeedPlace } from './issue-feed.ts';
+import { beginning, bounded, isoOf, sinceOf, type Seen } from './overlap.ts';
 import { issueIdOf, numberIn, placeOf } from './place.ts';
 import { findIssue, type ShownIssue } from './shown-issue.ts';
 
-const beginning = '1970-01-01T00:00:00Z';
-/** GitHub shows some changes late, and its machines disagree about the time. */
-const overlapMs = 10 * 60_000;
 /** New comments change their issue’s time; those that were only edited are looked for this often. */
 const commentsEveryMs = 60 * 60_000;
 
@@ -19,6 +17,8 @@ interface Position {
   comments: string;
   /** When comments were looked at. */
   lookedAt: string;
+  /** Numbers of the issues in the overlap, each with its rev as the feed of issues showed it. */
+  seen: Seen;
   /** Set between two pages. */
   reading?: { feed: Feed; place: FeedPlace; newest: string };
 }
@@ -32,7 +32,7 @@ export async function headOfIssues(ctx: GithubContext, partition: Partition): Pr
   const answer = await getOf<ShownIssue[]>(ctx, repositoryId, '/issues', { query, accept: [410] });
   const newest = answer.status === 410 ? undefined : answer.json[0]?.updated_at;
   const now = newest ?? beginning;
-  return { issues: now, comments: now, lookedAt: isoOf(ctx.now()) };
+  return { issues: now, comments: now, lookedAt: isoOf(ctx.now().getTime()), seen: {} };
 }
 
 export async function listIssues(
@@ -56,47 +56,62 @@ export async function changesOfIssues(
   from: JsonObject,
 ): Promise<Page<JsonObject>> {
   const { repositoryId } = placeOf(partition);
-  const position = from as unknown as Position;
+  const position = positionIn(from);
   const reading = position.reading ?? startOf('issues', position.issues);
   const path = paths[reading.feed];
   const feed = { repositoryId, path, from: reading.place, conditional: position.reading === undefined };
   const page = await readFeed(ctx, feed);
   const newest = page.entries.reduce((time, { updated_at }) => (updated_at > time ? updated_at : time), reading.newest);
-  const fresh = page.entries.filter(({ updated_at }) => updated_at >= reading.place.since);
+  const recent = page.entries.filter(({ updated_at }) => updated_at >= reading.place.since);
   const refs =
     reading.feed === 'issues'
-      ? fresh.map((issue) => toRef(repositoryId, issue))
-      : await commented(ctx, repositoryId, fresh);
-  if (!page.done) return { refs, next: json({ ...position, reading: { ...reading, place: page.next, newest } }) };
-  return { refs, ...nextFeed(ctx, position, reading.feed, newest) };
+      ? unseen(position.seen, repositoryId, recent)
+      : await commented(ctx, repositoryId, recent);
+  const seen = reading.feed === 'issues' ? seenOf(position.seen, recent, newest) : position.seen;
+  const read = { ...position, seen };
+  if (!page.done) return { refs, next: json({ ...read, reading: { ...reading, place: page.next, newest } }) };
+  return { refs, ...nextFeed(ctx, read, reading.feed, newest) };
+}
+
+/** Positions from before the overlap was remembered have nothing in it. */
+const positionIn = (from: JsonObject): Position => ({ seen: {}, ...from }) as unknown as Position;
+
+/**
+ * What the feed of issues shows again is not told again: it knows nothing of comments that were only edited, so that
+ * its rev would undo the one that told of them.
+ */
+function unseen(seen: Seen, repositoryId: string, issues: readonly ShownIssue[]): Ref[] {
+  const fresh = issues.filter((issue) => seen[issue.number] !== revOf(issue));
+  return fresh.map((issue) => toRef(repositoryId, issue));
+}
+
+/** Of the issues that were told of, those that the next reading shows again. A rev begins with its time. */
+function seenOf(before: Seen, issues: readonly ShownIssue[], newest: string): Seen {
+  const all = { ...before, ...Object.fromEntries(issues.map((issue) => [issue.number, revOf(issue)])) };
+  return bounded(Object.fromEntries(Object.entries(all).filter(([, rev]) => rev >= sinceOf(newest))));
 }
 
 function startOf(feed: Feed, newest: string): NonNullable<Position['reading']> {
-  const since = newest === beginning ? beginning : isoOf(new Date(Date.parse(newest) - overlapMs));
-  return { feed, place: { since }, newest };
+  return { feed, place: { since: sinceOf(newest) }, newest };
 }
 
 function nextFeed(
   ctx: GithubContext,
-  position: Position,
+  { reading: _, ...position }: Position,
   feed: Feed,
   newest: string,
 ): { next: JsonObject; done?: boolean } {
   const { issues, comments, lookedAt } = position;
-  if (feed === 'comments') {
-    return { next: json({ issues, comments, lookedAt, reading: { ...startOf('reviews', comments), newest } }) };
-  }
-  if (feed === 'reviews') return { next: json({ issues, comments: newest, lookedAt: isoOf(ctx.now()) }), done: true };
-  const isDue = ctx.now().getTime() - Date.parse(lookedAt) >= commentsEveryMs;
-  const seen = { issues: newest, comments, lookedAt };
-  if (newest === issues && !isDue) return { next: json(seen), done: true };
-  return { next: json({ ...seen, reading: startOf('comments', comments) }) };
+  const now = ctx.now().getTime();
+  if (feed === 'comments') return { next: json({ ...position, reading: { ...startOf('reviews', comments), newest } }) };
+  if (feed === 'reviews') return { next: json({ ...position, comments: newest, lookedAt: isoOf(now) }), done: true };
+  const isDue = now - Date.parse(lookedAt) >= commentsEveryMs;
+  const read = { ...position, issues: newest };
+  if (newest === issues && !isDue) return { next: json(read), done: true };
+  return { next: json({ ...read, reading: startOf('comments', comments) }) };
 }
 
 const json = (position: Position) => position as unknown as JsonObject;
-
-/** Whole seconds, as GitHub writes times. */
-const isoOf = (time: Date) => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** The issues of comments that are newer than what their issue says about itself. */
 async function commented(ctx: GithubContext, repositoryId: string, comments: FeedEntry[]): Promise<Ref[]> {
@@ -120,7 +135,7 @@ export async function lookUpIssues(ctx: GithubContext, partition: Partition, ids
   for (const id of ids) {
     const issue = await findIssue(ctx, repositoryId, numberIn(id));
     // What the hint tells of may be a comment, which need not change the time of its issue.
-    if (issue) refs.push(toRef(repositoryId, issue, isoOf(ctx.now())));
+    if (issue) refs.push(toRef(repositoryId, issue, isoOf(ctx.now().getTime())));
     else gone.push(id);
   }
   return { refs, gone };
@@ -138,10 +153,12 @@ function digest({ title, body, state, labels }: ShownIssue): string {
  * Deleting a comment need not change the time of its issue, but changes their number. Edits within one second have the
  * same time.
  */
+const revOf = (issue: ShownIssue) => `${issue.updated_at} ${issue.comments} ${digest(issue)}`;
+
 function toRef(repositoryId: string, issue: ShownIssue, commentedAt?: string): Ref {
   const { number, title, comments, updated_at: updatedAt } = issue;
   const isBare = comments === 0 && issue.pull_request === undefined;
-  const rev = `${updatedAt} ${comments} ${digest(issue)}`;
+  const rev = revOf(issue);
   return {
     id: issueIdOf(repositoryId, number),
     rev: commentedAt === undefined || commentedAt <= updatedAt ? rev : `${rev} ${commentedAt}`,

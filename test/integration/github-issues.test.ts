@@ -124,6 +124,23 @@ describe('issues and pull requests', () => {
     expect(await world.text(1)).toContain('other words');
   });
 
+  it('costs one conditional request after a comment was edited on an issue that changed last', async () => {
+    const world = await start({ content: ['issues'] });
+    world.issue('One', 'body');
+    const { id } = world.comment(1, 'first words');
+    await world.sync();
+    world.clock.advance(2 * 60_000);
+    world.source.editComment(world.repository, id, 'other words');
+    world.clock.advance(61 * 60_000);
+    await world.sync();
+    expect(await world.text(1)).toContain('other words');
+    for (let turn = 1; turn <= 2; turn++) {
+      world.takeRequests();
+      await world.sync();
+      expect(world.takeRequests()).toEqual([`GET /repositories/${world.repository.id}/issues`]);
+    }
+  });
+
   it('removes a deleted issue when all are listed again, and at once when a hook says so', async () => {
     const world = await start({ content: ['issues'] });
     for (let number = 1; number <= 4; number++) world.issue(`Issue ${number}`, 'body');
