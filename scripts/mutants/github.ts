@@ -29,6 +29,7 @@ export const githubMutants: MutantSet = {
     'issue-feed.ts': ['test/integration/github-issues.test.ts'],
     'issues.ts': ['test/integration/github-issues.test.ts'],
     'limits.ts': ['test/integration/github-limits.test.ts'],
+    'overlap.ts': ['test/integration/github-issues.test.ts', 'test/integration/github-discussions.test.ts'],
     'position.ts': ['test/integration/github-access.test.ts', 'test/integration/github-changes.test.ts'],
     'releases.ts': ['test/integration/github-issues.test.ts'],
     'shown-issue.ts': ['test/integration/github-issues.test.ts'],
@@ -178,18 +179,18 @@ export const githubMutants: MutantSet = {
       replace: 'return toDocument(ref, bytes);',
     },
     { file: 'file-ref.ts', loses: false, find: '...(isBlob ? { fingerprint: sha } : {}),', replace: '' },
-    { file: 'issues.ts', loses: true, find: 'isoOf(new Date(Date.parse(newest) - overlapMs))', replace: 'newest' },
+    { file: 'overlap.ts', loses: true, find: 'isoOf(Date.parse(newest) - overlapMs)', replace: 'newest' },
     {
       file: 'issues.ts',
       loses: true,
-      find: 'const rev = `${updatedAt} ${comments} ${digest(issue)}`;',
-      replace: 'const rev = `${updatedAt} ${digest(issue)}`;',
+      find: '`${issue.updated_at} ${issue.comments} ${digest(issue)}`',
+      replace: '`${issue.updated_at} ${digest(issue)}`',
     },
     {
       file: 'issues.ts',
       loses: true,
-      find: 'const rev = `${updatedAt} ${comments} ${digest(issue)}`;',
-      replace: 'const rev = `${updatedAt} ${comments}`;',
+      find: '`${issue.updated_at} ${issue.comments} ${digest(issue)}`',
+      replace: '`${issue.updated_at} ${issue.comments}`',
     },
     {
       file: 'issues.ts',
@@ -207,8 +208,14 @@ export const githubMutants: MutantSet = {
     {
       file: 'issues.ts',
       loses: true,
-      find: 'if (!page.done) return { refs, next: json({ ...position, reading: { ...reading, place: page.next, newest } }) };',
+      find: 'if (!page.done) return { refs, next: json({ ...read, reading: { ...reading, place: page.next, newest } }) };',
       replace: '',
+    },
+    {
+      file: 'issues.ts',
+      loses: false,
+      find: 'seen[issue.number] !== revOf(issue)',
+      replace: 'true',
     },
     {
       file: 'issue-feed.ts',
