@@ -41,6 +41,7 @@ import { createHandOver, type HandOver } from './engine/hand-over.ts';
 import { createProcessor, type Processor } from './engine/process.ts';
 import { reembed } from './engine/reembed.ts';
 import { terms } from './engine/terms.ts';
+import type { Ocr } from './engine/ocr.ts';
 import { createTextWork, type TextWork } from './engine/text/text-work.ts';
 import { createWaking } from './engine/waking.ts';
 import { createDreaming } from './memory/dreaming.ts';
@@ -148,6 +149,7 @@ export async function createApp(given: AppOptions): Promise<App> {
       database,
       embedder,
       textWork,
+      ocr,
       remembering,
       languageModel,
       processor,
@@ -167,6 +169,7 @@ interface Parts {
   database: Database;
   embedder: Embedder;
   textWork: TextWork;
+  ocr: Ocr | null;
   remembering: Remembering;
   languageModel: MeteredModel | null;
   processor: Processor;

@@ -6,7 +6,9 @@ import type { RunSettings } from './sync/run.ts';
 import type { Watching } from './inbound/watching.ts';
 import { workOnSyncs } from './sync/work-syncs.ts';
 import type { HandOver } from './engine/hand-over.ts';
+import type { Ocr } from './engine/ocr.ts';
 import type { Processor } from './engine/process.ts';
+import { withPictures } from './engine/read-pictures.ts';
 import type { TextWork } from './engine/text/text-work.ts';
 import type { Waking } from './engine/waking.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
@@ -16,6 +18,8 @@ export interface WorkerParts {
   database: Database;
   processor: Processor;
   textWork: TextWork;
+  /** Null: pictures are not read. */
+  ocr: Ocr | null;
   handOver: HandOver;
   queue: TaskQueue;
   waking: Waking;
@@ -28,7 +32,7 @@ export interface WorkerParts {
 
 /** Takes documents and syncs from the queue, until that is closed. */
 export async function startWorker({ config, clock, log }: AppOptions, worker: WorkerParts): Promise<void> {
-  const { database, processor, textWork, handOver, queue, waking, registry, credentials, outbound } = worker;
+  const { database, processor, textWork, ocr, handOver, queue, waking, registry, credentials, outbound } = worker;
   const { settings, watching } = worker;
   await queue.work('process-documents', async (_, signal) => void (await processor.drain(signal)), {
     concurrency: config.worker.concurrency,
@@ -39,7 +43,7 @@ export async function startWorker({ config, clock, log }: AppOptions, worker: Wo
     log,
     credentials,
     outbound,
-    extractor: textWork,
+    extractor: withPictures(textWork, ocr),
     settings,
     watching,
     connector: (name: string) => registry.load(name),

@@ -11,6 +11,10 @@ export interface Ocr {
   close(): Promise<void>;
 }
 
+/** Whether another attempt may read the picture. */
+export const mayReadLater = (error: unknown): boolean =>
+  MemorydError.is(error) && error.code === 'ocr_failed' && error.shouldRetry !== false;
+
 export interface OcrOptions {
   /**
    * Where a file is posted: its bytes as the body, its type as `content-type`, `accept: text/plain`. The answer

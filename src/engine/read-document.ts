@@ -4,6 +4,7 @@ import type { ExtractInput } from './extract/extracted.ts';
 import { typeOfFile } from './extract/type-of-file.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';
+import { readWithPictures } from './read-pictures.ts';
 import type { CutDocument } from './text/tasks.ts';
 
 interface Reading {
@@ -43,30 +44,22 @@ export async function readDocument(
 
 /** What cannot be read is still known for what it is. */
 async function readFile(
-  reading: Reading,
+  { read, ocr }: Reading,
   document: ClaimedDocument,
   file: ReadFile,
   signal: AbortSignal,
 ): Promise<CutDocument> {
   try {
-    const cut = await reading.read({ kind: 'file', ...file });
-    if (document.kind === 'file' && unreadTypes.includes(document.type)) throw unreadType(document.type);
+    const extractedOf = (cut: CutDocument) => cut.extracted;
+    const cut = await readWithPictures({ read, extractedOf, ocr }, { kind: 'file', ...file }, signal);
+    const isPicture = cut.extracted.type === 'image' || cut.extracted.type === 'pdf';
+    if (document.kind === 'file' && unreadTypes.includes(document.type) && !isPicture) throw unreadType(document.type);
     return cut;
   } catch (error) {
-    const type = typeOfFile(file.bytes, file.mimeType, file.name);
     const isGuess = document.kind === 'url' || document.type === 'text';
-    if (isGuess) document.type = type ?? document.type;
-    const isPictured = type === 'image' || type === 'pdf';
-    if (!reading.ocr || !isPictured || !MemorydError.is(error) || error.code !== 'unsupported_type') throw error;
-    const mimeType = type === 'pdf' ? 'application/pdf' : imageType(file);
-    const cut = await reading.read({ kind: 'text', text: await reading.ocr.read({ ...file, mimeType }, signal) });
-    return { ...cut, extracted: { ...cut.extracted, type } };
+    if (isGuess) document.type = typeOfFile(file.bytes, file.mimeType, file.name) ?? document.type;
+    throw error;
   }
-}
-
-/** What the sender says; an OCR server tells images apart by their content. */
-function imageType({ mimeType = '' }: ReadFile): string {
-  return /^image\/[\w.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream';
 }
 
 /** Types that a caller may say of a file, and that nothing here reads. */

@@ -75,7 +75,7 @@ function statusOf(error: unknown): number | undefined {
 
 /** Errors of one fetch that are about more than its item: nothing is held against the item. */
 export function stopsFetching(error: unknown): boolean {
-  if (MemorydError.is(error)) return error.code !== 'connector_invalid';
+  if (MemorydError.is(error)) return error.code !== 'connector_invalid' && error.code !== 'ocr_failed';
   return (
     ConnectorError.is(error) && ['auth_expired', 'rate_limited', 'bad_config', 'source_missing'].includes(error.kind)
   );

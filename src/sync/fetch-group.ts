@@ -50,7 +50,7 @@ function refuse(run: Run, item: ClaimedItem): Outcome | null {
     const error = new MemorydError('lost_worker', 'Workers keep dying while they fetch this item.');
     return { item, kind: 'failed', error };
   }
-  const refusal = refusalOfType(item.ref['mimeType'] as string | undefined);
+  const refusal = refusalOfType(item.ref['mimeType'] as string | undefined, run.extractor.readsPictures);
   if (refusal) return { item, kind: 'skipped', reason: 'unsupported_type', detail: refusal };
   const maxBytes = run.connector.spec.maxItemBytes ?? defaultMaxItemBytes;
   const bytes = Number(item.ref['size'] ?? 0);

@@ -1,4 +1,5 @@
 import type { DocumentBody } from '../engine/document.ts';
+import { mayReadLater } from '../engine/ocr.ts';
 import type { Extractor } from '../engine/text/text-work.ts';
 import { refusalOf } from '../engine/refusal.ts';
 import type { WrittenTurn } from '../store/document-contents.ts';
@@ -110,7 +111,7 @@ export async function contentBody(
     return { body: { kind: 'markdown', text }, ...(turns.length > 0 && { turns }) };
   }
   const body = bodyOf(document);
-  const refusal = refusalOf(body);
+  const refusal = refusalOf(body, extractor.readsPictures);
   return refusal === null ? { body } : { refusal };
 }
 
@@ -164,7 +165,7 @@ async function readPart(
     return written(part, (await extractor.extract(body, { signal })).text);
   } catch (error) {
     // What cannot be read now cannot be read later either; the rest of the document is worth having.
-    if (!MemorydError.is(error) || error.code === 'unavailable') throw error;
+    if (!MemorydError.is(error) || error.code === 'unavailable' || mayReadLater(error)) throw error;
     return { refusal: error.message };
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
 import { caught } from '../engine/caught.ts';
+import { mayReadLater } from '../engine/ocr.ts';
 import { roomIn } from '../store/quotas.ts';
 import {
   claimItems,
@@ -206,7 +207,8 @@ async function fetchClaimed(
   for (const group of groupBySize(wanted, run.settings.groupBytes)) {
     await store();
     const { outcomes, stopped } = await fetchGroup(run, partition, group, contents);
-    for (const one of outcomes) breaker.add(one.kind === 'failed' ? one.error : undefined);
+    // The source has no part in it when only a picture could not be read.
+    for (const one of outcomes) breaker.add(one.kind === 'failed' && !mayReadLater(one.error) ? one.error : undefined);
     store = () => commit(run, key, outcomes, { leaseToken: token, tally: work.tally });
     if (!stopped) continue;
     // What was received before something stopped the group is not thrown away.

@@ -10,8 +10,12 @@ import { createOcr, type Ocr } from '../../src/engine/ocr.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
+import { withPictures } from '../../src/engine/read-pictures.ts';
+import { makeZip } from '../../fixtures/make-documents.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { createMirror } from '../support/mirror.ts';
+import { pageOf, scriptedConnector } from '../support/scripted-connector.ts';
 
 const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
 afterAll(() => textWork.close());
@@ -46,7 +50,7 @@ afterEach(async () => {
   await opened.close();
 });
 
-async function process(file: typeof scan, options: { ocr?: Ocr } = { ocr }) {
+async function process(file: { bytes: Uint8Array; mimeType: string; name: string }, options: { ocr?: Ocr } = { ocr }) {
   const { database } = opened;
   const clock = createTestClock();
   const documents = createDocuments({ database, clock, wake: async () => {} });
@@ -111,5 +115,106 @@ describe('reading text in images', () => {
     const gone = createOcr({ url: 'http://127.0.0.1:9/ocr', timeoutMs: 5_000, concurrency: 1 });
     expect(await process(scan, { ocr: gone })).toMatchObject({ status: 'queued' });
     await gone.close();
+  });
+});
+
+const archive = {
+  bytes: makeZip([
+    ['a note.txt', 'A plain note.'],
+    ['logo.png', image.bytes],
+    ['papers/lease.pdf', scan.bytes],
+  ]),
+  mimeType: 'application/zip',
+  name: 'papers.zip',
+};
+
+function mailWith({ bytes, mimeType, name }: typeof image) {
+  const lines = [
+    'From: Ada <ada@example.com>\nSubject: The lease\nMIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b\n',
+    '--b\nContent-Type: text/plain\n\nSee the picture.',
+    `--b\nContent-Type: ${mimeType}; name=${name}\nContent-Disposition: attachment; filename=${name}`,
+    `Content-Transfer-Encoding: base64\n\n${bytes.toString('base64')}\n--b--\n`,
+  ];
+  return { bytes: Buffer.from(lines.join('\n')), mimeType: 'message/rfc822', name: 'lease.eml' };
+}
+
+describe('pictures within other files', () => {
+  it('are read in their places in an archive and among the attachments of a mail', async () => {
+    const unpacked = await process(archive);
+    expect(unpacked).toMatchObject({ status: 'done', type: 'text' });
+    expect(unpacked.content).toBe(
+      `## a note.txt\n\nA plain note.\n\n## logo.png\n\n${text}\n\n## papers/lease.pdf\n\n${text}`,
+    );
+    expect(requests.map(({ headers }) => headers['content-type'])).toEqual([
+      'application/octet-stream',
+      'application/pdf',
+    ]);
+    expect(requests.map(({ body }) => body)).toEqual([image.bytes, scan.bytes]);
+    const mail = await process(mailWith(image));
+    expect(mail.content).toMatch(/See the picture\.\n\n## Attachment: logo\.png\n\nThe lease ends in March\./);
+  });
+
+  it('are left out, and the rest is read, where OCR refuses them or there is none', async () => {
+    expect((await process(archive, {})).content).toBe('## a note.txt\n\nA plain note.');
+    expect(requests).toEqual([]);
+    answer = (response) => response.writeHead(415).end();
+    expect((await process(archive)).content).toBe('## a note.txt\n\nA plain note.');
+    expect(requests).toHaveLength(2);
+  });
+
+  it('keep their file waiting while the server is in trouble', async () => {
+    answer = (response) => response.writeHead(503).end();
+    expect(await process(archive)).toMatchObject({ status: 'queued' });
+  });
+});
+
+describe('pictures of a source', () => {
+  async function openSource(readBy: Ocr | null) {
+    const clock = createTestClock();
+    const picture = { file: { bytes: image.bytes, mimeType: 'image/png', name: 'logo.png' } };
+    const connector = scriptedConnector({
+      list: () => {
+        const { refs, ...page } = pageOf('mail', 'photo', 'note', 'zip');
+        return { ...page, refs: refs.map((ref) => (ref.id === 'photo' ? { ...ref, mimeType: 'image/png' } : ref)) };
+      },
+      fetch: (_, { id }) => {
+        if (id === 'photo') return picture;
+        if (id === 'zip') return { file: archive };
+        return { parts: [{ markdown: `The ${id}.` }, ...(id === 'mail' ? [picture] : [])] };
+      },
+    });
+    const runner = { extractor: withPictures(textWork, readBy) };
+    const mirror = await createMirror({ database: opened.database, clock, connector, runner });
+    const states = async () =>
+      Object.fromEntries((await mirror.items()).map((item) => [item.ext_id, item.error_class ?? item.state]));
+    return { clock, mirror, states };
+  }
+
+  it('are read among the parts of an item, and are items of their own', async () => {
+    const { mirror, states } = await openSource(ocr);
+    await mirror.sync();
+    expect(await states()).toEqual({ mail: 'done', photo: 'done', note: 'done', zip: 'done' });
+    expect((await mirror.texts()).get('mail')).toBe(`The mail.\n\n## logo.png\n\n${text}`);
+  });
+
+  it('are named where nobody reads them, and are no items', async () => {
+    const { mirror, states } = await openSource(null);
+    await mirror.sync();
+    expect(await states()).toEqual({ mail: 'done', photo: 'unsupported_type', note: 'done', zip: 'done' });
+    expect((await mirror.texts()).get('mail')).toMatch(/^The mail\.\n\n## logo\.png\n\n\*This is a PNG image/);
+  });
+
+  it('fail alone while the server is in trouble, and arrive when it is back', async () => {
+    const whole = answer;
+    answer = (response) => response.writeHead(503).end();
+    const { clock, mirror, states } = await openSource(ocr);
+    expect(await mirror.sync()).toMatchObject({ status: 'completed' });
+    expect(await states()).toEqual({ mail: 'ocr_failed', photo: 'done', note: 'done', zip: 'done' });
+    answer = whole;
+    clock.advance(60_000);
+    await mirror.sync();
+    expect(await states()).toMatchObject({ mail: 'done' });
+    expect((await mirror.texts()).get('mail')).toContain('The lease ends in March.');
   });
 });

@@ -1,8 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MemorydError } from '../../base/errors.ts';
 import { detect } from './detect.ts';
-import { failed, type Extracted, type Source } from './extracted.ts';
-import { embedded } from './json.ts';
+import { failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
 import { openParts, type Parts } from './parts.ts';
 
 const mostMembers = 500;
@@ -14,7 +13,7 @@ const separator = '\n\n';
  */
 export async function archiveText(
   { bytes, depth, maxTextBytes }: Source,
-  read: (source: Source) => Promise<Extracted>,
+  readMember: ReadMember,
 ): Promise<Omit<Extracted, 'type'>> {
   if (depth > 1) throw failed('This archive lies too deep in other files: unpack it to have its files read.');
   const parts = openParts(bytes!, 'ZIP archive');
@@ -24,7 +23,7 @@ export async function archiveText(
   let unread = 0;
   let examined = 0;
   for (const name of names.slice(0, mostMembers)) {
-    const text = await memberText(parts, name, left, read);
+    const text = await memberText(parts, name, left, readMember);
     examined += 1;
     if (text === null) unread += 1;
     else {
@@ -50,14 +49,11 @@ async function memberText(
   parts: Parts,
   path: string,
   maxTextBytes: number,
-  read: (source: Source) => Promise<Extracted>,
+  readMember: ReadMember,
 ): Promise<string | null> {
   const name = path.slice(path.lastIndexOf('/') + 1);
   try {
-    const bytes = parts.bytes(path)!;
-    const detected = detect(bytes, undefined, name);
-    if (detected.format === 'zip') return null;
-    return embedded(await read({ ...detected, bytes, name, maxTextBytes, depth: 2 }));
+    return await readMember({ bytes: parts.bytes(path)!, name, maxTextBytes, depth: 2 });
   } catch (error) {
     if (MemorydError.is(error)) return null;
     throw error;

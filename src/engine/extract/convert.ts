@@ -1,8 +1,11 @@
 import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
 import { checkSize, cleanText, finish } from './clean.ts';
-import { failed, type Extracted, type Source, type SourceFormat } from './extracted.ts';
+import { detect } from './detect.ts';
+import { failed, type Extracted, type Member, type Source, type SourceFormat } from './extracted.ts';
+import { embedded } from './json.ts';
 import { codeText, markdownText, plainText } from './plain.ts';
+import { typeOfFile } from './type-of-file.ts';
 
 /**
  * Reads content whose format is known. Throws `MemorydError`: `extract_failed`, `unsupported_type`
@@ -51,18 +54,41 @@ async function readDocument(format: SourceFormat, bytes?: Uint8Array): Promise<O
 
 /** What has other files in it, which are read as any are. */
 async function readContainer(source: Source): Promise<Omit<Extracted, 'type'> | null> {
+  const readMember = (member: Member) => memberText(source, member);
   switch (source.format) {
     case 'email':
       return (await import('./email.ts')).emailText(
         { ...source, bytes: source.bytes ?? Buffer.from(source.text ?? '') },
-        convert,
+        readMember,
       );
     case 'outlook':
-      return (await import('./outlook.ts')).outlookText({ ...source, bytes: source.bytes! }, convert);
+      return (await import('./outlook.ts')).outlookText({ ...source, bytes: source.bytes! }, readMember);
     case 'zip':
-      return (await import('./archive.ts')).archiveText(source, convert);
+      return (await import('./archive.ts')).archiveText(source, readMember);
     default:
       return null;
+  }
+}
+
+/** Pictures of one file that are read: a picture book is no text. */
+const mostPictures = 50;
+
+async function memberText(
+  { pictures }: Source,
+  { bytes, mimeType, name, depth, maxTextBytes }: Member,
+): Promise<string> {
+  try {
+    const source: Source = { ...detect(bytes, mimeType, name), bytes, depth, maxTextBytes };
+    return embedded(await convert({ ...source, ...(name !== undefined && { name }), ...(pictures && { pictures }) }));
+  } catch (error) {
+    const type = typeOfFile(bytes, mimeType, name);
+    const isPicture = type === 'image' || type === 'pdf';
+    if (!pictures || !isPicture || !MemorydError.is(error) || error.code !== 'unsupported_type') throw error;
+    if (pictures.met.length === mostPictures) throw error;
+    pictures.met.push({ type, bytes, ...(mimeType !== undefined && { mimeType }) });
+    const text = pictures.texts[pictures.met.length - 1];
+    if (text === undefined || text === null) throw error;
+    return text;
   }
 }
 

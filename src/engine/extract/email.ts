@@ -1,14 +1,10 @@
 import type { AddressObject, HeaderLines, ParsedMail } from 'mailparser';
 import { MemorydError } from '../../base/errors.ts';
-import { detect } from './detect.ts';
-import type { Extracted, Source } from './extracted.ts';
+import type { Extracted, ReadMember, Source } from './extracted.ts';
 import { htmlText } from './html.ts';
-import { embedded } from './json.ts';
 import { isoDate } from './plain.ts';
 
 type Mail = Omit<Extracted, 'type'>;
-/** Reads an attachment. */
-type Read = (source: Source) => Promise<Extracted>;
 
 const maxAttachments = 50;
 
@@ -34,7 +30,7 @@ interface Attachment {
 }
 
 /** A mail (RFC 5322): its headers, its body (the plain text when there is one), and the attachments that hold text. */
-export async function emailText(source: Source & { bytes: Uint8Array }, read: Read): Promise<Mail> {
+export async function emailText(source: Source & { bytes: Uint8Array }, readMember: ReadMember): Promise<Mail> {
   const mail = await parse(source.bytes);
   const date = dateOf(mail.headerLines);
   // Pictures in the body are no attachments to the reader.
@@ -52,14 +48,18 @@ export async function emailText(source: Source & { bytes: Uint8Array }, read: Re
       ...{ contentType, content: bytes },
     })),
   };
-  return mailText(content, source, read);
+  return mailText(content, source, readMember);
 }
 
 /** A mail as Markdown. Of one that is attached to another the attachments are left out. */
-export async function mailText(mail: MailContent, { depth, maxTextBytes }: Source, read: Read): Promise<Mail> {
+export async function mailText(
+  mail: MailContent,
+  { depth, maxTextBytes }: Source,
+  readMember: ReadMember,
+): Promise<Mail> {
   const { subject, from, to, cc, date } = mail;
   const attached =
-    depth === 0 ? await readAttachments(mail.attachments, maxTextBytes, read) : { texts: [], degraded: [] };
+    depth === 0 ? await readAttachments(mail.attachments, maxTextBytes, readMember) : { texts: [], degraded: [] };
   const heading = subject === null ? '' : `# ${subject}`;
   const text = [heading, headerLines(mail), mail.body, ...attached.texts].filter(Boolean).join('\n\n');
   const metadata = { from, to, cc, ...(date && { date }) };
@@ -104,12 +104,12 @@ async function bodyText(mail: ParsedMail): Promise<string> {
 async function readAttachments(
   attachments: readonly Attachment[],
   maxTextBytes: number,
-  read: Read,
+  readMember: ReadMember,
 ): Promise<{ texts: string[]; degraded: string[] }> {
   const texts: string[] = [];
   const degraded: string[] = [];
   for (const attachment of attachments.slice(0, maxAttachments)) {
-    const found = await readAttachment(attachment, maxTextBytes, read);
+    const found = await readAttachment(attachment, maxTextBytes, readMember);
     if (found.text !== undefined) texts.push(`## Attachment: ${attachment.label}\n\n${found.text}`);
     if (found.problem !== undefined) degraded.push(`Attachment ${attachment.label}: ${found.problem}`);
   }
@@ -119,15 +119,12 @@ async function readAttachments(
 }
 
 async function readAttachment(
-  attachment: Attachment,
+  { content: bytes, contentType: mimeType, filename: name }: Attachment,
   maxTextBytes: number,
-  read: Read,
+  readMember: ReadMember,
 ): Promise<{ text?: string; problem?: string }> {
   try {
-    const detected = detect(attachment.content, attachment.contentType, attachment.filename);
-    const source = { ...detected, bytes: attachment.content, maxTextBytes, depth: 1 };
-    const name = attachment.filename === undefined ? {} : { name: attachment.filename };
-    return { text: embedded(await read({ ...source, ...name })) };
+    return { text: await readMember({ bytes, mimeType, name, maxTextBytes, depth: 1 }) };
   } catch (error) {
     if (MemorydError.is(error)) return { problem: error.message };
     throw error;

@@ -6,6 +6,11 @@ import type { DocumentBody, Metadata } from '../document.ts';
 export type ExtractInput = Exclude<DocumentBody, { kind: 'url' }> & {
   /** Where a page was fetched from: links within its own site are navigation and lose their addresses. */
   url?: string;
+  /**
+   * Texts of the images and scans in a file, in the order in which they are met; null where there is none. What is met
+   * beyond them is given back in `Extracted.pictures`. Absent: pictures are not read.
+   */
+  pictures?: readonly (string | null)[];
   /** UTF-8 bytes that the extracted text may have. Default 8 MiB. */
   maxTextBytes?: number;
 };
@@ -25,7 +30,36 @@ export interface Extracted {
   metadata?: Metadata;
   /** What could not be taken over as it was, one sentence each. */
   degraded?: string[];
+  /** Images and scans in the file whose text was not given. */
+  pictures?: Picture[];
 }
+
+/** A file that holds no text but a picture of it. */
+export interface Picture {
+  type: 'image' | 'pdf';
+  bytes: Uint8Array;
+  /** As its sender says it. */
+  mimeType?: string;
+}
+
+/** The pictures within one file. */
+export interface Pictures {
+  texts: readonly (string | null)[];
+  met: Picture[];
+}
+
+/** A file in another one. */
+export interface Member {
+  bytes: Uint8Array;
+  mimeType?: string | undefined;
+  name?: string | undefined;
+  /** As `Source.depth`. */
+  depth: number;
+  maxTextBytes: number;
+}
+
+/** Reads a member as Markdown that stands below a heading. Throws as `convert`. */
+export type ReadMember = (member: Member) => Promise<string>;
 
 /** What the content is, before it is read. */
 export type SourceFormat =
@@ -70,6 +104,8 @@ export interface Source {
   /** A whole page, whose article has to be found between navigation and advertisements. */
   page?: boolean;
   maxTextBytes: number;
+  /** Absent: pictures in the file are not read. */
+  pictures?: Pictures;
   /** 0 for what was sent, 1 for what is attached to it. */
   depth: number;
 }

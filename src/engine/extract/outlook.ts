@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as library from '@kenjiuno/msgreader';
 import { decoderOfCodePage } from './charset.ts';
-import { failed, type Extracted, type Source } from './extracted.ts';
+import { failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
 import { mailText, type MailContent } from './email.ts';
 import { htmlText } from './html.ts';
 import { isoDate } from './plain.ts';
@@ -15,7 +15,7 @@ const utf8 = 65_001;
 /** A message that Outlook saved as a file (MS-OXMSG), read as a mail is. Throws `extract_failed`. */
 export async function outlookText(
   source: Source & { bytes: Uint8Array },
-  read: (source: Source) => Promise<Extracted>,
+  readMember: ReadMember,
 ): Promise<Omit<Extracted, 'type'>> {
   const { buffer, byteOffset, byteLength } = source.bytes;
   const reader = new MsgReader(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
@@ -31,7 +31,7 @@ export async function outlookText(
     body: await bodyOf(fields),
     attachments: (fields.attachments ?? []).flatMap((attachment) => contentOf(reader, attachment)),
   };
-  return mailText(mail, source, read);
+  return mailText(mail, source, readMember);
 }
 
 async function bodyOf({ body, bodyHtml, html, internetCodepage }: FieldsData): Promise<string> {

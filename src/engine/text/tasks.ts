@@ -13,6 +13,7 @@ import {
   type Extracted,
   type ExtractInput,
   defaultMaxTextBytes,
+  type Pictures,
   type Source,
   type SourceFormat,
 } from '../extract/extracted.ts';
@@ -49,9 +50,9 @@ export interface CutDocument {
  * the length of its input; `test/unit/text-growth.test.ts` measures them.
  */
 export const tasks = {
-  extract: (input: ExtractInput): Promise<Extracted> => convert(toSource(input)),
+  extract,
   async prepare({ input, cutting }: { input: ExtractInput; cutting: Cutting }): Promise<CutDocument> {
-    return cut(await convert(toSource(input)), cutting);
+    return cut(await extract(input), cutting);
   },
   turns: ({ text }: { text: string }) => turnsOfText(text),
   statements: (unit: Unit) => rules.extract(unit),
@@ -59,6 +60,15 @@ export const tasks = {
 
 export type Tasks = typeof tasks;
 export type TaskName = keyof Tasks;
+
+async function extract(input: ExtractInput): Promise<Extracted> {
+  const source = toSource(input);
+  if (input.pictures === undefined) return convert(source);
+  const pictures: Pictures = { texts: input.pictures, met: [] };
+  const extracted = await convert({ ...source, pictures });
+  const unread = pictures.met.slice(pictures.texts.length);
+  return unread.length === 0 ? extracted : { ...extracted, pictures: unread };
+}
 
 function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, title: givenTitle }: Cutting): CutDocument {
   const { text, format } = extracted;

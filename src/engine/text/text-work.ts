@@ -39,6 +39,8 @@ export interface Extractor {
    * threads are closed; the signal's reason when it aborts.
    */
   extract(input: ExtractInput, options?: WorkOptions): Promise<Extracted>;
+  /** Images are read as well. Default false. */
+  readonly readsPictures?: boolean;
 }
 
 /**
