@@ -8,13 +8,17 @@ import { chromium, type Browser, type Page, type Request } from 'playwright-core
 import { describeWhen } from './services.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');
-const places = [process.env['CHROMIUM_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser'];
-const program = places.find((path) => path !== undefined && existsSync(path));
+const named = process.env['CHROMIUM_PATH'];
+// Another browser than the one that was asked for would prove something else.
+const places = named === undefined ? ['/usr/bin/chromium', '/usr/bin/chromium-browser'] : [named];
+const program = places.find((path) => existsSync(path));
 
 /** A suite that needs a browser. */
 export function describeWithBrowser(title: string, suite: () => void): void {
+  const missing =
+    named === undefined ? 'Chromium is missing and CHROMIUM_PATH not set' : `CHROMIUM_PATH names nothing: "${named}"`;
   const install = 'apt-get install --no-install-recommends chromium fonts-noto-core';
-  describeWhen(program, `Chromium is missing (${install}, or CHROMIUM_PATH)`, title, () => suite());
+  describeWhen(program, `${missing}; ${install}`, title, () => suite());
 }
 
 export async function launchBrowser(): Promise<Browser> {

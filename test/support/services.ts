@@ -12,13 +12,14 @@ export function describeWithService(
   describeWhen(process.env[variable], `${variable} is not set`, title, suite);
 }
 
-/** The same for anything else that a machine may lack, such as a program. */
+/** The same for anything else that a machine may lack, such as a program. The title of what is skipped says why. */
 export function describeWhen<Thing>(
   thing: Thing | undefined,
   whyNot: string,
   title: string,
   suite: (thing: Thing) => void,
 ): void {
-  if (thing === undefined && process.env['CI']) throw new Error(`Every suite must run in CI, but ${whyNot}.`);
-  describe.skipIf(thing === undefined)(title, () => suite(thing!));
+  if (thing !== undefined) return void describe(title, () => suite(thing));
+  if (process.env['CI']) throw new Error(`Every suite must run in CI, but ${whyNot}.`);
+  describe.skip(`${title} (${whyNot})`, () => suite(thing!));
 }
