@@ -1,3 +1,6 @@
+import type { Readable } from 'node:stream';
+import { MIMEType } from 'node:util';
+import { Dicer } from '@fastify/busboy';
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn } from './body.ts';
 import { checkBounds, isForbidden, requireStorable, storableField, storableJson } from './json-text.ts';
@@ -31,7 +34,7 @@ const maxParts = 100;
  * Reads a whole form, because its parts come in any order. Throws `invalid_request` unless exactly
  * one part is the file, `payload_too_large`, and `validation_failed` for the other parts.
  */
-export async function readFileForm(body: Uint8Array, contentType: string, maxFileBytes: number): Promise<FileUpload> {
+export async function readFileForm(body: Readable, contentType: string, maxFileBytes: number): Promise<FileUpload> {
   const form = await readForm(body, contentType, { maxFileBytes, parts });
   const fields = form.fields as FileFields;
   const { fileType, mimeType } = fields;
@@ -49,56 +52,107 @@ export function requireFile(file: UploadedFile | null): UploadedFile {
 
 /** The same of a form that may be without a file. The fields are checked. */
 export async function readForm(
-  body: Uint8Array,
+  body: Readable,
   contentType: string,
   options: { maxFileBytes: number; parts: FormParts },
 ): Promise<{ file: UploadedFile | null; fields: object }> {
-  checkParts(body, contentType);
-  const form = await parseForm(body, contentType);
-  const file = await fileIn(form, options.maxFileBytes);
+  const form = await readParts(body, contentType);
+  const file = fileIn(form, options.maxFileBytes);
   return { file, fields: readFields(form, options.parts) };
 }
 
-async function fileIn(form: FormData, maxFileBytes: number): Promise<UploadedFile | null> {
-  const [file, second] = form.getAll('file');
-  if (file === undefined) return null;
-  if (!(file instanceof File) || second !== undefined) return requireFile(null);
-  if (file.size === 0) throw new MemorydError('invalid_request', 'The file is empty');
-  if (file.size > maxFileBytes) {
+function fileIn(form: readonly Part[], maxFileBytes: number): UploadedFile | null {
+  const [part, second] = form.filter(({ name }) => name === 'file');
+  if (part === undefined) return null;
+  const { bytes, fileName, mimeType } = part;
+  if (fileName === undefined || second !== undefined) return requireFile(null);
+  if (bytes.length === 0) throw new MemorydError('invalid_request', 'The file is empty');
+  if (bytes.length > maxFileBytes) {
     throw new MemorydError('payload_too_large', `The file is larger than ${maxFileBytes} bytes`);
   }
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  requireStorable('The name of the file', file.name);
-  return { bytes, name: file.name, mimeType: file.type };
+  requireStorable('The name of the file', fileName);
+  return { bytes, name: fileName, mimeType };
 }
 
-/** Refuses forms of very many parts, which take minutes to read. */
-function checkParts(body: Uint8Array, contentType: string): void {
-  const boundary = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
-  const delimiter = `--${boundary?.[1] ?? boundary?.[2] ?? ''}`;
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  let parts = 0;
-  for (let at = bytes.indexOf(delimiter); at >= 0; at = bytes.indexOf(delimiter, at + delimiter.length)) {
-    parts += 1;
-    if (parts > maxParts) throw new MemorydError('invalid_request', `The form has more than ${maxParts} parts`);
-  }
+interface Part {
+  name: string;
+  /** Only files have one. */
+  fileName: string | undefined;
+  /** With its parameters, of which `charset` says how a text is read. */
+  mimeType: string;
+  bytes: Buffer;
 }
 
-async function parseForm(body: Uint8Array, contentType: string): Promise<FormData> {
+interface SentPart {
+  /** By names in small letters; one character for each byte. */
+  header: Record<string, string[]>;
+  bytes: Buffer;
+}
+
+async function readParts(body: Readable, contentType: string): Promise<Part[]> {
   try {
-    // Deprecated for servers because it holds the whole body in memory; only a few are there at once.
-    // oxlint-disable-next-line typescript/no-deprecated
-    return await new Response(body as Uint8Array<ArrayBuffer>, { headers: { 'content-type': contentType } }).formData();
+    return (await takeApart(body, contentType)).map(partOf);
   } catch (error) {
+    body.destroy();
+    if (MemorydError.is(error)) throw error;
     throw new MemorydError('invalid_request', 'The form cannot be read', { cause: error });
   }
 }
 
-function readFields(form: FormData, { check, json }: FormParts): object {
+/** By `Dicer`: its caller `Busboy` forgets the parameters of a file's type. */
+function takeApart(body: Readable, contentType: string): Promise<SentPart[]> {
+  return new Promise((resolve, reject) => {
+    const dicer = new Dicer({ boundary: new MIMEType(contentType).params.get('boundary') ?? undefined });
+    const parts: Promise<SentPart>[] = [];
+    dicer.on('part', (part) => {
+      part.on('error', reject);
+      if (parts.length < maxParts) parts.push(wholePart(part));
+      else reject(new MemorydError('invalid_request', `The form has more than ${maxParts} parts`));
+    });
+    dicer.on('finish', () => resolve(Promise.all(parts)));
+    dicer.on('error', reject);
+    body.on('error', reject).pipe(dicer);
+  });
+}
+
+/** Never fails: a form that breaks off ends its part, too. */
+function wholePart(part: Dicer.PartStream): Promise<SentPart> {
+  let header: SentPart['header'] = {};
+  const chunks: Buffer[] = [];
+  part.on('header', (read: SentPart['header']) => (header = read));
+  part.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return new Promise((resolve) => part.on('end', () => resolve({ header, bytes: Buffer.concat(chunks) })));
+}
+
+function partOf({ header, bytes }: SentPart): Part {
+  const { essence, params } = new MIMEType(`multipart/${header['content-disposition']?.[0]}`);
+  const name = params.get('name');
+  if (essence !== 'multipart/form-data' || name === null) throw new TypeError('A part of the form has no name');
+  const fileName = params.get('filename') ?? undefined;
+  const extended = params.get('filename*')?.replace(/^utf-8'[^']*'/i, '');
+  const mimeType = header['content-type']?.[0] ?? 'text/plain';
+  const isBase64 = header['content-transfer-encoding']?.[0] === 'base64';
+  return {
+    name: readName(name),
+    fileName: extended === undefined ? fileName && readName(fileName) : decodeURIComponent(extended),
+    mimeType: /^[ -~]*$/.test(mimeType) ? mimeType.trim().toLowerCase() : '',
+    bytes: isBase64 ? Buffer.from(bytes.toString('latin1'), 'base64') : bytes,
+  };
+}
+
+/** Clients write quotation marks and line breaks as browsers do. */
+function readName(text: string): string {
+  return Buffer.from(text, 'latin1')
+    .toString()
+    .replaceAll(/%(?:22|0a|0d)/gi, decodeURIComponent);
+}
+
+function readFields(form: readonly Part[], { check, json }: FormParts): object {
   const fields: Record<string, unknown> = {};
-  for (const [name, value] of form) {
+  for (const { name, fileName, bytes } of form) {
     if (isForbidden(name)) throw new MemorydError('invalid_request', `The form has a part that is named ${name}`);
-    if (name === 'file' || typeof value !== 'string') continue;
+    if (name === 'file' || fileName !== undefined) continue;
+    const value = bytes.toString();
     fields[name] = json.includes(name) ? parseJson(name, value) : storableField(name, value);
   }
   const oldScope = oldScopeIn(fields);

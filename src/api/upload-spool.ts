@@ -8,7 +8,7 @@ import { MemorydError } from '../base/errors.ts';
 export interface SpooledBody {
   /** SHA-256 as base64. */
   hash: string;
-  read(): Promise<Buffer>;
+  read(): Readable;
   /** Frees the disk. Harmless a second time. */
   close(): Promise<void>;
 }
@@ -86,16 +86,7 @@ function spooled(file: FileHandle, hash: string): SpooledBody {
   let closing: Promise<void> | undefined;
   return {
     hash,
-    async read() {
-      const { size } = await file.stat();
-      const bytes = Buffer.alloc(size);
-      for (let at = 0; at < size;) {
-        const { bytesRead } = await file.read(bytes, at, size - at, at);
-        if (bytesRead === 0) throw new MemorydError('internal', 'An upload is shorter than it was');
-        at += bytesRead;
-      }
-      return bytes;
-    },
+    read: () => file.createReadStream({ start: 0, autoClose: false }),
     close: () => (closing ??= file.close()),
   };
 }

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import type { Readable } from 'node:stream';
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { MemorydError } from '../base/errors.ts';
@@ -17,7 +18,7 @@ type AnyRequest = FastifyRequest<any, any, any, any, any, any, any>;
 
 export interface Uploads {
   /** Hands the form of a request over when its turn comes. Throws `unsupported_media_type` when there is none. */
-  take<Result>(request: AnyRequest, use: (body: Uint8Array, contentType: string) => Promise<Result>): Promise<Result>;
+  take<Result>(request: AnyRequest, use: (body: Readable, contentType: string) => Promise<Result>): Promise<Result>;
 }
 
 /** For a scope of its own: in all of its routes the body is a form. */
@@ -31,11 +32,7 @@ export function createUploads(app: Api, config: ApiConfig): Uploads {
       if (!upload || contentType === undefined) {
         throw new MemorydError('unsupported_media_type', 'Send the body as multipart/form-data');
       }
-      return spool.inTurn(async () => {
-        const body = await upload.read();
-        await upload.close();
-        return use(body, contentType);
-      });
+      return spool.inTurn(() => use(upload.read(), contentType));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import * as jsonTextBounds from '../../../src/api/json-text.ts';
 import { momentOf } from '../../../src/api/dates.ts';
 import { contentOf, dateOf } from '../../../src/api/document-input.ts';
@@ -91,6 +92,7 @@ import { countTokens } from '../count-tokens.ts';
 type Run = (text: string) => unknown;
 const said = new Date('2026-03-04T12:00:00Z');
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
+const streamOf = (text: string) => Readable.from([Buffer.from(text)]);
 const turnOf = (text: string): Turn => ({ speaker: null, role: null, text, start: 0, date: null });
 const unitOf = (text: string): Unit => ({
   turns: [turnOf(text)],
@@ -369,7 +371,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     readFileForm: (text) =>
       attempt(() =>
         readFileForm(
-          bytesOf(
+          streamOf(
             `--edge\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n${text}\r\n--edge--\r\n`,
           ),
           'multipart/form-data; boundary=edge',
@@ -379,12 +381,12 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     'readFileForm with a field': (text) =>
       attempt(() =>
         readFileForm(
-          bytesOf(`--edge\r\ncontent-disposition: form-data; name="metadata"\r\n\r\n${text}\r\n--edge--\r\n`),
+          streamOf(`--edge\r\ncontent-disposition: form-data; name="metadata"\r\n\r\n${text}\r\n--edge--\r\n`),
           'multipart/form-data; boundary=edge',
           maxTextBytes,
         ),
       ),
-    'readFileForm of a content type': (text) => attempt(() => readFileForm(bytesOf('a'), text, maxTextBytes)),
+    'readFileForm of a content type': (text) => attempt(() => readFileForm(streamOf('a'), text, maxTextBytes)),
   },
   'src/base/nearest.ts': { nearest: (text) => nearest(text, ['customId', 'metadata']) },
 };
