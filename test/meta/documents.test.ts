@@ -62,6 +62,11 @@ describe('documents', () => {
     expect(anchored.filter(({ anchor, target }) => !anchorsOf(target).includes(anchor!))).toEqual([]);
   });
 
+  it('have one line below the head of a table', () => {
+    const doubled = documents.filter((path) => /^(\|[ |:-]+\|)\n\|[ |:-]+\|$/m.test(readFile(path)));
+    expect(doubled).toEqual([]);
+  });
+
   it('link functions to the files that define them', () => {
     const named = documents.flatMap((from) =>
       [...readFile(from).matchAll(/\[`(\w+)`\]\(([^)\s]+\.ts)\)/g)].map(([, name, target]) => ({
