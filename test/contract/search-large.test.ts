@@ -221,4 +221,17 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(rarest.slice(0, 3).every(({ text }) => text.includes('island'))).toBe(true);
     expect(statements.length).toBeGreaterThan(2);
   });
+
+  test('the vector index is used where nobody has gathered statistics yet', async () => {
+    await opened.database.script(
+      `delete from pg_statistic where starelid in ('chunks'::regclass, 'memories'::regclass)`,
+    );
+    const { database, statements } = watched();
+    const search = searchOn(database, 100);
+    const request = { q: [...asked.keys()][0]!, scope: { containerTags: ['most'] } };
+    await search(request);
+    expect(await planOf(statements.at(-2)!)).toMatch(/Index Scan using chunks_hnsw_\w+/);
+    await search({ ...request, mode: 'memories only' });
+    expect(await planOf(statements.at(-2)!)).toMatch(/Index Scan using memories_hnsw_\w+/);
+  });
 });

@@ -1,7 +1,7 @@
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import { vectorText } from '../vector-text.ts';
 import { corpusTable, countedWeights, knownWeights, normOf, scoreBy } from './bm25.ts';
-import { hiddenMemories, visible, wantedDocuments } from './conditions.ts';
+import { hiddenMemories, visible, visibleAsFilter, wantedDocuments } from './conditions.ts';
 import type { CandidateAccess, CandidatePlan, Keyword, SearchedKind } from './search-plan.ts';
 
 /**
@@ -144,11 +144,12 @@ function bestByIndexes(plan: CandidatePlan, access: CandidateAccess): Sql[] {
  * and over an expression. Adding zero keeps the index out, for an answer that is exact.
  */
 function nearest(plan: CandidatePlan, access: CandidateAccess): Sql {
+  const indexed = access.dense === 'indexed';
   const distance = sql`${vectorOf(plan.model.dimensions, 't.embedding')} <=> (select vector from query)`;
   return sql`nearest as materialized (
     select t.id from ${from(plan.kind)}
-    where t.embedding_model = ${textLiteral(plan.model.id)} and ${visible(plan)}
-    order by ${access.dense === 'indexed' ? distance : sql`(${distance}) + 0`}
+    where t.embedding_model = ${textLiteral(plan.model.id)} and ${indexed ? visibleAsFilter(plan) : visible(plan)}
+    order by ${indexed ? distance : sql`(${distance}) + 0`}
     limit ${plan.scoring.candidates}
   )`;
 }

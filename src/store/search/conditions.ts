@@ -17,9 +17,20 @@ export interface Narrowing {
   asOf?: Date;
 }
 
+type Seeing = Narrowing & Pick<CandidatePlan, 'kind' | 'forgottenToo' | 'now'>;
+
 /** On a row `t` of the table of the kind. */
-export function visible(plan: Narrowing & Pick<CandidatePlan, 'kind' | 'forgottenToo' | 'now'>): Sql {
+export function visible(plan: Seeing): Sql {
   return plan.kind === 'chunks' ? visibleChunks(plan) : sql`${isKnown(plan)} and ${visibleMemories(plan)}`;
+}
+
+/**
+ * The same, of which no other index can make use: a table without statistics seems to hold so few rows of a container
+ * that the planner would sort all of them rather than walk the vector index. What that index is partial by stays open.
+ */
+export function visibleAsFilter(plan: Seeing): Sql {
+  if (plan.kind === 'chunks') return sql`coalesce(${visibleChunks(plan)}, false)`;
+  return sql`${isKnown(plan)} and coalesce(${visibleMemories(plan)}, false)`;
 }
 
 /** On the rows of a table with a container tag; true for every container. */
