@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { deleteApiKey, findApiKeyByHash, listApiKeys, toggleApiKey } from '../../src/store/api-keys.ts';
 import { fullKey, localToken, startTestApi, type TestApi } from '../support/api.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 
 let test: TestApi;
 beforeAll(async () => {
@@ -122,9 +122,9 @@ describe('a key', () => {
   });
 });
 
-describe.each(engines)('keys on %s', (engine) => {
+describe('keys', () => {
   async function open() {
-    const { database, close } = await openTestDatabase(engine);
+    const { database, close } = await openTestDatabase();
     const clock = createTestClock();
     const organization = await ensureOrganization({ database, clock }, 'Local Team');
     const keys = createKeys({ database, clock, log: silentLogger, organization });

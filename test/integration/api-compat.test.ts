@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMetrics } from '../../src/base/metrics.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('the switches for older clients on %s', (engine) => {
+describe('the switches for older clients', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine, config: { compat: ['plural-tags', 'search-v3', 'memories-v3'] } });
+    test = await startTestApi({ config: { compat: ['plural-tags', 'search-v3', 'memories-v3'] } });
   });
   afterAll(() => test.close());
 

@@ -3,7 +3,6 @@ import { defineConnector, type Connector } from '../../src/connector/contract.ts
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
-import { engines } from '../support/databases.ts';
 
 /** Notes of a server; what it was asked with is kept. */
 function createNotes() {
@@ -47,13 +46,13 @@ function createNotes() {
   return { notes, asked, connector };
 }
 
-describe.each(engines)('changes of a connection on %s', (engine) => {
+describe('changes of a connection', () => {
   const source = createNotes();
   let test: TestApi;
   let id: string;
   let counter = 0;
   beforeAll(async () => {
-    test = await startTestApi({ engine, connectors: { notes: source.connector } });
+    test = await startTestApi({ connectors: { notes: source.connector } });
   });
   afterAll(() => test.close());
   beforeEach(async () => {

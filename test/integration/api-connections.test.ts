@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 const id = expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{22}$/);
 
-describe.each(engines)('connections on %s', (engine) => {
+describe('connections', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine, connectors: { synthetic: createSyntheticSource().connector() } });
+    test = await startTestApi({ connectors: { synthetic: createSyntheticSource().connector() } });
   });
   afterAll(() => test.close());
 

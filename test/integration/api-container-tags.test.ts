@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
-describe.each(engines)('container tags on %s', (engine) => {
+describe('container tags', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine, connectors: { synthetic: createSyntheticSource().connector() } });
+    test = await startTestApi({ connectors: { synthetic: createSyntheticSource().connector() } });
   });
   afterAll(() => test.close());
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('conversations on %s', (engine) => {
+describe('conversations', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

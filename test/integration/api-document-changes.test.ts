@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('changes of documents on %s', (engine) => {
+describe('changes of documents', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const id = expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{22}$/);
 
-describe.each(engines)('documents on %s', (engine) => {
+describe('documents', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

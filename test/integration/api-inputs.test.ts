@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const odd = 'a\u0000b\ud800c';
 const boundary = 'a-boundary-between-the-parts-of-a-form';
 const clean = 'ab\ufffdc';
 const nested = { author: { name: 'Mira', tags: ['x', { deep: null }] }, n: 1.5, none: null, 'a.b': 'whole' };
 
-describe.each(engines)('inputs on %s', (engine) => {
+describe('inputs', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

@@ -3,7 +3,6 @@ import type { Connector } from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 type Source = ReturnType<typeof createSyntheticSource>;
@@ -20,14 +19,14 @@ function troubledConnector(source: Source): Connector<any, any> {
   };
 }
 
-describe.each(engines)('items on %s', (engine) => {
+describe('items', () => {
   let test: TestApi;
   let source: Source;
   let connector: Connector<any, any>;
   let connection: string;
   let counter = 0;
   beforeAll(async () => {
-    test = await startTestApi({ engine, connectors: { synthetic: createSyntheticSource().connector() } });
+    test = await startTestApi({ connectors: { synthetic: createSyntheticSource().connector() } });
   });
   afterAll(() => test.close());
   beforeEach(async () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemorydError } from '../../src/base/errors.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 import { openMcpOverHttp, type McpClient } from '../support/mcp-client.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
@@ -27,11 +26,11 @@ const stop = async () => {
   await test.close();
 };
 
-describe.each(engines)('the tools on %s', (engine) => {
+describe('the tools', () => {
   let mcp: McpClient;
   let documentId: string;
   beforeAll(async () => {
-    await start({ engine });
+    await start();
     mcp = await open(fullKey);
   });
   afterAll(stop);

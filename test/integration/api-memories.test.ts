@@ -2,14 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSql } from '../../src/store/sql.ts';
 import { forgetOutdated } from '../../src/schedule/chores.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const told = { author: null, trust: 'told' };
 
-describe.each(engines)('memories on %s', (engine) => {
+describe('memories', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

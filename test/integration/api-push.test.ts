@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import pushConnector from '../../connectors/push/index.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
-describe.each(engines)('POST /v3/connections/{id}/push on %s', (engine) => {
+describe('POST /v3/connections/{id}/push', () => {
   let test: TestApi;
   let id: string;
   beforeAll(async () => {
     test = await startTestApi({
-      engine,
       connectors: { push: pushConnector, synthetic: createSyntheticSource().connector() },
       config: {
         limits: { maxTextBytes: 1_000, maxBodyBytes: 10_000, maxBatchBodyBytes: 400_000, maxFileBytes: 10_000 },

@@ -12,7 +12,6 @@ import {
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 /** Ten repositories, of which the first has two folders; listed four at a time, without their number. */
@@ -55,13 +54,13 @@ function createRepositories() {
   return { source, connector };
 }
 
-describe.each(engines)('resources on %s', (engine) => {
+describe('resources', () => {
   const { source, connector } = createRepositories();
   let test: TestApi;
   let id: string;
   beforeAll(async () => {
     const plain = createSyntheticSource().connector();
-    test = await startTestApi({ engine, connectors: { repositories: connector, synthetic: plain } });
+    test = await startTestApi({ connectors: { repositories: connector, synthetic: plain } });
   });
   afterAll(() => test.close());
   beforeEach(async () => {

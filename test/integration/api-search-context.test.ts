@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const containerTag = 'user_mira';
 const texts = (entries: { memory: string }[]) => entries.map(({ memory }) => memory);
 
-describe.each(engines)('what stands beside memories on %s', (engine) => {
+describe('what stands beside memories', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 
@@ -125,10 +124,10 @@ describe.each(engines)('what stands beside memories on %s', (engine) => {
   });
 });
 
-describe.each(engines)('the old format of include.chunks on %s', (engine) => {
+describe('the old format of include.chunks', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 
@@ -151,12 +150,12 @@ describe.each(engines)('the old format of include.chunks on %s', (engine) => {
   });
 });
 
-describe.each(engines)('several container tags on %s', (engine) => {
+describe('several container tags', () => {
   let strict: TestApi;
   let plural: TestApi;
   beforeAll(async () => {
-    strict = await startTestApi({ engine });
-    plural = await startTestApi({ engine, config: { compat: ['plural-tags', 'search-v3'] } });
+    strict = await startTestApi();
+    plural = await startTestApi({ config: { compat: ['plural-tags', 'search-v3'] } });
     for (const test of [strict, plural]) {
       for (const tag of ['red', 'green', 'blue']) {
         await test.call('POST', '/v3/documents', { content: `The harbour crane is ${tag}`, containerTag: tag });

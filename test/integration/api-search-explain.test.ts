@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { explained, type Trace } from '../../src/search/explain.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('why a search does not show a document, on %s', (engine) => {
+describe('why a search does not show a document', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
     await test.call('POST', '/v3/documents/batch', {
       containerTag: 'team',
       documents: [

@@ -2,13 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemorydError } from '../../src/base/errors.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('POST /v4/search on %s', (engine) => {
+describe('POST /v4/search', () => {
   let test: TestApi;
   let ids: string[];
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
     const { body } = await test.call('POST', '/v3/documents/batch', {
       containerTag: 'team',
       documents: [

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const standard = {
   shouldLLMFilter: false,
@@ -25,10 +24,10 @@ const standard = {
   workspacePrompt: null,
 };
 
-describe.each(engines)('settings on %s', (engine) => {
+describe('settings', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
   const get = async () => (await test.call('GET', '/v3/settings')).body;

@@ -8,12 +8,11 @@ import {
   startAuthorizationServer,
   type AuthorizationServer,
 } from '../support/authorization-server.ts';
-import { engines } from '../support/databases.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 const time = expect.any(String);
 
-describe.each(engines)('connectors of namespaces on %s', (engine) => {
+describe('connectors of namespaces', () => {
   const source = createSyntheticSource();
   const synthetic: Connector<any, any> = source.connector();
   /** With a secret, and with something to choose. */
@@ -35,7 +34,6 @@ describe.each(engines)('connectors of namespaces on %s', (engine) => {
   beforeAll(async () => {
     server = await startAuthorizationServer();
     test = await startTestApi({
-      engine,
       connectors: { synthetic, bucket, shelf: createShelf(server) },
       clients: { oauthClients: { shelf: client } },
     });

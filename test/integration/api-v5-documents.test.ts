@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 const serviceId = expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{22}$/);
 
-describe.each(engines)('documents of namespaces on %s', (engine) => {
+describe('documents of namespaces', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

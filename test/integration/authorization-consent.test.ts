@@ -10,11 +10,10 @@ import {
   startAuthorizationServer,
   type AuthorizationServer,
 } from '../support/authorization-server.ts';
-import { engines } from '../support/databases.ts';
 
 const callbackPath = '/v3/connections/auth/callback/shelf';
 
-describe.each(engines)('authorization by consent on %s', (engine) => {
+describe('authorization by consent', () => {
   let server: AuthorizationServer;
   let test: TestApi;
   let tag = 0;
@@ -24,7 +23,6 @@ describe.each(engines)('authorization by consent on %s', (engine) => {
     const other = { ...shelf, spec: { ...shelf.spec, name: 'other' } };
     const unset = { ...shelf, spec: { ...shelf.spec, name: 'gmail' } };
     test = await startTestApi({
-      engine,
       connectors: { shelf, other, gmail: unset },
       clients: { oauthClients: { shelf: client, other: client } },
       redirectAllowlist: ['https://app.example.com/connected', 'http://127.0.0.1:9999'],

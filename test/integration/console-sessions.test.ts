@@ -8,7 +8,7 @@ import { createCleanUp } from '../../src/schedule/chores.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, localToken, startTestApi, type TestApi } from '../support/api.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 
 let test: TestApi;
 beforeAll(async () => {
@@ -282,9 +282,9 @@ it('the security log has who signed in and out, and who could not', async () => 
   await own.close();
 });
 
-describe.each(engines)('sessions on %s', (engine) => {
+describe('sessions', () => {
   async function open() {
-    const { database, close } = await openTestDatabase(engine);
+    const { database, close } = await openTestDatabase();
     const clock = createTestClock();
     const organization = await ensureOrganization({ database, clock });
     const dependencies = { database, clock, organization };

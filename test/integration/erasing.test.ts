@@ -6,13 +6,13 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines, makePgliteTemplate } from '../support/databases.ts';
+import { makePgliteTemplate } from '../support/databases.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-describe.each(engines)('erasing on %s', (engine) => {
+describe('erasing', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

@@ -9,7 +9,7 @@ import { ingest } from '../../src/engine/ingest.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { createTextWork, type TextWork } from '../../src/engine/text/text-work.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 /** Takes the parser longer than any test: each `<` becomes an element of its own. */
 const huge = (index: number): DocumentInput => ({
@@ -22,12 +22,12 @@ const small = (index: number): DocumentInput => ({
 });
 const range = <Item>(count: number, make: (index: number) => Item) => Array.from({ length: count }, (_, i) => make(i));
 
-describe.each(engines)('documents beside a huge one on %s', { timeout: 60_000 }, (engine) => {
+describe('documents beside a huge one', { timeout: 60_000 }, () => {
   let opened: TestDatabase;
   let textWork: TextWork;
   const stop = new AbortController();
   beforeEach(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     textWork = createTextWork({ log: silentLogger, timeoutMs: 600_000, maxMemoryMb: 4_096 });
   });
   afterEach(async () => {

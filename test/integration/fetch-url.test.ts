@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/base/address-guard.ts';
 import { createUrlFetcher, type UrlFetcher, type UrlFetcherOptions } from '../../src/engine/fetch-url.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -160,11 +159,11 @@ describe('fetching an address', () => {
   });
 });
 
-describe.each(engines)('documents that are an address, on %s', (engine) => {
+describe('documents that are an address', () => {
   let test: TestApi;
   let web: Awaited<ReturnType<typeof startWeb>>;
   beforeAll(async () => {
-    [test, web] = await Promise.all([startTestApi({ engine }), startWeb()]);
+    [test, web] = await Promise.all([startTestApi(), startWeb()]);
   });
   afterAll(async () => {
     await test.close();

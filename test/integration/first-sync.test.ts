@@ -9,13 +9,13 @@ import { createWaking } from '../../src/engine/waking.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { listRuns } from '../../src/store/sync-runs.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { pageOf, scriptedConnector } from '../support/scripted-connector.ts';
 
 /** A connection that was just made, whose first sync is asked for, and a process with a worker that watches. */
 async function open(list: () => Promise<void> = async () => {}) {
-  const { database, close } = await openTestDatabase(engines.at(-1)!);
+  const { database, close } = await openTestDatabase();
   const connector: Connector<any, any> = {
     ...scriptedConnector({ list: () => list().then(() => pageOf('a', 'b')) }),
     async watch({ signal }, hint) {

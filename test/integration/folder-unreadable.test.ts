@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import folder from '../../connectors/folder/index.ts';
 import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { createRoot, writeTree } from './folder-fixture.ts';
 
@@ -21,7 +21,7 @@ async function asNobody<Result>(run: () => Promise<Result>): Promise<Result> {
 
 it('a subfolder without permission is kept, the rest is mirrored and swept, until it can be read again', async () => {
   const { root, remove } = await createRoot();
-  const { database, close } = await openTestDatabase(engines.at(-1)!);
+  const { database, close } = await openTestDatabase();
   const clock = createTestClock();
   try {
     await writeTree(root, { 'closed/a.md': 'a', 'closed/b.md': 'b', 'open/c.md': 'c', 'open/d.md': 'd', 'e.md': 'e' });

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readHistory } from '../../fixtures/servers/github/git-history.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
-import { engines } from '../support/databases.ts';
+import { mainEngine } from '../support/databases.ts';
 import { createGithubFixture } from './github-fixture.ts';
 
 const commits = 500;
@@ -11,7 +11,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 let world: Awaited<ReturnType<typeof createGithubFixture>>;
 beforeAll(async () => {
   const config = { content: ['files' as const], defaultExcludes: false };
-  world = await createGithubFixture(config, { selection: 'repository', git: createMemoryGit, engine: engines.at(-1)! });
+  world = await createGithubFixture(config, { selection: 'repository', git: createMemoryGit, engine: mainEngine });
 });
 afterAll(() => world.close());
 

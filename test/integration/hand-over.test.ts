@@ -10,18 +10,18 @@ import { createProcessor, type Processor } from '../../src/engine/process.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { rawSql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const textWork = createTextWork({ log: silentLogger });
 afterAll(() => textWork.close());
 
-describe.each(engines)('documents handed over on %s', (engine) => {
+describe('documents handed over', () => {
   let opened: TestDatabase;
   let processor: Processor;
   let handOver: HandOver;
   let clock: ReturnType<typeof createTestClock>;
   beforeEach(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     clock = createTestClock();
     const { database } = opened;
     processor = createProcessor({ database, clock, log: silentLogger, textWork, embedder: createHashingEmbedder() });

@@ -10,7 +10,7 @@ import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { rescope } from '../support/rescope.ts';
 import { createScopedSource } from '../support/scoped-source.ts';
@@ -18,12 +18,12 @@ import { createScopedSource } from '../support/scoped-source.ts';
 const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
 afterAll(() => textWork.close());
 
-describe.each(engines)('documents that a mirror removed, on %s', (engine) => {
+describe('documents that a mirror removed', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const source = createScopedSource();

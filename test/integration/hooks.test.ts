@@ -7,14 +7,14 @@ import { findConnection } from '../../src/store/connections.ts';
 import { holdLease } from '../../src/store/leases.ts';
 import { sql } from '../../src/store/sql.ts';
 import { publicUrl, startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
+import { mainEngine } from '../support/databases.ts';
 import { signed, withHooks } from '../support/hooked-connector.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 const never = new AbortController().signal;
 const day = 24 * 60 * 60_000;
 
-describe.each(engines)('hooks on %s', (engine) => {
+describe('hooks', () => {
   let test: TestApi;
   let synthetic: ReturnType<typeof createSyntheticSource>;
   let hooked: ReturnType<typeof withHooks>;
@@ -25,7 +25,6 @@ describe.each(engines)('hooks on %s', (engine) => {
     hooked = withHooks(synthetic.connector({ lookup }), options);
     connector = hooked.connector;
     test = await startTestApi({
-      engine,
       connectors: {
         synthetic: connector,
         plain: { ...synthetic.connector(), spec: { ...connector.spec, name: 'plain' } },
@@ -211,7 +210,7 @@ describe.each(engines)('hooks on %s', (engine) => {
     });
 
     // The embedded database has one writer at a time, which would wait for the other one.
-    if (engine === 'postgres') {
+    if (mainEngine === 'postgres') {
       it('are answered while their connection is locked, and stored when it is free', async () => {
         const { id, secret } = await connect();
         const locked = Promise.withResolvers<void>();

@@ -2,16 +2,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { deleteConnection } from '../../src/store/connections.ts';
 import { saveAnswer, takeAnswer, trimAnswers } from '../../src/store/http-answers.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
-import { engines } from '../support/databases.ts';
 import { addConnection, answer, createImpatientClock } from '../support/http-source.ts';
 import { useHttp } from '../support/http-stand.ts';
 
 const conditional = { conditional: true };
 
-describe.each(engines)('conditional requests on %s', (engine) => {
+describe('conditional requests', () => {
   // Registered first, so that it runs last: a process that ends may still store what it holds.
   afterEach(() => database().execute(rawSql('delete from http_answers')));
-  const { serve, open, database } = useHttp(engine);
+  const { serve, open, database } = useHttp();
 
   const kept = () => database().query<Record<string, unknown>>(rawSql('select * from http_answers order by key'));
 

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectorError, type ConnectorSpec } from '../../src/connector/contract.ts';
-import { engines } from '../support/databases.ts';
 import { answer } from '../support/http-source.ts';
 import { useHttp } from '../support/http-stand.ts';
 
 const begin = Date.parse('2026-03-01T09:00:00Z');
 
-describe.each(engines)('limits of a source on %s', (engine) => {
-  const { serve, open } = useHttp(engine);
+describe('limits of a source', () => {
+  const { serve, open } = useHttp();
 
   const limitOf = async (call: Promise<unknown>): Promise<ConnectorError> => {
     const error: unknown = await call.then(
@@ -149,7 +148,7 @@ describe.each(engines)('limits of a source on %s', (engine) => {
   it('that are declared are kept without ever being told, by connections that share the app', async () => {
     const limits = [{ match: '*', rate: 6, perMs: 60_000, per: 'application' as const }];
     const source = await serve((_, response) => answer(response, 200));
-    // Another provider name for each engine and test, because the app is shared in the database.
+    // A provider name of its own for each test, because the app is shared in the database.
     const spec = { limits, name: 'shared-app' };
     const first = await open({ spec });
     const second = await open({ spec, clock: first.clock });

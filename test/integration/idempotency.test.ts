@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIdempotency, type FirstRequest, type Idempotency } from '../../src/account/idempotency.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const answer = { status: 200, contentType: 'application/json', text: '{"id":"a"}' };
 const day = 24 * 60 * 60_000;
 
-describe.each(engines)('answers under an Idempotency-Key on %s', (engine) => {
+describe('answers under an Idempotency-Key', () => {
   let opened: TestDatabase;
   beforeAll(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
   });
   afterAll(() => opened.close());
 

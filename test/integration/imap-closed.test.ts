@@ -10,7 +10,7 @@ import { startTap, type Tap } from '../../fixtures/servers/imap/tap.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { mailText } from '../support/mail-context.ts';
 import { createMirror } from '../support/mirror.ts';
 import { describeWhen } from '../support/services.ts';
@@ -55,7 +55,7 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'a mailbox that the server do
     user = `user-${++accounts}`;
     await server.addUser({ user, password });
     writer = await server.writer({ user, password });
-    opened = await openTestDatabase(engines.at(-1)!);
+    opened = await openTestDatabase();
   });
   afterEach(async () => {
     tap.rule(undefined);

@@ -4,7 +4,7 @@ import { ingest } from '../../src/engine/ingest.ts';
 import { claimDocuments } from '../../src/store/processing.ts';
 import { rawSql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const text = (content: string, more: Partial<DocumentInput> = {}): DocumentInput => ({
   containerTag: 'notes',
@@ -14,13 +14,13 @@ const text = (content: string, more: Partial<DocumentInput> = {}): DocumentInput
   ...more,
 });
 
-describe.each(engines)('ingest on %s', (engine) => {
+describe('ingest', () => {
   let opened: TestDatabase;
   const clock = createTestClock();
   afterEach(() => opened.close());
 
   const open = async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const add = (...inputs: DocumentInput[]) => opened.database.transaction((tx) => ingest(tx, inputs, clock));
     const rows = () =>
       opened.database.query<Record<string, unknown>>(

@@ -3,17 +3,17 @@ import pushConnector from '../../connectors/push/index.ts';
 import { contentSettingsKey, writeSetting } from '../../src/store/settings.ts';
 import { startTestApi } from '../support/api.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { rescope } from '../support/rescope.ts';
 import { createScopedSource } from '../support/scoped-source.ts';
 
-describe.each(engines)('includeItems and excludeItems on %s', (engine) => {
+describe('includeItems and excludeItems', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const clock = createTestClock();
     const source = createScopedSource();
     const { database } = opened;

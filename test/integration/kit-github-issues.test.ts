@@ -4,7 +4,7 @@ import { testConnector } from 'memoryd/testing';
 import github from '../../connectors/github/index.ts';
 import { listIssues } from '../../connectors/github/issues.ts';
 import { createGithubIssuesWorld } from '../../fixtures/servers/github/github-issues-world.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 
 let issuesPerPage: number | undefined;
 let unlisted: Set<string>;
@@ -35,7 +35,7 @@ await testConnector({
     return world;
   },
   database: async () => {
-    const { database, close } = await openTestDatabase(engines.at(-1)!);
+    const { database, close } = await openTestDatabase();
     return { ...database, close };
   },
   // The repository by its name and its newest time, the feeds, pages of five, and issues with their comments.

@@ -3,7 +3,7 @@ import { testConnector } from 'memoryd/testing';
 import github from '../../connectors/github/index.ts';
 import { listFiles } from '../../connectors/github/files.ts';
 import { createGithubWorld } from '../../fixtures/servers/github/github-world.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 
 let filesPerPage: number | undefined;
 
@@ -17,7 +17,7 @@ await testConnector({
   },
   // The other kits run on the embedded database.
   database: async () => {
-    const { database, close } = await openTestDatabase(engines.at(-1)!);
+    const { database, close } = await openTestDatabase();
     return { ...database, close };
   },
   // Two repositories by name, each with its commit; then trees, a comparison and the files themselves.

@@ -2,14 +2,14 @@ import * as vitest from 'vitest';
 import { testConnector } from 'memoryd/testing';
 import notion from '../../connectors/notion/index.ts';
 import { createNotionWorld } from '../../fixtures/servers/notion/notion-world.ts';
-import { engines, openTestDatabase } from '../support/databases.ts';
+import { openTestDatabase } from '../support/databases.ts';
 
 await testConnector({
   vitest,
   connector: notion,
   world: createNotionWorld,
   database: async () => {
-    const { database, close } = await openTestDatabase(engines.at(-1)!);
+    const { database, close } = await openTestDatabase();
     return { ...database, close };
   },
   // A head, the search, the trash, the names of users; a page each, and two lists for each hundred of a first sync.

@@ -8,7 +8,7 @@ import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { insertMemories } from '../../src/store/memories.ts';
 import { contentSettingsKey, writeSetting } from '../../src/store/settings.ts';
 import { sql } from '../../src/store/sql.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { insertDocument, startLanguageModelStand, type LanguageModelStand } from '../support/language-model.ts';
 import { json, textOf, type Asked } from '../support/language-model-server.ts';
 
@@ -43,11 +43,11 @@ function turnsOf(text: string): Turn[] {
   });
 }
 
-describe.each(engines)('the extractor by a language model on %s', (engine) => {
+describe('the extractor by a language model', () => {
   let opened: TestDatabase;
   let stand: LanguageModelStand;
   beforeAll(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
   });
   afterAll(() => opened.close());
   beforeEach(async () => {

@@ -3,7 +3,6 @@ import type { FetchedDocument } from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';
-import { engines } from '../support/databases.ts';
 import { scriptedConnector } from '../support/scripted-connector.ts';
 
 /** A source that shows what a test puts into it. */
@@ -19,11 +18,11 @@ function shelf() {
   return { connector, put, remove: (id: string) => items.delete(id), clear: () => items.clear() };
 }
 
-describe.each(engines)('who says what, on %s', (engine) => {
+describe('who says what', () => {
   const source = shelf();
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine, connectors: { shelf: source.connector } });
+    test = await startTestApi({ connectors: { shelf: source.connector } });
   });
   beforeEach(() => source.clear());
   afterAll(() => test.close());

@@ -12,7 +12,7 @@ import { minedDocuments } from '../../src/store/dreaming.ts';
 import { hideMemoriesOf, showMemoriesOf } from '../../src/store/memory-chains.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { mainEngine, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 /** Reads lines such as `Mira home Porto`: what the versions of facts do is seen best without a language. */
 const lines: Extractor = {
@@ -73,10 +73,10 @@ function unlessTaken(error: unknown): void {
   if ((error as { code?: string }).code !== '23505') throw error;
 }
 
-describe.each(engines)('versions of facts on %s', (engine) => {
+describe('versions of facts', () => {
   let opened: TestDatabase;
   beforeAll(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
   });
   afterAll(() => opened.close());
 
@@ -278,7 +278,7 @@ describe.each(engines)('versions of facts on %s', (engine) => {
   }, 120_000);
 
   // The embedded engine has one session: nothing of it happens at the same time.
-  if (engine === 'postgres')
+  if (mainEngine === 'postgres')
     it('hold together when several processes add, forget, delete and merge at once', async () => {
       await fc.assert(
         fc.asyncProperty(

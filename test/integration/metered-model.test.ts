@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Question } from '../../src/models/language-model.ts';
 import { deleteUnusedAnswers } from '../../src/store/language-model.ts';
 import { sql } from '../../src/store/sql.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { insertDocument, startLanguageModelStand, type LanguageModelStand } from '../support/language-model.ts';
 import { json } from '../support/language-model-server.ts';
 
@@ -20,11 +20,11 @@ const question: Question = {
 const uncached: Question = { ...question, cached: null };
 const never = new AbortController().signal;
 
-describe.each(engines)('a metered language model on %s', (engine) => {
+describe('a metered language model', () => {
   let opened: TestDatabase;
   let stand: LanguageModelStand;
   beforeAll(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
   });
   afterAll(() => opened.close());
   beforeEach(async () => {

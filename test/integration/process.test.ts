@@ -14,7 +14,7 @@ import { everyContainer } from '../../src/base/scope.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
 afterAll(() => textWork.close());
@@ -50,12 +50,12 @@ const paragraphs = (count: number, change: (index: number) => string = () => '')
     return `## Part ${index}\n\n${`${sentence} `.repeat(12)}${change(index)}`;
   }).join('\n\n');
 
-describe.each(engines)('processing on %s', (engine) => {
+describe('processing', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const instrumented = instrument(createHashingEmbedder());

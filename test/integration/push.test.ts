@@ -14,16 +14,16 @@ import { suppressItemsOfDocuments } from '../../src/store/sync-items.ts';
 import { removeDocuments } from '../../src/engine/remove.ts';
 import { createTestClock } from '../support/clock.ts';
 import { crashingAt } from '../support/crashing-at.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
-describe.each(engines)('pushing on %s', (engine) => {
+describe('pushing', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open(
     fields: { filters?: object; documentLimit?: number; onSourceDelete?: 'keep'; config?: object } = {},
   ) {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const woken: number[] = [];

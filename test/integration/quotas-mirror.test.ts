@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { createScopedSource } from '../support/scoped-source.ts';
 
-describe.each(engines)('a mirror in a container with a quota on %s', (engine) => {
+describe('a mirror in a container with a quota', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   it('holds what is too much, says so, removes what goes, and goes on when there is room', async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const source = createScopedSource();

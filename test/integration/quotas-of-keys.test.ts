@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sumUpUsage } from '../../src/store/quotas.ts';
 import { sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { engines } from '../support/databases.ts';
 
-describe.each(engines)('quotas of keys on %s', (engine) => {
+describe('quotas of keys', () => {
   let test: TestApi;
   beforeAll(async () => {
-    test = await startTestApi({ engine });
+    test = await startTestApi();
   });
   afterAll(() => test.close());
 

@@ -10,7 +10,7 @@ import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { holdLease } from '../../src/store/leases.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
 afterAll(() => textWork.close());
@@ -19,12 +19,12 @@ const documentCount = 70;
 const before = createHashingEmbedder({ dimensions: 32 });
 const after = createHashingEmbedder({ dimensions: 48 });
 
-describe.each(engines)('a change of the embedding model on %s', (engine) => {
+describe('a change of the embedding model', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const processor = createProcessor({ database, clock, log: silentLogger, textWork, embedder: before });

@@ -5,12 +5,12 @@ import { purgeDeleted } from '../../src/engine/remove.ts';
 import { removeSelected } from '../../src/engine/remove-selected.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
-describe.each(engines)('a deletion that takes long on %s', (engine) => {
+describe('a deletion that takes long', () => {
   let opened: TestDatabase;
   beforeAll(async () => {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
   });
   afterAll(() => opened.close());
 

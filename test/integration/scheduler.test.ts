@@ -10,14 +10,14 @@ import { insertDelivery, insertSnapshot, latestSnapshot } from '../../src/store/
 import { sql } from '../../src/store/sql.ts';
 import { finishRun, listRuns, startRun } from '../../src/store/sync-runs.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-describe.each(engines)('the scheduler on %s', (engine) => {
+describe('the scheduler', () => {
   let opened: TestDatabase;
   const schedulers: { close(): Promise<void> }[] = [];
   afterEach(async () => {
@@ -26,7 +26,7 @@ describe.each(engines)('the scheduler on %s', (engine) => {
   });
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const clock = createTestClock();
     const woken: string[] = [];
     const waking: Waking = {

@@ -5,16 +5,16 @@ import { createRegistry } from '../../src/connector/registry.ts';
 import { createScopeService } from '../../src/connections/source-service.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { createTestClock } from '../support/clock.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
 import { createScopedSource } from '../support/scoped-source.ts';
 
-describe.each(engines)('choosing resources on %s', (engine) => {
+describe('choosing resources', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open(adapt: (connector: Connector<any, any>) => Connector<any, any> = (same) => same) {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     const clock = createTestClock();
     const source = createScopedSource();

@@ -15,11 +15,11 @@ import {
 import { connect, startProcess, type Process } from '../support/authorized.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 
 const lifeMs = 3_600_000;
 
-describe.each(engines)('renewal of tokens on %s', (engine) => {
+describe('renewal of tokens', () => {
   let store: TestDatabase;
   let server: AuthorizationServer;
   let clock: TestClock & { waiting: number };
@@ -44,7 +44,7 @@ describe.each(engines)('renewal of tokens on %s', (engine) => {
   };
 
   beforeEach(async () => {
-    store = await openTestDatabase(engine);
+    store = await openTestDatabase();
     const inner = createTestClock();
     clock = Object.assign(inner, {
       waiting: 0,

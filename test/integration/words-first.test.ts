@@ -14,7 +14,7 @@ import { releaseAllLeases } from '../../src/store/processing.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
-import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { isAllowed, recordedMoves, recordStatuses } from '../support/status-history.ts';
 
 const textWork = createTextWork({ log: silentLogger, threads: 1, timeoutMs: 30_000, maxMemoryMb: 512 });
@@ -73,12 +73,12 @@ const parts = (name: string, count: number) =>
     return `## Part ${index}\n\n${`${sentence} `.repeat(24)}`;
   }).join('\n\n');
 
-describe.each(engines)('words before vectors on %s', (engine) => {
+describe('words before vectors', () => {
   let opened: TestDatabase;
   afterEach(() => opened.close());
 
   async function open() {
-    opened = await openTestDatabase(engine);
+    opened = await openTestDatabase();
     const { database } = opened;
     await recordStatuses(database);
     const clock = createTestClock();

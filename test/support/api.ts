@@ -32,10 +32,10 @@ import { createDreaming } from '../../src/memory/dreaming.ts';
 import { createRemembering } from '../../src/memory/remember.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTestClock } from './clock.ts';
-import { engines, openTestDatabase, type Engine } from './databases.ts';
+import { openTestDatabase, type Engine } from './databases.ts';
 
 export interface TestApiOptions {
-  /** Default: the fastest one there is. */
+  /** Default: `mainEngine`. */
   engine?: Engine;
   config?: Partial<ApiConfig>;
   /** Default: everything is logged. */
@@ -61,7 +61,7 @@ export const localToken = 'local-token-of-this-start';
 
 /** The whole API over the real services and a database of its own. Documents wait until `process` is called. */
 export async function startTestApi(options: TestApiOptions = {}) {
-  const opened = await openTestDatabase(options.engine ?? engines.at(-1)!);
+  const opened = await openTestDatabase(options.engine);
   const { database, close } = opened;
   const clock = createTestClock();
   const lines: string[] = [];

@@ -24,6 +24,8 @@ if (serverUrl === undefined && process.env['CI'] !== undefined) {
 
 /** The engines that store tests run on; PostgreSQL only where DATABASE_URL names a server. */
 export const engines: readonly Engine[] = serverUrl === undefined ? ['pglite'] : ['pglite', 'postgres'];
+/** The engine of suites that need only one: PostgreSQL if there is one, where several sessions race as in production. */
+export const mainEngine: Engine = engines.at(-1)!;
 
 export interface TestDatabase {
   database: Database;
@@ -32,7 +34,7 @@ export interface TestDatabase {
 }
 
 /** A fresh, migrated, empty database of its own. */
-export function openTestDatabase(engine: Engine): Promise<TestDatabase> {
+export function openTestDatabase(engine: Engine = mainEngine): Promise<TestDatabase> {
   return engine === 'pglite' ? openClone() : openMigratedCopy();
 }
 

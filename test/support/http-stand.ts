@@ -6,7 +6,7 @@ import { createImpatientClock, openHttp, startSource, type Handler, type OpenOpt
  * Sources and `ctx.http` for the tests of a suite, on one database: what a test opened is closed after it.
  * `standard` holds where a test says nothing else.
  */
-export function useHttp(engine: Engine, standard: Partial<OpenOptions> = {}) {
+export function useHttp(engine?: Engine, standard: Partial<OpenOptions> = {}) {
   let opened: TestDatabase;
   const closing: (() => Promise<void>)[] = [];
   beforeAll(async () => {
