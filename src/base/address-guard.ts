@@ -35,7 +35,7 @@ export interface AddressGuard {
 
 /** Serves cloud machines their credentials, or the cloud its machines, at addresses that look like others. */
 const metadataAddresses = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254']);
-/** What `allowPrivateUrls` and host names of the allow-list open. Link-local is not in it: metadata services are there. */
+/** Ranges that `allowPrivateUrls` and host names of the allow-list open. Link-local is not among them: metadata services are there. */
 const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
 /** Everything that is handed out to networks (RFC 4291 section 2.4); the rest of IPv6 is special. */
 const globalIpv6 = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number];

@@ -5,12 +5,12 @@ import { openToOthers } from './private-files.ts';
 import { risksOf } from './risks.ts';
 import { slownessOf } from './slow-runtime.ts';
 
-/** What a check of the machine and of what runs on it found. `memoryd doctor` shows them, and the API. */
+/** One result of checking the machine and the daemon on it, as `memoryd doctor` and the API show it. */
 export interface Finding {
   name: string;
   ok: boolean;
   detail: string;
-  /** What to do about it. */
+  /** How to mend it; null when nothing is wrong. */
   remedy: string | null;
 }
 
@@ -129,7 +129,7 @@ interface Connected {
   problems?: readonly { partition: string | null; title: string | null; reason: string }[] | undefined;
 }
 
-/** What of a source is not mirrored, or only late, although nobody has asked for that. */
+/** Names parts of sources that are mirrored late or not at all although nobody asked for that. */
 export function checkConnections(connections: readonly Connected[]): string {
   const notes = connections.flatMap(({ id, status, statusReason, problems = [] }) =>
     [

@@ -181,7 +181,7 @@ export function describeSource(source: ConfigSource): string {
   return source.kind === 'flag' ? `option ${source.name}` : 'default';
 }
 
-/** What takes the place of a secret wherever a configuration is shown. */
+/** Stands in for a secret wherever a configuration is shown. */
 const mask = '********';
 
 export interface ConfigRow {

@@ -26,7 +26,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const version = 'v1';
 
-/** What `readKey` takes: 32 bytes as 64 hexadecimal digits, or as base64. */
+/** The form that `readKey` accepts: 32 bytes as 64 hexadecimal digits, or as base64. */
 export const encryptionKeyPattern = '^([0-9A-Fa-f]{64}|[A-Za-z0-9+/_-]{43}=?)$';
 
 export function newEncryptionKey(): string {

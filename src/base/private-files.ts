@@ -1,7 +1,7 @@
 import { chmod, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What memoryd keeps in its data directory; anything else there belongs to somebody else and is left alone. */
+/** Names of memoryd's own files in the data directory; anything else there belongs to somebody else and is left alone. */
 const ownNames = /^(?:database|daemon\.json|encryption\.key|models|uploads)(?:$|\.)/;
 const groupAndOthers = 0o077;
 
@@ -13,7 +13,7 @@ export async function makePrivate(dataDir: string): Promise<void> {
   for (const { path, mode } of await openToOthers(dataDir)) await chmod(path, mode & ~groupAndOthers);
 }
 
-/** What `makePrivate` would change, with the modes it has now. A directory that is missing has nothing. */
+/** Files that `makePrivate` would change, with their present modes. Empty for a directory that does not exist. */
 export async function openToOthers(dataDir: string): Promise<{ path: string; mode: number }[]> {
   if (process.platform === 'win32') return [];
   const names = await readdir(dataDir).catch(unlessGone([]));

@@ -9,7 +9,7 @@ export function readHttpDate(text: string | null | undefined): number | null {
 }
 
 /**
- * What a `Retry-After` header asks for (RFC 9110 section 10.2.3), in milliseconds from the answer on. A
+ * Reads a `Retry-After` header (RFC 9110 section 10.2.3) as milliseconds from the answer on. A
  * date counts from the answer's own `Date`, so that wrong clocks do not matter, else from what is known
  * of the server's clock. Null when the header is missing or makes no sense.
  */

@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 
 const safeKeyLength = 24;
 
-/** What in a configuration makes the daemon easier to get into than it need be, each with what to do. For the log and `doctor`. */
+/** Settings that make the daemon easier to break into than it need be, each with its remedy. For the log and `doctor`. */
 export function risksOf({
   apiKey,
   host,

@@ -1,4 +1,4 @@
-/** What the work comes to, or the signal's reason when it aborts first: work that does not listen is not waited for. */
+/** Settles as the work does, or rejects with the signal's reason when it aborts first, even if the work goes on. */
 export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   work.catch(() => {});
   const { promise, reject } = Promise.withResolvers<never>();

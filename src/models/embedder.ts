@@ -27,7 +27,7 @@ export interface Embedder {
   readonly reranker?: Reranker;
   /** How the tokens of a text are counted, to size chunks; see `createTokenCounter`. */
   readonly tokens: TokenCounting;
-  /** What computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */
+  /** The runtime that computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */
   runtime(): Promise<string>;
   /** Runs the self-test: known sentences against known vectors or known order. */
   verify(): Promise<EmbedderReport>;

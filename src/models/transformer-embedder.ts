@@ -8,7 +8,7 @@ import type { CallKind } from './worker/call-queue.ts';
 import type { RuntimeChoice, WorkerSetup } from './worker/messages.ts';
 import { createWorkerPool, type WorkerPool } from './worker/worker-pool.ts';
 
-/** What both local embedders can be told about the threads that compute. */
+/** Options of both local embedders about the threads that compute. */
 export interface LocalModelOptions {
   /**
    * Worker threads at the most, each with the model in its memory and busy on one text at a time.
@@ -25,7 +25,7 @@ export interface TransformerOptions extends LocalModelOptions {
   loadTokenizer(): Tokenizer;
   /** Tokens of a text that are read, without the start and end tokens. */
   maxTokens: number;
-  /** What is put before each text, as the model was trained with. */
+  /** Put before each text, as in the model's training. */
   prefixes?: Record<CallKind, string>;
 }
 

@@ -116,7 +116,7 @@ interface BertNormalizerOptions {
 /** Unprintable: control, format, private, unassigned, halves of surrogate pairs, the replacement character. */
 const unprintable = /[\p{C}\uFFFD]/gu;
 const accents = /\p{Mn}/gu;
-/** What a canonical decomposition can change, less the ideographs of everyday text. */
+/** Characters that a canonical decomposition can change, without the ideographs of everyday text. */
 const decomposable = /[^\0-\xBF\u4E00-\u9FFF]/gu;
 const plainAscii = /^[a-z0-9]+$/;
 /** CJK ideographs, each a word of its own: the blocks that BERT's `_is_chinese_char` lists. */

@@ -20,7 +20,7 @@ export function resolveEnqueueOptions(options: EnqueueOptions): Required<Enqueue
   return { key, delayMs, priority };
 }
 
-/** What `WorkOptions` leave open. */
+/** Defaults of `WorkOptions`. */
 export const defaultAttempts = 5;
 export const defaultBackoffMs = 1_000;
 

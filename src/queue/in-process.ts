@@ -184,7 +184,7 @@ interface Waiting {
   readonly priority: number;
 }
 
-/** What waits in memory, by time and then by priority. */
+/** Tasks that wait in memory, ordered by time and then by priority. */
 interface WaitingRoom<Item extends Waiting> {
   /** `wake` is called as soon as it can be taken. */
   add(item: Item): void;

@@ -2,7 +2,7 @@ import type { Queryable } from './database.ts';
 import { inContainers } from './documents.ts';
 import { rawSql, sql } from './sql.ts';
 
-/** What the sync runs of one connection have done. */
+/** Totals over the sync runs of one connection. */
 export interface SourceActivityRow {
   connectionId: string;
   provider: string;
@@ -53,7 +53,7 @@ export interface GrowthRow {
   bytes: number;
 }
 
-/** What was added on each day and is still there, in order; days without any are left out. */
+/** Documents that each day added and that still exist, in order; days without any are left out. */
 export function growthByDay(
   database: Queryable,
   containerTags: readonly string[] | null,

@@ -9,7 +9,7 @@ export interface ChunkWrite {
   position: number;
   content: string;
   context: string | null;
-  /** What kind of text it is, see `ChunkDraft`. */
+  /** The kind of text, see `ChunkDraft`. */
   type: string;
   token_count: number;
   content_hash: string;

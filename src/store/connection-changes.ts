@@ -2,7 +2,7 @@ import type { ConnectionRow } from './connections.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
-/** What a caller may change of a connection, all of it. */
+/** All fields of a connection that a caller may change. */
 export type ConnectionFields = Pick<
   ConnectionRow,
   | 'status'

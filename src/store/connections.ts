@@ -23,18 +23,18 @@ export interface ConnectionRow {
   allowedHours: string | null;
   nextSyncAt: Date | null;
   requestedSync: RequestedSync | null;
-  /** What the run that had the connection last was to do, when it did not come to its end. */
+  /** The request of the last run, if that run was interrupted. */
   runningSync: RequestedSync | null;
   failures: number;
   lastSyncedAt: Date | null;
   expiresAt: Date | null;
-  /** What becomes a memory; null: as its container says, else the default of such sources. */
+  /** Which content becomes a memory; null: as its container says, else the default of such sources. */
   memories: 'off' | 'facts' | 'facts+episodes' | null;
-  /** `own`: what is mirrored is the owner's own, unless an item names somebody else. */
+  /** `own`: mirrored content is the owner's own, unless an item names somebody else. */
   trust: 'own' | 'read';
   /** Who wrote items that name nobody. */
   author: string | null;
-  /** What was read there may enter profiles. */
+  /** Whether facts from this source may enter profiles. */
   inProfile: boolean;
   /** Why the source cannot be watched for now, as the process says that tried last. */
   unwatched: string | null;
@@ -227,7 +227,7 @@ export async function releaseConnection(
     failures: number;
     reason: string | null;
     syncedAt: Date | null;
-    /** What the run was to do is left to the next one. */
+    /** Leaves the run's request to the next run. */
     unfinished: boolean;
     now: Date;
   },

@@ -103,7 +103,7 @@ export async function lockContainers(tx: Transaction, tags: readonly string[]): 
 }
 
 /**
- * What still works on containers: documents in processing, and syncs of their connections. The
+ * Counts work under way in containers: documents in processing, and syncs of their connections. The
  * connections are locked, so that no sync begins before the transaction ends.
  */
 export async function countInFlight(tx: Transaction, tags: readonly string[]): Promise<number> {

@@ -15,7 +15,7 @@ export interface ContainerRow {
   name: string | null;
   entityContext: string | null;
   memoryFilesystemPaths: string[] | null;
-  /** What becomes a memory; null: what is told, own and of transcripts does. */
+  /** Which content becomes a memory; null: direct input, the owner's own content and transcripts. */
   memories: 'off' | 'facts' | 'facts+episodes' | null;
   profileBuckets: Bucket[];
   quota: Quota;
@@ -59,7 +59,7 @@ export async function writeContainer(
   return rows[0]!;
 }
 
-/** What a caller says about a container while it adds to it; the last one counts. */
+/** Stores the context that a caller gives for a container while adding to it; the latest one counts. */
 export async function writeEntityContext(
   tx: Transaction,
   containers: ReadonlyMap<string, string>,

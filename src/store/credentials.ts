@@ -66,7 +66,7 @@ export async function findCredentials(database: Queryable, connectionId: string)
   return row ?? null;
 }
 
-/** What the caller read of a row before it changes it. */
+/** The state of a row as the caller read it before changing it. */
 interface Expected {
   version: number;
   owner: string;

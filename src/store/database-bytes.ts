@@ -1,7 +1,7 @@
 import type { Queryable } from './database.ts';
 import { rawSql } from './sql.ts';
 
-/** What the database takes on its disk, without its log; null where its user may not know. */
+/** The database's size on disk in bytes, without its log; null where its user may not read that. */
 export async function databaseBytes(database: Queryable): Promise<number | null> {
   const [row] = await database.query<{ bytes: number | null }>(
     rawSql(`select case when has_database_privilege(current_database(), 'connect')

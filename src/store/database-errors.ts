@@ -11,7 +11,7 @@ const sqlStates = {
   diskFull: '53100',
 } as const;
 
-/** What a failed statement's error carries on both engines, where the server told it. */
+/** A failed statement's error on both engines; fields are set where the server stated them. */
 export interface StatementError extends Error {
   /** SQLSTATE, five characters. */
   code: string;

@@ -1,7 +1,7 @@
 import type { Sql } from './sql.ts';
 
 /**
- * What runs statements. Values come back alike from every adapter: `int8` and `count(*)` as
+ * Runs statements. Values come back alike from every adapter: `int8` and `count(*)` as
  * number, `timestamptz` as Date, `jsonb` parsed, arrays as arrays, `vector` as text `[1,2]`,
  * `bytea` as Uint8Array. Parameters: a Date, number, string, boolean, null, Uint8Array (bytea),
  * or an array of one of these for `$1::text[]` and the like; JSON goes in as

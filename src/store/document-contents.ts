@@ -47,7 +47,7 @@ export async function writeContents(tx: Transaction, rows: readonly ContentWrite
       content = case when excluded.raw is null then document_contents.content end`);
 }
 
-/** What was sent before, for inputs that append to it. */
+/** Raw texts as stored so far, for inputs that append to them. */
 export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
     select document_id as id, case when kind <> 'url' then raw end as raw, content from document_contents where document_id = any(${ids}::text[])`);

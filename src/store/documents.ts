@@ -41,7 +41,7 @@ const documentColumns: Sql = rawSql(`
   d.error_code as "errorCode", d.error_message as "errorMessage", d.attempts,
   d.next_attempt_at as "nextAttemptAt", d.created_at as "createdAt", d.updated_at as "updatedAt"`);
 
-/** What ingesting compares an input with. */
+/** The stored state that ingestion compares an input with. */
 export interface StoredDocument {
   id: string;
   container_tag: string;

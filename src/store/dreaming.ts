@@ -18,9 +18,9 @@ export interface MinedDocument {
   /** Whom the source or the text names. */
   author: string | null;
   trust: 'told' | 'own' | 'read';
-  /** What its connection says of whoever owns the source. */
+  /** The source's owner according to its connection. */
   owner: { author: string | null; trust: 'own' | 'read' | null };
-  /** What is set for its connection, else for its container. */
+  /** The setting of its connection, else of its container. */
   memories: 'off' | 'facts' | 'facts+episodes' | null;
   isTranscript: boolean;
   /** The day on which it was said. */

@@ -3,7 +3,7 @@ import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
 import { liesIn, type PartitionKey } from './sync-items.ts';
 
-/** What a listed item would become. `same`: nothing. */
+/** The effect that a sync would have on a listed item. `same`: none. */
 export type Prospect = 'added' | 'updated' | 'same';
 
 /** Compares listed items with the ledger; reads only. */

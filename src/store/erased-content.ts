@@ -3,7 +3,7 @@ import { lockMemoriesOf } from './memories.ts';
 import { settleChains } from './memory-chains.ts';
 import { rawSql, sql } from './sql.ts';
 
-/** What is to be erased, by id, with the hidden ones among them. */
+/** Ids of documents to erase among those given, including hidden ones. */
 export async function documentsToErase(database: Queryable, ids: readonly string[]): Promise<string[]> {
   const rows = await database.query<{ id: string }>(sql`
     select id from documents where id = any(${ids}::text[])`);

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
-/** What is erased: documents by id, a container with all in it, or whatever was deleted and forgotten so far. */
+/** The target of an erasure: documents by id, a container with everything in it, or all content deleted and forgotten so far. */
 export type ErasureTarget = { documentIds: string[] } | { containerTag: string } | { deleted: true };
 
 export interface ErasureRow {

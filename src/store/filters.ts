@@ -15,7 +15,7 @@ export interface FilterCondition {
   exact?: true;
 }
 
-/** What filters are tested with on a document `d`: what it has in common with others, overlaid by its metadata. */
+/** The metadata that filters see of a document `d`: its fields for filters alone, overlaid by its own metadata. */
 export const filterable = rawSql("(coalesce(d.filter_by_metadata, '{}') || d.metadata)");
 
 /**

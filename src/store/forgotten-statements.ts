@@ -69,7 +69,7 @@ export async function allowStatements(tx: Transaction, containerTag: string, has
     delete from forgotten_statements where container_tag = ${containerTag} and hash = any(${hashes}::text[])`);
 }
 
-/** What was forgotten in either container is forgotten in the one that both become. Called after memories are moved. */
+/** Carries forgotten statements over in a merge: what either container forgot, the merged one forgets. Call it after moving memories. */
 export async function moveForgotten(tx: Transaction, from: string, to: string, now: Date): Promise<void> {
   await tx.execute(sql`
     insert into forgotten_statements (container_tag, hash, forgotten_at)

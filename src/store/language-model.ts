@@ -57,9 +57,9 @@ export type Outcome = 'answers' | 'cached' | 'failed' | 'malformed' | 'over_budg
 
 export interface Settlement {
   containerTag: string;
-  /** What was really spent. */
+  /** Tokens actually spent. */
   tokens: number;
-  /** What was taken from the budget before. */
+  /** Tokens reserved in the budget beforehand. */
   reserved: number;
   outcome: Outcome;
 }

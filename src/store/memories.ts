@@ -166,7 +166,7 @@ export async function reviveMemories(tx: Queryable, ids: readonly string[], now:
     where id = any(${ids}::text[])`);
 }
 
-/** What is said again later was last said then. */
+/** Moves the time at which statements were last made, for those that are repeated later. */
 export async function restateMemories(tx: Queryable, rows: readonly { id: string; said_at: Date }[]): Promise<void> {
   if (rows.length === 0) return;
   const set = rowSet('r', { id: 'text', said_at: 'timestamptz' }, rows);

@@ -153,7 +153,7 @@ const isOfProfile = rawSql(`m.kind = 'fact' and (m.trust <> 'read' or exists (
     select 1 from memory_sources s join documents d on d.id = s.document_id join connections c on c.id = d.connection_id
     where s.memory_id = m.id and d.deleted_at is null and c.in_profile))`);
 
-/** What a profile shows, newest first, each statement once. */
+/** The memories of a profile, newest first, each statement once. */
 export async function profileMemories(
   database: Queryable,
   query: ProfileQuery,

@@ -5,7 +5,7 @@ import { rawSql, sql } from './sql.ts';
 
 const switchKey = 'memories';
 
-/** What came while memories were off is looked at once they are on again. */
+/** Records that memories were switched off or on; documents that arrived in between are mined after switching on. */
 export async function noteMemoriesSwitch(database: Queryable, isOn: boolean, now: Date): Promise<void> {
   if (!isOn) return writeSetting(database, switchKey, 'off', now);
   if (await deleteSetting(database, switchKey)) await noteSettingChange(database, { scope: 'everything' });

@@ -8,7 +8,7 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 const ofPartition = (key: PartitionKey) =>
   sql`connection_id = ${key.connectionId} and partition_id = ${key.partitionId}`;
 
-/** What a connector remembers of a partition, by names that begin with `prefix`. */
+/** A connector's records of a partition whose names begin with `prefix`. */
 export async function readRecords(database: Reader, key: PartitionKey, prefix: string): Promise<Record<string, Json>> {
   const rows = await database.query<{ name: string; value: Json }>(sql`
     select name, value from partition_records where ${ofPartition(key)} and starts_with(name, ${prefix}) order by name`);

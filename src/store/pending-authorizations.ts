@@ -60,7 +60,7 @@ export async function findPendingAuthorization(
   return row ?? null;
 }
 
-/** What came of it; the request is erased. */
+/** Stores the outcome and erases the request. */
 export async function finishPendingAuthorization(
   database: Queryable,
   stateHash: string,

@@ -83,7 +83,7 @@ async function checkServer(pool: pg.Pool): Promise<void> {
   if (problem !== undefined) throw new MemorydError('database_unsupported', problem);
 }
 
-/** What the server lacks, and how to mend it; undefined when it has everything. */
+/** Names what the server lacks and how to mend it; undefined when it has everything. */
 export function unsupported(facts: ServerFacts): string | undefined {
   if (facts.number < oldestServer.number) {
     return `The server runs PostgreSQL ${facts.version}; memoryd needs ${oldestServer.name} or newer.`;

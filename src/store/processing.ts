@@ -106,7 +106,7 @@ export async function renewLeases(
         <= array_position(array['extracting', 'chunking', 'embedding', 'indexing'], r.status)`);
 }
 
-/** What is found by its words stays so. */
+/** Keeps documents that are already found by their words in that state. */
 const asBefore = sql`case when words_revision = revision then status else 'queued' end`;
 
 /** Gives documents back whose worker is certainly gone: at the start of the only process there is. */
@@ -168,7 +168,7 @@ interface Writing {
   now: Date;
 }
 
-/** What becomes of a row `d` with its last stage. It waits to be mined when it may make memories, or has some. */
+/** The assignments to a row `d` whose last stage is done. It waits to be mined if it may make memories or has some. */
 function isDone({ now, memories }: { now: Date; memories: boolean }, isTranscript: Sql): Sql {
   const isMined = memories
     ? sql`${mayMakeMemories(isTranscript)} or exists (select 1 from memory_sources s where s.document_id = d.id)`

@@ -3,7 +3,7 @@ import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 import type { PartitionKey } from './sync-items.ts';
 
-/** What a push needs of its connection. */
+/** The fields of a connection that a push needs. */
 export interface PushConnection {
   id: string;
   provider: string;

@@ -2,7 +2,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
-/** What a container may hold, and how often it may be asked for in a minute. Null: as much as comes. */
+/** Limits of a container: documents, bytes, and requests per minute. Null: unlimited. */
 export interface Quota {
   documents: number | null;
   /** Of documents: the largest of what was sent and its text. */
@@ -15,7 +15,7 @@ export interface Usage {
   bytes: number;
 }
 
-/** What a key may hold; null: as much as comes. */
+/** Limits of a key. Null: unlimited. */
 export type KeyQuota = Pick<Quota, 'documents' | 'bytes'>;
 
 /** Who is written to, and who writes: containers by tag, keys by `ApiKeyRow.usageId`. */
@@ -92,13 +92,13 @@ export async function roomIn(database: Reader, tag: string): Promise<number | nu
   return limit.documents === null ? null : Math.max(0, limit.documents - usage.documents);
 }
 
-/** What a container with a quota holds; of others nothing is counted. */
+/** The usage of a container with a quota; other containers are not counted. */
 export async function usageOf(database: Reader, tag: string): Promise<Usage> {
   const { documents, bytes } = await usageIn(database, { kind: 'container', id: tag });
   return { documents, bytes };
 }
 
-/** What keys hold, by `usageId`: only of those with a quota. */
+/** The usage of keys with a quota, by `usageId`. */
 export async function usageOfKeys(database: Reader): Promise<Map<string, Usage>> {
   const rows = await database.query<Usage & { id: string }>(sql`
     select usage_id as id, sum(documents) as documents, sum(bytes) as bytes from key_usage group by usage_id`);

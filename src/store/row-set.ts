@@ -52,7 +52,7 @@ export function rowSet<Row extends object>(alias: string, columns: Columns<Row>,
 }
 
 interface SentColumn {
-  /** What is unnested, under which names. */
+  /** The arrays to unnest, with their names. */
   arrays: { name: string; array: Sql }[];
   /** How a row's value is read. */
   read: Sql;

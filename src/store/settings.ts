@@ -1,7 +1,7 @@
 import type { Queryable, Reader } from './database.ts';
 import { sql } from './sql.ts';
 
-/** What the organization has set about content; see `ContentSettings`. */
+/** The key of the organization's `ContentSettings`. */
 export const contentSettingsKey = 'settings';
 
 /** A value that belongs to the whole installation, by name. */

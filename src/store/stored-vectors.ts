@@ -2,7 +2,7 @@ import type { Queryable } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 
-/** What is embedded and kept. */
+/** Tables whose rows have stored vectors. */
 export const embeddedKinds = ['chunks', 'memories'] as const;
 export type EmbeddedKind = (typeof embeddedKinds)[number];
 

@@ -103,7 +103,7 @@ export interface FailureCauseRow {
   nextRetryAt: Date | null;
 }
 
-/** What failed or was skipped, counted by shown state and error class; the most frequent first. */
+/** Failed and skipped items, counted by shown state and error class; the most frequent first. */
 export function countFailures(database: Queryable, connectionId: string): Promise<FailureCauseRow[]> {
   return database.query<FailureCauseRow>(sql`
     with failing as (
@@ -119,7 +119,7 @@ export function countFailures(database: Queryable, connectionId: string): Promis
     select * from causes order by "count" desc, "state", "errorClass"`);
 }
 
-/** What the sweeps that the brake holds would remove. */
+/** Items that held sweeps would remove. */
 export async function listHeldItems(
   database: Queryable,
   connectionId: string,

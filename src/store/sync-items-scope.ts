@@ -98,9 +98,9 @@ export async function leaveOlder(
 
 export interface Placement {
   roots: readonly string[];
-  /** What stays although it is in none of the folders: nothing, or what has a document. */
+  /** Items that stay although they are in none of the folders: none, or those with a document. */
   spared: 'none' | 'documents';
-  /** What comes in waits for a free place under the document limit. */
+  /** Added items wait for a free place under the document limit. */
   unseated: boolean;
   detail: string;
   limitDetail: string;

@@ -48,7 +48,7 @@ export interface PageCounts {
   unchanged: number;
 }
 
-/** What a listing showed: enough to see what changed, and the whole of what did. */
+/** One page of a listing: enough of each item to detect changes, and changed items whole. */
 export interface ListedPage {
   /** One per id. */
   items: readonly { ext_id: string; want_rev: string }[];
@@ -282,7 +282,7 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
   return row?.renamed ?? 0;
 }
 
-/** What the brake judges by: how many mirrored items are missing, a digest that names just these, and what went before. */
+/** The facts that the brake judges by: how many mirrored items are missing, a digest of exactly these, and earlier decisions. */
 export interface Missing {
   missing: number;
   /** Mirrored items in all; not counted when nothing is missing. */

@@ -48,11 +48,11 @@ export interface RunWarning {
   /** Null: about the whole connection. */
   partitionId: string | null;
   code: string;
-  /** What is odd and how to mend it. */
+  /** The problem and how to mend it. */
   message: string;
 }
 
-/** What a sync would do, with the first 50 ids of each. */
+/** The changes that a sync would make, with the first 50 ids of each kind. */
 export interface DryRunReport {
   added: { count: number; ids: string[] };
   updated: { count: number; ids: string[] };
@@ -115,7 +115,7 @@ export interface RunCounters {
   itemsFailed: number;
 }
 
-/** What happened since the last time; several processes add to one run. */
+/** Progress since the last report; several processes add to one run. */
 export interface RunProgress {
   counters: RunCounters;
   failures?: readonly RunItemFailure[];
@@ -158,7 +158,7 @@ function processed(counters: RunCounters): number {
   );
 }
 
-/** What a worker must know to go on: whether the run is still wanted, and by whom it is held. */
+/** State that a worker checks before it goes on: whether the run is still wanted, and who holds it. */
 export interface RunState {
   runStatus: string;
   cancelled: boolean;

@@ -174,7 +174,7 @@ async function putRight(context: Context, signal: AbortSignal | undefined): Prom
   }
 }
 
-/** What should be there. An index that exists stays, unless a bulk load makes dropping it worth while. */
+/** Decides the state an index should have. An existing one stays, unless a bulk load makes dropping it worthwhile. */
 async function decide(context: Context, own: StoredIndex | undefined): Promise<'absent' | 'deferred' | 'ready'> {
   const { database, embedder, clock, threshold, bulkDocuments } = context;
   const vectors = own?.vectors ?? (await countVectors(database, context.kind, embedder.id, threshold));

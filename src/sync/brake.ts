@@ -7,7 +7,7 @@ export type BrakeSettings = Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'bra
 type Braking = Pick<Run, 'database' | 'clock' | 'log'> & { settings: BrakeSettings };
 
 /**
- * What becomes of missing items: nothing is missing; they are few enough to go by themselves; somebody, or a
+ * Decides about missing items: none are missing; they are few enough to be removed; somebody, or a
  * second look, has said that they are to go; or they are held. It is about those that were `missedBy` then.
  */
 export type Verdict =

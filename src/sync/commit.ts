@@ -100,7 +100,7 @@ async function store(
   if (queued > 0) await run.wake(queued);
 }
 
-/** What was never mirrored is forgotten; of what was, the source has not said that it was deleted. */
+/** Forgets items that were never mirrored. Mirrored ones stay, because the source has not said that they were deleted. */
 async function settleGone(tx: Transaction, run: Run, key: PartitionKey, outcomes: readonly Outcome[]): Promise<void> {
   const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
   const ids = (isMirrored: boolean) =>

@@ -21,7 +21,7 @@ interface ShownItem {
   isRuledOut: boolean;
 }
 
-/** What one listing of a partition shows. */
+/** Results of listing one partition. */
 interface Shown {
   partition: Partition;
   items: Map<string, ShownItem>;
@@ -33,7 +33,7 @@ interface Shown {
 }
 
 /**
- * What a full sync would add, update and delete: lists every partition from its start and compares
+ * Finds what a full sync would add, update and delete: lists every partition from its start and compares
  * that with the ledger, after filters, chosen folders and the document limit. Nothing is fetched, and
  * neither ledger nor documents are written. Renames count as an addition and a deletion.
  */
@@ -147,7 +147,7 @@ async function comparePartition(
   else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
 }
 
-/** What a rule leaves out is not added, and deleted when it has changed. */
+/** An item that a rule leaves out is not added; if it is mirrored and has changed, it is deleted. */
 function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: DryRunReport): void {
   if (prospect === 'updated') count(report.deleted, id);
   else run.counters.itemsSkipped += 1;

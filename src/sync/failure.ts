@@ -122,7 +122,7 @@ export interface RunFailure {
   retryAt: Date | null;
 }
 
-/** What an error that is about the whole connection means for it. */
+/** The consequence for a connection of an error that concerns all of it. */
 export function runFailure(error: unknown): RunFailure {
   const active = { status: 'active', retryAt: null } as const;
   if (!ConnectorError.is(error)) {
@@ -156,7 +156,7 @@ export interface PartitionFailure extends PartitionProblem {
 }
 
 /**
- * What an error means for the partition in which it came up; null when it is about the whole
+ * The consequence of an error for the partition in which it occurred; null when it concerns the whole
  * connection. `failures` are the runs in a row that had a problem here before this one.
  */
 export function partitionFailure(error: unknown, failures: number, now: Date): PartitionFailure | null {

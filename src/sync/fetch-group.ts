@@ -44,7 +44,7 @@ export async function fetchGroup(
   return result;
 }
 
-/** What is clear without asking the source. */
+/** The outcome of an item that needs no request to the source; null for all others. */
 function refuse(run: Run, item: ClaimedItem): Outcome | null {
   if (wearsOut(item)) {
     const error = new MemorydError('lost_worker', 'Workers keep dying while they fetch this item.');

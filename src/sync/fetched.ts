@@ -22,7 +22,7 @@ const skipReasons: readonly string[] = [
   'other',
 ] satisfies SkipReason[];
 
-/** What `fetch` answered, in a form that can be stored. Throws `connector_invalid` for anything else. */
+/** Checks an answer of `fetch` and puts it into a form that can be stored. Throws `connector_invalid`. */
 export function checkFetched(answer: unknown): Fetched {
   if (!isObject(answer)) throw connectorFault(`fetch answered ${answer === null ? 'null' : typeof answer}.`);
   if (answer['gone'] === true) return { gone: true };
@@ -84,7 +84,7 @@ function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
   return fields;
 }
 
-/** What is no id that the ledger takes as it is leads nowhere. */
+/** Keeps only ids that the ledger takes unchanged. */
 function idsIn(value: unknown): string[] {
   if (!Array.isArray(value)) return [];
   const ids = value.filter((id): id is string => typeof id === 'string' && id !== '' && isStorable(id));

@@ -90,7 +90,7 @@ export const filtersSchema = {
   },
 } as const satisfies JsonSchema;
 
-/** What to write instead, by field. */
+/** Advice for each field that is wrong. */
 const remedies: Record<FilterName, string> = {
   include: 'Give globs such as "docs/**/*.md".',
   exclude: 'Give globs such as "drafts/".',
@@ -132,7 +132,7 @@ function issue(path: readonly (string | number)[], problem: string, remedy: stri
   return { message: `${problem}. ${remedy}`, path: ['filters', ...path] };
 }
 
-/** What a schema cannot say. */
+/** Checks that a schema cannot express. */
 function meaningIssues(filters: Filters): ValidationIssue[] {
   const issues: ValidationIssue[] = [];
   for (const field of ['include', 'exclude'] as const) {
@@ -158,7 +158,7 @@ function globProblem(glob: string): string | null {
   }
 }
 
-/** What filters look at. */
+/** The fields of a `Ref` that filters test. */
 export type FilteredRef = Pick<Ref, 'path' | 'title' | 'mimeType' | 'size' | 'updatedAt' | 'metadata'>;
 
 type Test = (ref: FilteredRef, nowMs: number) => boolean;

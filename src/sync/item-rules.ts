@@ -3,7 +3,7 @@ import { contentSettingsKey, readSetting } from '../store/settings.ts';
 import type { FilteredRef } from './filters.ts';
 import type { Ref } from '../connector/contract.ts';
 
-/** What of new and changed items the organization wants: `includeItems` and `excludeItems` of its settings. */
+/** The organization's rules for new and changed items: `includeItems` and `excludeItems` of its settings. */
 export interface ItemRules {
   /** Equal for equal rules. */
   key: string;
@@ -12,7 +12,7 @@ export interface ItemRules {
 
 export type RuledRef = FilteredRef & Pick<Ref, 'url'>;
 
-/** What is said of what a rule leaves out. */
+/** Shown for items that a rule leaves out. */
 export const ruledOutDetail = 'The settings includeItems and excludeItems leave it out.';
 
 interface StoredRules {

@@ -74,7 +74,7 @@ export async function recordListed(
   return counts;
 }
 
-/** What can be done before the listing has come to its end. */
+/** Does what need not wait for the end of the listing. */
 async function settlePage(run: Run, key: PartitionKey): Promise<void> {
   if (run.scope.key === '') return;
   run.scope.ranked = false;

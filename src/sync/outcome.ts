@@ -5,7 +5,7 @@ import type { TakenContent } from './fetched.ts';
 import type { Run } from './run.ts';
 import { timeOf } from './values.ts';
 
-/** What came of one claimed item. */
+/** The outcome of one claimed item. */
 export type Outcome = { item: ClaimedItem } & (
   | { kind: 'document'; document: FetchedDocument; content: TakenContent }
   | { kind: 'gone' }

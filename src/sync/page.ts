@@ -24,7 +24,7 @@ export interface CheckedPage extends Page {
   unread: UnreadPart[];
   done: boolean;
   records: Record<string, Json | null>;
-  /** What is odd about it, once per kind. */
+  /** Oddities of the page, once per kind. */
   remarks: PageRemark[];
 }
 

@@ -81,13 +81,13 @@ async function expectAnswers(run: Run, partition: Partition): Promise<void> {
   await run.hold.write((tx) => setUnconfirmed(tx, key, all));
 }
 
-/** What somebody who asks for a sync wants to be tried again, whatever the source shows of it. */
+/** States of items that a requested sync tries again even if the source shows no change. */
 function triedAgain(row: PartitionRow, request: RequestedSync): string[] {
   if (request.mode === 'full' && row.listingStartedAt === null) return ['failed', 'skipped'];
   return request.trigger === 'manual' && !request.hints ? ['failed'] : [];
 }
 
-/** What is said about the whole source when it is listed holds for fetching as well. */
+/** Whether an error of a listing concerns the whole source, and so fetching as well. */
 function endsFetching(error: unknown): boolean {
   return (
     ConnectorError.is(error) && ['auth_expired', 'rate_limited', 'bad_config', 'source_missing'].includes(error.kind)

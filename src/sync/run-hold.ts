@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../store/database.ts';
 import { assertConnectionHeld, isLeaseLost, type ConnectionLease } from '../store/leases.ts';
 
 /**
- * What a worker that has a connection may do with the database. A run reads as it likes, and writes only
+ * A worker's access to the database while it holds a connection. A run reads freely, and writes only
  * here, so that one that was stopped and then went on changes nothing once another has its connection.
  */
 export interface RunHold {

@@ -14,7 +14,7 @@ export type WarningCode =
   | 'partition_parked'
   | 'partition_paused';
 
-/** What one process has to tell about a run, gathered between two writes. */
+/** One process's report about a run, gathered between two writes. */
 export interface RunReport {
   readonly counters: RunCounters;
   /** Once for each partition and code; null: about the whole connection. */

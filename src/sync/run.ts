@@ -15,7 +15,7 @@ import type { RunScope } from './scope.ts';
 import type { Verbs } from './verbs.ts';
 import type { PageRemark } from './page.ts';
 
-/** What every step of one sync run works with. */
+/** Everything that the steps of one sync run share. */
 export interface Run {
   id: string;
   connection: ConnectionRow;
@@ -27,7 +27,7 @@ export interface Run {
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
-  /** What was counted and is not written yet; the same object for the whole run. */
+  /** Counts that are not written yet; the same object for the whole run. */
   counters: RunCounters;
   report: RunReport;
   settings: RunSettings;
@@ -37,7 +37,7 @@ export interface Run {
   /** Other workers that fetch for the same run. */
   company: Company;
   verbs: Verbs;
-  /** What of the source is mirrored. */
+  /** The part of the source to mirror. */
   scope: RunScope;
   /** Partitions in which content showed items that no listing has shown. */
   met: Set<string>;
@@ -89,7 +89,7 @@ export interface RunSettings {
   lookUpsPerRun: number;
   /** Listings of one epoch, at most, when each brings something new. */
   maxListings: number;
-  /** What connections follow that have no schedule of their own. */
+  /** The schedule of connections that have none of their own. */
   standardSchedule: string;
 }
 

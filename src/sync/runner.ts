@@ -100,7 +100,7 @@ async function runHeld(options: RunnerOptions, hold: RunHold, stop: AbortSignal)
   await endRun(options, { ...begun, hold, performed, letGo: life.reason ?? (stop.aborted ? 'stopped' : null) });
 }
 
-/** What a run is to do: what somebody asked for, what was interrupted, or what its time has come for. */
+/** The request to serve: one that somebody made, one that was interrupted, or the scheduled one that is due. */
 function requestOf(connection: ConnectionRow, standardSchedule: string, now: Date): RequestedSync {
   const { requestedSync, runningSync, lastSyncedAt } = connection;
   if (requestedSync && runningSync) return mergeRequests(runningSync, requestedSync);

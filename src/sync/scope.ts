@@ -21,10 +21,10 @@ import { limitDetail, settleLimit } from './limits.ts';
 import { itemKey } from './ref.ts';
 import type { Run } from './run.ts';
 
-/** What of a source a connection mirrors, as it is during one run. */
+/** The part of a source that a connection mirrors, fixed for one run. */
 export interface RunScope {
   filters: Filters;
-  /** What the organization wants of items that are new or have changed; null: everything. */
+  /** The organization's rules for new and changed items; null: all are wanted. */
   rules: ItemRules | null;
   /** The newest items that are mirrored; null: all. */
   limit: number | null;
@@ -68,7 +68,7 @@ export async function rootsOf(
 const filteredDetail = (filter: string) => `The filter "${filter}" leaves it out.`;
 const placeDetail = 'It is in none of the selected folders.';
 
-/** What a listed item is at first: left out by the filters, waiting for its place, or (nulls) mirrored. */
+/** The first state of a listed item: left out by the filters, waiting for its place, or (nulls) mirrored. */
 export function judgeRef(
   scope: RunScope,
   ref: Ref,
@@ -174,7 +174,7 @@ async function judgeSome(run: Run, key: PartitionKey, items: readonly JudgedItem
   if (times.length > 0) await run.hold.write((tx) => timeItems(tx, key, times));
 }
 
-/** What changes for an item; nothing for most. Places and the limit are judged for all items together. */
+/** The changes for one item; none for most. Places and the limit are judged for all items together. */
 function judge(scope: RunScope, { ext_id, reason, ref }: JudgedItem, now: Date): Judgement[] {
   const filter = passes(scope.filters, ref, now);
   if (filter !== null)

@@ -31,5 +31,5 @@ export function createSupply(): Supply & { added: () => void; end: () => void } 
   };
 }
 
-/** What is there and will not grow. */
+/** A supply that is complete and will not grow. */
 export const endedSupply: Supply = { changed: async () => {}, ended: () => true };

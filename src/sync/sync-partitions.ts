@@ -86,7 +86,7 @@ function report(run: Run, partition: Partition, failure: PartitionFailure, progr
   progress.problems.push({ partition, failure });
 }
 
-/** What went wrong in the partition; null when nothing did. Throws what is about the whole connection. */
+/** The partition's failure, or null. Throws errors that concern the whole connection. */
 async function failureOf(
   run: Run,
   partition: Partition,

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 
 /**
- * What kind of work waits, the most urgent first: a person asked for it, the source said that
+ * Kinds of waiting work, the most urgent first: a person asked for it, the source said that
  * something changed, the schedule came round, the newest items of a first sync (so that search is of
  * use within seconds), and the rest of it.
  */
@@ -39,7 +39,7 @@ interface Queue {
   waiting: Map<string, Waiter[]>;
   /** Time that each connection has used, in milliseconds; only those that used more than `floor` are kept. */
   used: Map<string, number>;
-  /** What the connection served last had used: one that comes anew starts from here, with nothing saved up. */
+  /** The usage of the connection served last: a new one starts from here, with nothing saved up. */
   floor: number;
   /** Units that the priority is owed. */
   credit: number;

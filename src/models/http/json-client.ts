@@ -3,7 +3,7 @@ import { MemorydError, type ErrorCode } from '../../base/errors.ts';
 import { readRetryAfter } from '../../base/retry-after.ts';
 
 export interface JsonClientOptions {
-  /** What the server is called in messages: `embedding server`. */
+  /** Names the server in messages, e.g. `embedding server`. */
   server: string;
   /** The address that the path is appended to. */
   baseUrl: string;
@@ -129,7 +129,7 @@ function tooLong(options: JsonClientOptions): Failure {
   return { failure: new MemorydError(options.errorCode, message), refused: null, lost: true, retryAfterMs: null };
 }
 
-/** What fetch and JSON say, without the text that was sent or came back. */
+/** Describes a failure of fetch or JSON without the text that was sent or came back. */
 function describeNetworkFailure(error: unknown): string {
   if (error instanceof SyntaxError) return 'answered something that is not JSON';
   const cause = error instanceof Error ? error.cause : undefined;

@@ -1,7 +1,7 @@
 import { Agent, fetch, type Response } from 'undici';
 import { MemorydError } from '../../base/errors.ts';
 
-/** What a hub says about a file before it is fetched. */
+/** A hub's description of a file, read before the file is fetched. */
 export interface StatedFile {
   /** Null when the hub does not say. */
   bytes: number | null;

@@ -176,7 +176,7 @@ const tokenizerNames = ['tokenizer.json', 'onnx/tokenizer.json'];
 const maxFileBytes = 16 * 1024 ** 3;
 
 /**
- * What a repository holds of a sentence-transformers model. All files are of the commit that the revision
+ * Lists a repository's files of a sentence-transformers model. All are of the commit that the revision
  * stands for now. Throws `hub_failed` when there is no model or tokenizer, or a hash or size is not stated.
  */
 async function describeRepository(options: RepositoryOptions): Promise<WantedModel> {

@@ -4,7 +4,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { CatalogueModel, HubFile } from './catalogue.ts';
 import { hashesOfFile } from './file-hash.ts';
 
-/** What is written beside the files of a model when it is complete. */
+/** The record that is written beside a model's files once all of them are there. */
 export type InstalledModel = Pick<CatalogueModel, 'name' | 'repository' | 'revision' | 'files' | 'settings'>;
 
 /** The models of a data directory, each in a folder of its name, and which of them is chosen. */

@@ -13,7 +13,7 @@ export interface WantedFile {
   hash: NonNullable<StatedFile['hash']>;
 }
 
-/** What is to be had from one commit of a repository. */
+/** A model to fetch from one commit of a repository. */
 export interface WantedModel {
   name: string;
   repository: string;
@@ -78,7 +78,7 @@ interface FileOptions extends PullOptions {
 
 /**
  * The file under its name, once its hash is right. Parts are named by the hash: those of another file never mix.
- * What an earlier pull left is thrown away when it turns out to be wrong, and the file is fetched as a whole.
+ * A partial file of an earlier pull is discarded when it turns out to be wrong, and the file is fetched whole.
  */
 async function pullFile(model: WantedModel, file: WantedFile, options: FileOptions): Promise<HubFile> {
   const path = join(options.arrival, file.path);
@@ -139,7 +139,7 @@ function tooLong({ repository }: RemoteFile, { path, bytes }: WantedFile): Memor
   );
 }
 
-/** What has arrived already counts as used. */
+/** Parts that have arrived already count as used space. */
 async function requireSpace(folder: string, { name, files }: WantedModel): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const parts = files.flatMap((file) => [file.path, partOf(file.path, file)]);

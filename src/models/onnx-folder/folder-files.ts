@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { MemorydError } from '../../base/errors.ts';
 import type { Pooling } from '../worker/messages.ts';
 
-/** What a sentence-transformers folder says about its model. */
+/** The description of a model in a sentence-transformers folder. */
 export interface FolderDescription {
   modelPath: string;
   tokenizerPath: string;
-  /** What `tokenizer_config.json` says. */
+  /** The content of `tokenizer_config.json`. */
   tokenizerConfig: object;
   /** Tokens of a text, without the start and end tokens. */
   maxTokens: number;
@@ -33,7 +33,7 @@ interface FolderSettings {
   modules: { type?: string }[];
 }
 
-/** What is known of a model beside what its folder says. */
+/** Facts about a model that its folder does not state. */
 export interface ModelSettings {
   /** Which `.onnx` file to take, relative to the folder. By default the usual names are tried. */
   modelFile?: string;

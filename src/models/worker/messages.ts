@@ -19,7 +19,7 @@ export interface WorkerSetup {
   runtime: RuntimeChoice;
 }
 
-/** What a worker says about the model it has opened. */
+/** A worker's report about the model it has opened. */
 export interface ModelFacts {
   runtime: Exclude<RuntimeChoice, 'auto'>;
   runtimeVersion: string;

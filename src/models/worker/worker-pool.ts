@@ -106,7 +106,7 @@ function giveUp(pool: Pool, thread: ModelThread, error: unknown): void {
   else pool.limit = pool.threads.size;
 }
 
-/** What one thread does all its life. An idle one does not keep the process alive. */
+/** The loop of one thread. An idle thread does not keep the process alive. */
 async function serve(pool: Pool, thread: ModelThread): Promise<void> {
   while (!pool.closed && pool.threads.has(thread)) {
     const bundle = pool.queue.take();

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { MemorydError } from '../../base/errors.ts';
 
-/** What the folder of the embedded cluster is, before the engine touches it. */
+/** State of the embedded cluster's folder before the engine touches it. */
 export interface ClusterDirectory {
   path: string;
   /** Where to make the cluster first; null when there is one. */

@@ -170,7 +170,7 @@ function join(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return joined;
 }
 
-/** What node-postgres calls on a socket. */
+/** Adds the methods of a socket that node-postgres calls. */
 function asSocket(stream: Duplex): Duplex {
   const nothing = () => stream;
   return Object.assign(stream, {

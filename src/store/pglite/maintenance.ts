@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { rawSql, sql } from '../sql.ts';
 
 /**
- * What a server's background processes do and the embedded engine does not: it has no autovacuum,
+ * Takes the place of a server's background processes: the embedded engine has no autovacuum,
  * and no checkpoint follows from the size of its log, which would grow until the next start.
  */
 export interface Maintenance {

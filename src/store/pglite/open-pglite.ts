@@ -120,7 +120,7 @@ function reasonOf(error: unknown): string {
   return complaint?.replace(/^.*?(FATAL|PANIC): +/, '') ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** What watches over the data directory while it is open. */
+/** Watches over the data directory while it is open. */
 interface FolderGuard {
   /** Throws when the directory is no longer ours. */
   check(): void;

@@ -1,4 +1,4 @@
-/** What the worker gets at its start. */
+/** The worker's start parameters. */
 export interface WorkerStart {
   /** Where the cluster stands, or is made when there is none; null keeps it in memory. */
   clusterDir: string | null;

@@ -31,7 +31,7 @@ function keepFilesPrivate(): void {
   fs.writeFileSync = (path, data) => writeFileSync(path, data, { mode: 0o600 });
 }
 
-/** What makes a cluster has called the parser in its own ways before it takes statements. */
+/** Whether the cluster exists. Making one calls the parser in ways of its own before it takes statements. */
 function isThere({ clusterDir }: WorkerStart): boolean {
   return clusterDir !== null && fs.existsSync(join(clusterDir, 'PG_VERSION'));
 }
@@ -76,7 +76,7 @@ function endOnBreakdown(engine: PGlite): void {
   };
 }
 
-/** What the engine has answered to the request under way. */
+/** The engine's answer so far to the request under way. */
 let answer: Uint8Array[] = [];
 
 /** One request may hold several messages of the protocol (parse, bind, execute, sync). */

@@ -36,7 +36,7 @@ export function corpusTable({ terms }: CandidatePlan): Sql {
   )`);
 }
 
-/** What BM25 orders by, on rows with term counts and their `norm`. */
+/** The BM25 score, for rows with term counts and their `norm`. */
 export function scoreBy(weights: readonly Sql[]): Sql {
   if (weights.length === 0) return rawSql('0');
   return joinSql(

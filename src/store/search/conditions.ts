@@ -2,7 +2,7 @@ import { compileFilter, filterable, type Filter } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import type { CandidatePlan } from './search-plan.ts';
 
-/** What decides which rows a search may see. */
+/** Limits which rows a search may see. */
 export interface Narrowing {
   /** Null: every container. */
   containerTags: readonly string[] | null;

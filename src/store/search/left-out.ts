@@ -2,10 +2,10 @@ import type { Queryable } from '../database.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import { documentConditions, inScope, wantedDocuments, type Narrowing } from './conditions.ts';
 
-/** What of a search may leave a document out. */
+/** The parts of a search that can leave a document out. */
 export type Narrower = 'containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf';
 
-/** What of a search leaves a document out, and whether there is anything of it to be found; null when it is gone. */
+/** Which parts of a search leave a document out, and whether it has anything that can be found; null when it is gone. */
 export async function readStanding(
   database: Queryable,
   documentId: string,

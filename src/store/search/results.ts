@@ -47,7 +47,7 @@ export interface ResultDocumentRow {
 /** Sources that are shown of one memory. */
 const maxSources = 10;
 
-/** What results show, in no order. What is gone by now is left out. */
+/** Rows as results show them, in no order. Rows deleted meanwhile are left out. */
 export async function readResults(
   database: Queryable,
   found: readonly { id: string; kind: 'chunk' | 'memory' }[],
@@ -63,7 +63,7 @@ export async function readResults(
   return kinds.length === 0 ? [] : database.query<ResultRow>(joinSql(kinds, ' union all '));
 }
 
-/** What a text says of itself goes before what its source says of the file. */
+/** The date stated in a text goes before the date of its file. */
 const dateOf = rawSql('coalesce(d.written_at, d.document_date)');
 
 function chunkRows(ids: readonly string[], document: Sql): Sql {

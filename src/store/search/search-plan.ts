@@ -1,6 +1,6 @@
 import type { Narrowing } from './conditions.ts';
 
-/** What is searched. Each kind is searched by a statement of its own; both together are ranked afterwards. */
+/** The kinds of rows to search. Each has a statement of its own; the results are ranked together. */
 export type SearchedKind = 'chunks' | 'memories';
 
 /** Everything that one statement depends on which finds candidates of one kind. */
