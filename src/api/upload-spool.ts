@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { createGate } from '../base/gate.ts';
 import { MemorydError } from '../base/errors.ts';
 
 /** A body that was received, on disk. */
@@ -25,8 +26,7 @@ export interface UploadSpool {
 }
 
 export function createUploadSpool({ folder, atOnce }: { folder: string; atOnce: number }): UploadSpool {
-  const waiting: (() => void)[] = [];
-  let working = 0;
+  const gate = createGate(atOnce);
 
   return {
     async receive(stream, maxBytes) {
@@ -40,18 +40,7 @@ export function createUploadSpool({ folder, atOnce }: { folder: string; atOnce: 
         throw error;
       }
     },
-    async inTurn(work) {
-      if (working >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
-      else working += 1;
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-        // The turn goes on to who waits, or is free again.
-        if (next) next();
-        else working -= 1;
-      }
-    },
+    inTurn: (work) => gate.run(work),
   };
 }
 

@@ -8,6 +8,8 @@ export interface Gate {
   run<Result>(work: () => Promise<Result>, caller?: Caller): Promise<Result>;
   /** Nobody is in it. */
   readonly empty: boolean;
+  /** How many callers wait. */
+  readonly waiting: number;
 }
 
 interface Caller {
@@ -81,6 +83,9 @@ export function createGate(limit: number, { burst = Infinity }: { burst?: number
     },
     get empty() {
       return inside === 0;
+    },
+    get waiting() {
+      return urgentCallers.size + others.size;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { createGate } from '../base/gate.ts';
 import type { Logger } from '../base/log.ts';
 import type { NewLease } from '../store/documents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
@@ -36,29 +37,12 @@ const batchCharacters = 256 * 1024;
 export function createHandOver(options: HandOverOptions): HandOver {
   const stop = new AbortController();
   const running = new Set<Promise<void>>();
-  const waiting: (() => void)[] = [];
-  let working = 0;
-
-  /** Resolves when it is this batch's turn. */
-  function turn(): Promise<void> {
-    return new Promise((resolve) => {
-      const begin = () => {
-        working += 1;
-        resolve();
-      };
-      if (working < options.concurrency) begin();
-      else waiting.push(begin);
-    });
-  }
+  const gate = createGate(options.concurrency);
 
   async function work(lease: NewLease, documents: ClaimedDocument[]): Promise<void> {
-    const begun = turn();
-    const { prompt, done } = options.processor.process(lease.token, documents, stop.signal, begun);
-    void prompt.then(async () => {
-      await begun;
-      working -= 1;
-      waiting.shift()?.();
-    });
+    const entered = gate.enter();
+    const { prompt, done } = options.processor.process(lease.token, documents, stop.signal, entered);
+    void Promise.all([entered, prompt]).then(([leave]) => leave());
     try {
       await done;
     } catch (error) {
@@ -71,7 +55,7 @@ export function createHandOver(options: HandOverOptions): HandOver {
 
   return {
     reserve() {
-      if (stop.signal.aborted || waiting.length >= options.concurrency * 2) return null;
+      if (stop.signal.aborted || gate.waiting >= options.concurrency * 2) return null;
       return { token: randomUUID(), until: new Date(options.clock.now().getTime() + leaseMs) };
     },
     accept(lease, documents) {

@@ -7,6 +7,7 @@ import { processBatch, toBatch, type Batch, type BatchOptions } from './process-
 import { withRenewal } from './renewal.ts';
 import { largeFrom } from './text/batches.ts';
 import type { Clock } from '../base/clock.ts';
+import { createGate } from '../base/gate.ts';
 
 export interface ProcessorOptions extends Omit<BatchOptions, 'pace'> {
   /** Documents claimed at once. Default 32. */
@@ -17,7 +18,7 @@ export interface ProcessorOptions extends Omit<BatchOptions, 'pace'> {
 
 export interface Processor {
   /** Processes documents that are held under a lease, keeping it alive from this call on; `start` delays the work. */
-  process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>): Underway;
+  process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<unknown>): Underway;
   /** Claims and processes batches until nothing is due or the signal aborts. Returns how many were claimed. */
   drain(signal: AbortSignal): Promise<number>;
 }
@@ -84,7 +85,7 @@ export function createProcessor(given: ProcessorOptions): Processor {
     );
   }
 
-  function process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<void>) {
+  function process(leaseToken: string, documents: ClaimedDocument[], signal: AbortSignal, start?: Promise<unknown>) {
     const batch = toBatch(leaseToken, documents);
     const prompt = Promise.withResolvers<void>();
     const making: Promise<void>[] = [];
@@ -141,25 +142,18 @@ const pauseMs = 500;
  * those that take long to read. They keep no other document waiting.
  */
 export function createSideWork(clock: Clock): SideWork {
-  let working = 0;
+  const gate = createGate(atOnce);
   let underWay = 0;
   let heldBytes = 0;
   let failure: { error: unknown } | null = null;
-  const waiting: (() => void)[] = [];
   const groups = new Set<Promise<void>>();
 
   async function inTurn(work: () => Promise<void>): Promise<void> {
     underWay += 1;
-    if (working >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve));
-    else working += 1;
     try {
-      await work();
+      await gate.run(work);
     } finally {
       underWay -= 1;
-      // The turn goes on to who waits, or is free again.
-      const next = waiting.shift();
-      if (next) next();
-      else working -= 1;
     }
   }
 

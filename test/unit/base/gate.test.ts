@@ -44,10 +44,10 @@ test('it is empty only when nobody is inside or waits', async () => {
   expect(gate.empty).toBe(true);
   const leave = await gate.enter();
   const next = gate.enter({ urgent: false });
-  expect(gate.empty).toBe(false);
+  expect([gate.empty, gate.waiting]).toEqual([false, 1]);
   expect(gate.tryEnter()).toBeNull();
   leave();
-  expect(gate.empty).toBe(false);
+  expect([gate.empty, gate.waiting]).toEqual([false, 0]);
   (await next)();
   expect(gate.empty).toBe(true);
 });
