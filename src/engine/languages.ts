@@ -2,7 +2,6 @@ import { stemmer as danish } from '@orama/stemmers/danish';
 import { stemmer as dutch } from '@orama/stemmers/dutch';
 import { stemmer as finnish } from '@orama/stemmers/finnish';
 import { stemmer as french } from '@orama/stemmers/french';
-import { stemmer as german } from '@orama/stemmers/german';
 import { stemmer as hungarian } from '@orama/stemmers/hungarian';
 import { stemmer as italian } from '@orama/stemmers/italian';
 import { stemmer as norwegian } from '@orama/stemmers/norwegian';
@@ -27,6 +26,7 @@ import { stopwords as russianWords } from '@orama/stopwords/russian';
 import { stopwords as spanishWords } from '@orama/stopwords/spanish';
 import { stopwords as swedishWords } from '@orama/stopwords/swedish';
 import { stopwords as turkishWords } from '@orama/stopwords/turkish';
+import { stemGerman } from './stem-german.ts';
 
 /** A language other than English whose words are stemmed. */
 export interface Language {
@@ -42,7 +42,7 @@ const languages: readonly Language[] = [
   language('nl', dutch, dutchWords),
   language('fi', finnish, finnishWords),
   language('fr', french, frenchWords),
-  language('de', german, germanWords),
+  language('de', stemGerman, germanWords),
   language('hu', hungarian, hungarianWords),
   language('it', italian, italianWords),
   language('no', norwegian, norwegianWords),

@@ -1,4 +1,5 @@
 import { normalized } from '../base/normalized.ts';
+import { compoundParts } from './compounds.ts';
 import { languagesOf, type Language } from './languages.ts';
 import { stem } from './stem.ts';
 
@@ -170,7 +171,7 @@ function termsIn(languages: readonly Language[]): (word: string) => readonly Ter
   return (word) => {
     const found = known.get(word);
     if (found !== undefined) return found;
-    const made = analyze(word, true, languages).flat().map(toTermSeen);
+    const made = [...analyze(word, true, languages).flat(), ...insideOf(word, languages)].map(toTermSeen);
     if (word.length <= maxTermLength) {
       known.set(copyOf(word), made);
       wordsKept += 1;
@@ -225,6 +226,13 @@ function partsOf(word: string): string[] {
   return word
     .split(/[._-]+/)
     .flatMap((piece) => piece.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u));
+}
+
+/** What a query may look for that stands in a longer word: `Rechnung` in `Nebenkostenabrechnung`. */
+function insideOf(word: string, [language]: readonly Language[]): string[] {
+  if (language === undefined) return [];
+  const parts = partsOf(word).flatMap((part) => compoundParts(part.toLowerCase(), language.code));
+  return [...new Set(parts.flatMap((part) => [toTerm(fold(part)), fold(language.stem(part))]))];
 }
 
 /** Without a language a word has one form, or two when it has diacritics. */

@@ -25,7 +25,7 @@ describe.each(Object.entries(textFunctions))('%s', (path, functions) => {
 });
 
 /** Where texts of others are worked on. */
-const folders = ['src/engine/chunk/*.ts', 'src/engine/extract/*.ts', 'src/engine/terms.ts', 'src/engine/stem.ts'];
+const folders = ['src/engine/chunk/*.ts', 'src/engine/extract/*.ts', 'src/engine/terms.ts', 'src/engine/stem*.ts'];
 const files = listFiles(
   ...folders,
   'src/engine/text/tasks.ts',

@@ -51,7 +51,9 @@ import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import { pageText } from '../../../src/engine/extract/pdf-page.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
+import { compoundParts } from '../../../src/engine/compounds.ts';
 import { stem } from '../../../src/engine/stem.ts';
+import { stemGerman } from '../../../src/engine/stem-german.ts';
 import { languagesOf } from '../../../src/engine/languages.ts';
 import { queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { tasks } from '../../../src/engine/text/tasks.ts';
@@ -258,6 +260,8 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     'joinedText other': (text) => joinedText(text, [...text].toReversed().join('')),
   },
   'src/engine/stem.ts': { stem },
+  'src/engine/stem-german.ts': { stemGerman },
+  'src/engine/compounds.ts': { compoundParts: (text) => compoundParts(text, 'de') },
   'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
   'src/engine/terms.ts': { terms, queryTerms, queryWords },
   'src/engine/text/tasks.ts': {

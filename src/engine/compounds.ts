@@ -1,0 +1,54 @@
+import { createRequire } from 'node:module';
+
+type Patterns = readonly [levels: unknown, patterns: unknown];
+type Hyphenators = (patterns: Patterns, options: { hyphenChar: string; html: boolean }) => (word: string) => string;
+
+/** Languages that write words together, by ISO 639-1 code, with the patterns that say where their words may be divided. */
+const patternFiles: Record<string, string> = { da: 'da', de: 'de-1996', nl: 'nl', no: 'nb', sv: 'sv' };
+
+const shortestCompound = 7;
+/** A word of more letters is no word, and has too many parts. */
+const longestCompound = 40;
+/** Letters of what begins, stands inside or ends the word. Shorter ones are mostly no words. */
+const shortest = { begin: 4, inside: 5, end: 3 };
+const mostSyllablesInside = 3;
+
+/**
+ * What may be a word inside of a word in lower case: runs of its syllables. Some are none (`mietvertrag` gives `miet`,
+ * `mietver` and `vertrag`), which nobody searches for; a list of words would lack some that are.
+ */
+export function compoundParts(word: string, language: string): string[] {
+  const file = patternFiles[language];
+  if (file === undefined || word.length < shortestCompound || word.length > longestCompound) return [];
+  const syllables = divide(word, file);
+  const parts = new Set<string>();
+  for (let first = 0; first < syllables.length; first += 1) {
+    for (let end = first + 1; end <= syllables.length; end += 1) {
+      const part = syllables.slice(first, end).join('');
+      const place = end === syllables.length ? 'end' : first === 0 ? 'begin' : 'inside';
+      const isTooLong = place === 'inside' && end - first > mostSyllablesInside;
+      if (part.length >= shortest[place] && !isTooLong) parts.add(part);
+    }
+  }
+  parts.delete(word);
+  return [...parts];
+}
+
+function divide(word: string, file: string): string[] {
+  const { createHyphenator, patterns } = loaded(file);
+  // The library keeps each word that one of its hyphenators has divided for good; so each is made for one word.
+  return createHyphenator(patterns, { hyphenChar: '-', html: false })(word).split('-');
+}
+
+const known = new Map<string, { createHyphenator: Hyphenators; patterns: Patterns }>();
+
+/** At the first text in a language: its patterns take megabytes. */
+function loaded(file: string) {
+  const found = known.get(file);
+  if (found !== undefined) return found;
+  const load = createRequire(import.meta.url);
+  const [levels, patterns] = load(`hyphen/patterns/${file}`) as Patterns;
+  const made = { createHyphenator: load('hyphen') as Hyphenators, patterns: [levels, patterns] as const };
+  known.set(file, made);
+  return made;
+}
