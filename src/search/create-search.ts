@@ -112,7 +112,10 @@ async function trace(request: SearchRequest, context: Context): Promise<Trace & 
   const wordings = isRewritten ? wordingsOf(request.q) : [request.q];
   const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
   const ranked = rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
-  const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked);
+  const lines =
+    request.mode === 'documents'
+      ? ranked.toSorted(bestFirst)
+      : toLines(ranked, { wholeTurns: request.mode === 'hybrid' });
   const reranker = isReranked ? context.embedder.reranker : undefined;
   const chosen = choose(lines, request);
   const best = chosen.slice(0, reranker ? Math.max(limit, rerankedCandidates) : limit);

@@ -1,5 +1,5 @@
 import { bestScores, type Place, type Ranked } from './ranking.ts';
-import { linkWeight, memoryMargin } from './scoring.ts';
+import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
 
 /** A result that is to be shown, without its text. */
 export type Line = Pick<Ranked, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
@@ -20,9 +20,9 @@ interface Links {
  * One line for each thing that is said, best first. A chunk and its memories raise each other; then the
  * memory stands for the chunk that it came from, or the chunk for its memories where these score less,
  * likewise the fact for the episode, and of memories that say the same, or the same stretch of text, the
- * first one stays.
+ * first one stays. With `wholeTurns` a turn stands for the memories that say only a part of it.
  */
-export function toLines(ranked: readonly Ranked[]): Line[] {
+export function toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns: boolean }): Line[] {
   const links = linksOf(ranked);
   const raised = ranked.map((one) => ({ ...one, score: placeScore(one, links) }));
   const own = new Map(ranked.map((one) => [one.id, one]));
@@ -35,7 +35,8 @@ export function toLines(ranked: readonly Ranked[]): Line[] {
     const memory = kind === 'chunk' ? standIn(text, links.memoriesOf.get(id), 'score', shown.isTold) : text;
     // It says in fewer words what the episode says.
     const fact = memory && standIn(memory, links.factsOf.get(memory.id), 'similarity', shown.isTold);
-    const line = fact ?? memory ?? candidate;
+    const brief = fact ?? memory ?? text;
+    const line = (wholeTurns ? turnAround(brief, links, shown.isTold) : undefined) ?? brief;
     shown.add(line);
     // A memory stands for its place, so it is as similar as what stands there.
     const told = [candidate, line, ...(links.chunksOf.get(line.id) ?? [])];
@@ -97,6 +98,13 @@ function standIn(
 ): Ranked | undefined {
   const worthy = (others ?? []).filter((other) => other[worth] >= text[worth] - memoryMargin && !isTold(other));
   return worthy.toSorted(bestFirst)[0];
+}
+
+/** The turn that a memory came from and says only a part of. */
+function turnAround({ id, length }: Ranked, { chunksOf }: Links, isTold: (one: Ranked) => boolean): Ranked | undefined {
+  const [chunk, ...others] = chunksOf.get(id) ?? [];
+  const isPart = chunk && others.length === 0 && chunk.type !== 'text' && length < wholeTurn * chunk.length;
+  return isPart && !isTold(chunk) ? chunk : undefined;
 }
 
 function createShown({ chunksOf, memoriesOf }: Links) {

@@ -34,6 +34,8 @@ export interface Ranked {
   type: CandidateRow['type'];
   /** Of a chunk: its document has no other. */
   isLone: boolean;
+  /** In terms. */
+  length: number;
   score: number;
   similarity: number;
   scores: Scores;
@@ -101,7 +103,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
     const known = texts.get(row.id);
     const text = known ?? {
       ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
-      ...{ type: row.type, isLone: row.isLone },
+      ...{ type: row.type, isLone: row.isLone, length: row.length },
       ...{ row, places: [], isMined: row.isMined, statement: row.statement },
       bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
     };

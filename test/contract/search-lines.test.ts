@@ -151,6 +151,27 @@ describe.each(engines)('memories beside what they came from on %s', (engine) => 
     expect(ids(await find())).toEqual(['t0', 's0']);
   });
 
+  test('a turn is shown whole where passages are wanted too, and not what a memory took from it', async () => {
+    const turn = (id: string, text: string) => ({ ...chunk(id, text, near(ships, 0.9)), type: 'turn' as const });
+    await store({
+      documents: [
+        {
+          ...{ id: 'told', containerTag: 'team' },
+          chunks: [
+            turn('t0', 'The schooner pays four hundred less, but every second Friday is off.'),
+            turn('t1', 'My schooner is blue.'),
+          ],
+        },
+      ],
+      memories: [
+        memory('part', { text: 'Mira has every second Friday off.', sources: ['told'], span: spanIn(0) }),
+        memory('all', { text: "Mira's schooner is blue.", sources: ['told'], span: spanIn(1) }),
+      ],
+    });
+    expect(ids(await find({ mode: 'hybrid' })).sort()).toEqual(['all', 't0']);
+    expect(ids(await find({ mode: 'memories' })).sort()).toEqual(['all', 'part']);
+  });
+
   test('a passage that passes the threshold is not lost to a memory that does not', async () => {
     await store({
       documents: [

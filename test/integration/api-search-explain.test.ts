@@ -95,7 +95,15 @@ describe('why a search does not show a document', () => {
     const { memories } = (await test.call('POST', '/v3/documents/list', { containerTag: 'team' })).body;
     const id = memories.find(({ customId }: { customId: string }) => customId === 'crane').id;
     const chunk = {
-      ...{ id: 'chunk', kind: 'chunk' as const, type: 'text' as const, isLone: false, isMined: false, statement: null },
+      ...{
+        id: 'chunk',
+        kind: 'chunk' as const,
+        type: 'text' as const,
+        isLone: false,
+        length: 1,
+        isMined: false,
+        statement: null,
+      },
       ...{ score: 1, similarity: 0.8, scores: { words: 1, vectors: 0.8 } },
       places: [{ document: id, first: 0, last: 0, start: null, end: null }],
     };
