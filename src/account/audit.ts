@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -63,7 +64,7 @@ export function createAudit({ database, clock, log }: { database: Database; cloc
   }
 
   function forget(key: string): void {
-    const { event, more } = denied.get(key)!;
+    const { event, more } = valueOf(denied, key);
     denied.delete(key);
     if (more > 0) keep(event, more);
   }

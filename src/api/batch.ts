@@ -1,3 +1,4 @@
+import { at, paired, valueOf } from '../base/collections.ts';
 import { addedBy, type Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { DocumentInput, IngestResult } from '../engine/document.ts';
@@ -72,7 +73,9 @@ export function ingestOrder(inputs: readonly DocumentInput[]): number[] {
   });
   const order = inputs.map((_, index) => index);
   // Infinity minus Infinity is not a number, which would not sort.
-  return order.sort((left, right) => (times[left] === times[right] ? left - right : times[left]! - times[right]!));
+  return order.sort((left, right) =>
+    times[left] === times[right] ? left - right : at(times, left) - at(times, right),
+  );
 }
 
 /** Stores the documents of a batch in their order of ingestion; the results are in that of the request. */
@@ -82,17 +85,18 @@ export async function addInOrder(
 ): Promise<IngestResult[]> {
   if (inputs.length === 0) return [];
   const order = ingestOrder(inputs);
-  const ingested = await documents.add(order.map((place) => inputs[place]!));
-  const byPlace = new Map(order.map((place, turn) => [place, ingested[turn]!]));
-  return inputs.map((_, place) => byPlace.get(place)!);
+  const ingested = await documents.add(order.map((place) => at(inputs, place)));
+  const byPlace = new Map(paired(order, ingested));
+  return inputs.map((_, place) => valueOf(byPlace, place));
 }
 
 /** Puts the outcomes of the accepted items back to where they stood in the request. */
 export function batchResults(items: readonly BatchItem[], ingested: readonly IngestResult[]): BatchResult[] {
-  let next = 0;
+  const outcomes = ingested.values();
   return items.map((item) => {
     if ('failure' in item) return item.failure;
-    const { id, status } = ingested[next++]!;
-    return { id, status };
+    const { value, done } = outcomes.next();
+    if (done) throw new RangeError('A document of the batch has no outcome.');
+    return { id: value.id, status: value.status };
   });
 }

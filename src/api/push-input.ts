@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import {
   maxDeletes,
@@ -59,10 +60,17 @@ function usableId(id: unknown): string | null {
   return isUsable ? id : null;
 }
 
+function contentsOf(item: PushItemBody): PushUpsert['content'][] {
+  return contentKinds.flatMap((kind) => {
+    const text = item[kind];
+    return text === undefined ? [] : [{ kind, text }];
+  });
+}
+
 function problemOf(item: PushItemBody, maxTextBytes: number): string | null {
-  const given = contentKinds.filter((kind) => item[kind] !== undefined);
-  if (given.length !== 1) return `exactly one of ${contentKinds.join(', ')} must be given`;
-  if (Buffer.byteLength(item[given[0]!]!) > maxTextBytes) return `${given[0]!} is larger than ${maxTextBytes} bytes`;
+  const [given, ...more] = contentsOf(item);
+  if (given === undefined || more.length > 0) return `exactly one of ${contentKinds.join(', ')} must be given`;
+  if (Buffer.byteLength(given.text) > maxTextBytes) return `${given.kind} is larger than ${maxTextBytes} bytes`;
   if (Buffer.byteLength(JSON.stringify(item.metadata ?? {})) > maxMetadataBytes) {
     return `metadata is larger than ${maxMetadataBytes} bytes`;
   }
@@ -79,11 +87,10 @@ function timeOf(text: string): Date | null {
 }
 
 function upsertOf(item: PushItemBody): PushUpsert {
-  const kind = contentKinds.find((one) => item[one] !== undefined)!;
   const { id, rev, title, url, path, metadata, updatedAt } = item;
   return {
     id,
-    content: { kind, text: item[kind]! },
+    content: firstOf(contentsOf(item)),
     ...(rev !== undefined && { rev }),
     ...(title !== undefined && title !== '' && { title }),
     ...(url !== undefined && { url }),

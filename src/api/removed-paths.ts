@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
 
@@ -21,7 +22,7 @@ const removedPaths: readonly RemovedPath[] = [
  */
 export async function refuseUnknownPaths(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   if (!request.is404) return;
-  const path = request.url.split('?', 1)[0]!;
+  const path = firstOf(request.url.split('?', 1));
   const removed = removedPaths.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
   if (!removed) throw new MemorydError('not_found', 'Not found');
   reply.header('deprecation', 'true').header('link', `<${removed.successor}>; rel="successor-version"`);

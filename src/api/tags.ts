@@ -19,8 +19,10 @@ export function requestedTags({ containerTag, containerTags = [] }: TagFields): 
 /** The container of a write, with all that the caller named where older clients may name several (rule 11). */
 export function containersOfWrite(caller: Caller, fields: TagFields, config: ApiConfig): Containers {
   const containerTag = tagOfWrite(caller, fields, config);
-  const isPlural = fields.containerTag === undefined && (fields.containerTags?.length ?? 0) > 1;
-  return { containerTag, ...(isPlural && { containerTags: fields.containerTags! }) };
+  const { containerTags = [] } = fields;
+  return fields.containerTag === undefined && containerTags.length > 1
+    ? { containerTag, containerTags }
+    : { containerTag };
 }
 
 export interface Containers {

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../base/collections.ts';
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 
@@ -41,7 +42,7 @@ export function createWrongKeys(clock: Clock): WrongKeys {
       const count = Math.min(countNow(address, nowMs) + 1, free + 8);
       addresses.delete(address);
       addresses.set(address, { count, lastAtMs: nowMs });
-      if (addresses.size > maxAddresses) addresses.delete(addresses.keys().next().value!);
+      forgetOldest(addresses, maxAddresses);
       return count <= free ? 0 : Math.min(firstPauseMs * 2 ** (count - free - 1), longestPauseMs);
     },
   };

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { AuthSpec, ConnectorSpec, JsonObject, JsonSchema, OAuth2Spec } from '../connector/contract.ts';
@@ -37,7 +38,7 @@ export function chooseAuth(spec: ConnectorSpec, given: JsonObject): AuthChoice {
 export function withoutConsent(spec: ConnectorSpec, reason: unknown): unknown {
   const ways = spec.auth.filter(hasFields).map((auth) => ({ auth }));
   if (ways.length === 0 || !MemorydError.is(reason) || reason.code !== 'invalid_request') return reason;
-  const [first] = neededNames(ways[0]!.auth.fields);
+  const [first] = neededNames(firstOf(ways).auth.fields);
   const details = [
     `Give in metadata: ${namesOf(ways)}`,
     `(memoryd connect ${spec.name} --set-env ${first}=VARIABLE, or --set-file ${first}=-).`,

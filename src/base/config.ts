@@ -1,3 +1,4 @@
+import { firstOf, lastOf } from './collections.ts';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Value from 'typebox/value';
@@ -98,7 +99,7 @@ interface FoundValue {
 function findRaw(field: ConfigField, inputs: ConfigInputs, file: OpenedFile | null): FoundValue {
   const flag = inputs.flags?.[field.path];
   if (flag !== undefined) {
-    return { raw: flag, source: { kind: 'flag', name: (field.flag ?? field.path).split(' ')[0]! } };
+    return { raw: flag, source: { kind: 'flag', name: firstOf((field.flag ?? field.path).split(' ')) } };
   }
   // An empty variable counts as absent: Compose files and CI pass `NAME=` for what is not set.
   const name = field.environment.find((candidate) => inputs.env[candidate]);
@@ -137,10 +138,9 @@ function absolute(field: ConfigField, value: unknown, source: ConfigSource, cwd:
 /** Makes the groups even when they are empty, and leaves fields without a value out. */
 function place(config: Record<string, unknown>, field: ConfigField, value: unknown): void {
   const segments = field.path.split('.');
-  const name = segments.pop()!;
   let group = config;
-  for (const segment of segments) group = (group[segment] ??= {}) as Record<string, unknown>;
-  if (value !== undefined) group[name] = value;
+  for (const segment of segments.slice(0, -1)) group = (group[segment] ??= {}) as Record<string, unknown>;
+  if (value !== undefined) group[lastOf(segments)] = value;
 }
 
 /** Rules between fields. */
@@ -208,7 +208,7 @@ function shownValue(field: ConfigField, value: unknown): unknown {
 const nowhere = '; docs/reference/configuration.md lists them all';
 
 /** The names of settings by group; those outside any group stand under the empty name. */
-const groups = Map.groupBy(configFields, ({ path }) => (path.includes('.') ? path.split('.')[0]! : ''));
+const groups = Map.groupBy(configFields, ({ path }) => (path.includes('.') ? firstOf(path.split('.')) : ''));
 
 /** One issue per key of the file that is no setting. Values are never quoted: they may be secrets. */
 function unknownKeys(file: ConfigFile & { path: string }): ValidationIssue[] {
@@ -236,8 +236,8 @@ function hasField(group: string, name: string): boolean {
 /** A key is often right but stands in the wrong place: names in other groups count too. */
 function likelyKey(path: string[]): string {
   const paths = configFields.map((field) => field.path);
-  const lastName = (candidate: string) => candidate.split('.').at(-1)!;
-  const name = nearest(path.at(-1)!, paths.map(lastName));
+  const lastName = (candidate: string) => lastOf(candidate.split('.'));
+  const name = nearest(lastOf(path), paths.map(lastName));
   const found =
     nearest(path.join('.'), [...paths, ...[...groups.keys()].filter((key) => key !== '')]) ??
     paths.find((candidate) => lastName(candidate) === name);

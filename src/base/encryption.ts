@@ -1,3 +1,4 @@
+import { valueOf } from './collections.ts';
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { MemorydError } from './errors.ts';
 
@@ -42,7 +43,7 @@ export function createEncryption(keyTexts: readonly string[]): Encryption {
   return {
     keyId,
     keyIds,
-    seal: (text, purpose) => seal(text, purpose, { id: keyId, key: keys.get(keyId)! }),
+    seal: (text, purpose) => seal(text, purpose, { id: keyId, key: valueOf(keys, keyId) }),
     open(sealed, purpose) {
       const id = keyIdOf(sealed);
       const key = id === null ? undefined : keys.get(id);

@@ -63,7 +63,7 @@ export function createGate(limit: number, { burst = Infinity }: { burst?: number
       };
       const abort = () => {
         waiting.delete(begin);
-        reject(signal!.reason as Error);
+        reject(signal?.reason as Error);
       };
       waiting.add(begin);
       signal?.addEventListener('abort', abort, { once: true });

@@ -1,3 +1,4 @@
+import { forgetOldest } from './collections.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 
@@ -44,7 +45,7 @@ export function createLogTail(log: Logger, clock: Clock): LogTail {
       firstAt: known?.firstAt ?? now,
       lastAt: now,
     });
-    if (warnings.size > kept) warnings.delete(warnings.keys().next().value!);
+    forgetOldest(warnings, kept);
   }
 
   function over(inner: Logger): Logger {

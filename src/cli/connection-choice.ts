@@ -21,8 +21,8 @@ export function chooseConnections(all: readonly ConnectionAnswer[], word: string
 /** The same for commands that act on exactly one. */
 export function chooseConnection(all: readonly ConnectionAnswer[], word: string): ConnectionAnswer {
   const [found, ...others] = chooseConnections(all, word);
-  if (others.length > 0) throw usage(`${word} has ${others.length + 1} connections: name one by its id.`);
-  return found!;
+  if (found && others.length === 0) return found;
+  throw usage(`${word} has ${others.length + 1} connections: name one by its id.`);
 }
 
 function usage(message: string): CommandFailure {

@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import { problemNote } from '../base/checks.ts';
 import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
 import { targetOf } from './connection-choice.ts';
@@ -39,7 +40,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
   const ids = columns === Infinity ? all : shortIds(all);
   const isWide = columns >= roomForNamespace;
   const rows = states.map(({ connection, progress }, index) => [
-    ids[index]!,
+    at(ids, index),
     connection.provider,
     ...(isWide ? [connection.containerTag] : []),
     stateOf(connection),
@@ -48,7 +49,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
     localTime(connection.lastSyncRun?.completedAt),
     targetOf(connection),
   ]);
-  const notes = states.flatMap((state, index) => notesOf(state).map((note) => [ids[index]!, note]));
+  const notes = states.flatMap((state, index) => notesOf(state).map((note) => [at(ids, index), note]));
   const headings = [
     'ID',
     'PROVIDER',

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative, resolve, dirname, sep } from 'node:path';
 import { spawn } from 'node:child_process';
@@ -240,7 +241,7 @@ function fill(text: string, values: Record<string, string>): string {
 /** `acme-notes` → `Acme Notes` */
 function titleOf(name: string): string {
   const words = name.split('-').filter((word) => word !== '');
-  return words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join(' ');
+  return words.map((word) => firstOf(word).toUpperCase() + word.slice(1)).join(' ');
 }
 
 /** Stands between quotes in JSON and in TypeScript. */

@@ -45,7 +45,7 @@ function namedAccess(options: DaemonOptions, env: Environment): { url: Named | n
 
 function firstOf(...candidates: [string | undefined, string][]): Named | null {
   const found = candidates.find(([value]) => value);
-  return found ? { value: found[0]!, from: found[1] } : null;
+  return found?.[0] ? { value: found[0], from: found[1] } : null;
 }
 
 /** The key in daemon.json goes to that daemon only, never to another address. */

@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import { readFile } from 'node:fs/promises';
 import type { JsonObject } from '../connector/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
@@ -72,7 +73,7 @@ export function mem0Source(memories: readonly Mem0Memory[], now: Date): ImportSo
   const containers = new Map<string, Mem0Memory[]>();
   const names = containerNames(memories.map(ownerOf));
   for (const memory of memories) {
-    const container = names.get(ownerOf(memory))!;
+    const container = valueOf(names, ownerOf(memory));
     containers.set(container, [...(containers.get(container) ?? []), memory]);
   }
   return {

@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -273,7 +274,7 @@ function batchesOf(entries: readonly JsonObject[]): JsonObject[][] {
       batches.push([]);
       bytes = 0;
     }
-    batches.at(-1)!.push(entry);
+    lastOf(batches).push(entry);
     bytes += size;
   }
   return batches;

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Command } from 'commander';
 import type { Client, ForgottenAnswer, MemoryAnswer } from './client.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
@@ -183,7 +184,7 @@ function printForgotten({ dryRun, count, candidates, forgotten }: ForgottenAnswe
 async function chosenNamespace(client: Client, namespace: string | undefined): Promise<string> {
   if (namespace !== undefined) return namespace;
   const namespaces = await client.containerTags();
-  if (namespaces.length === 1) return namespaces[0]!;
+  if (namespaces.length === 1) return firstOf(namespaces);
   throw new CommandFailure(exitCodes.usage, 'Name the namespace of the memories with --namespace.', {
     remedy: namespaces.length === 0 ? 'There is none yet.' : `There are: ${namespaces.join(', ')}.`,
   });

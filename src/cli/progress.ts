@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { StatusLine } from './status-line.ts';
 import { counted, duration } from './text.ts';
@@ -72,7 +73,7 @@ export function createRateMeter(): (finished: number, nowMs: number) => number |
   let samples: { finished: number; atMs: number }[] = [];
   return (finished, nowMs) => {
     samples = [...samples.filter(({ atMs }) => atMs > nowMs - 15_000), { finished, atMs: nowMs }];
-    const first = samples[0]!;
+    const first = firstOf(samples);
     const elapsedMs = nowMs - first.atMs;
     return elapsedMs === 0 ? null : Math.max(0, ((finished - first.finished) / elapsedMs) * 1000);
   };

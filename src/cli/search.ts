@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import { Option, type Command } from 'commander';
 import type { SearchMode } from '../search/search.ts';
 import { printJson, printLine, type CommandContext, paint, type Screen } from './context.ts';
@@ -155,7 +156,7 @@ export function snippet(text: string, words: readonly string[], shape: SnippetSh
   const start = bestStart(clean, words, Math.floor(room));
   const lines = wrap((start > 0 ? '…' : '') + clean.slice(start), shape.columns);
   if (lines.length <= shape.lines) return lines;
-  const last = `${lines[shape.lines - 1]!} ${lines[shape.lines]!}`;
+  const last = `${at(lines, shape.lines - 1)} ${at(lines, shape.lines)}`;
   return [...lines.slice(0, shape.lines - 1), truncate(last, shape.columns)];
 }
 

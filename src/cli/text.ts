@@ -1,3 +1,4 @@
+import { at, firstOf, lastOf } from '../base/collections.ts';
 import { stripVTControlCharacters } from 'node:util';
 
 /**
@@ -78,7 +79,7 @@ function pieces(word: string, columns: number): string[] {
 function truncateStart(text: string, columns: number): string {
   const characters = [...text];
   let start = 0;
-  for (let width = displayWidth(text); width > columns - 1; start += 1) width -= displayWidth(characters[start]!);
+  for (let width = displayWidth(text); width > columns - 1; start += 1) width -= displayWidth(at(characters, start));
   return `…${characters.slice(start).join('')}`;
 }
 
@@ -97,17 +98,19 @@ export function table(
 ): string[] {
   const cells = [headings, ...rows].map((row) => row.map(oneLine));
   const widths = headings.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));
-  const taken = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, Math.min(widths.at(-1)!, narrowest));
+  const taken = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, Math.min(lastOf(widths), narrowest));
   let over = Math.max(0, taken - columns);
   for (const index of cuttable) {
-    const cut = Math.min(over, Math.max(0, widths[index]! - narrowest));
-    widths[index]! -= cut;
+    const width = at(widths, index);
+    const cut = Math.min(over, Math.max(0, width - narrowest));
+    widths[index] = width - cut;
     over -= cut;
   }
   return cells.map((row) => {
     const others = row.slice(0, -1).map((cell, index) => {
-      const shown = cutTo(cell, widths[index]!);
-      return `${shown}${' '.repeat(widths[index]! - displayWidth(shown))}  `;
+      const width = at(widths, index);
+      const shown = cutTo(cell, width);
+      return `${shown}${' '.repeat(width - displayWidth(shown))}  `;
     });
     const room = Math.max(columns - displayWidth(others.join('')), narrowest);
     return `${others.join('')}${cutTo(row.at(-1) ?? '', room)}`.trimEnd();
@@ -137,7 +140,7 @@ export function localTime(timestamp: string | null | undefined): string {
 
 /** The local day of a timestamp of the API; a dash for none. */
 export function localDay(timestamp: string | null | undefined): string {
-  return localTime(timestamp).split(' ')[0]!;
+  return firstOf(localTime(timestamp).split(' '));
 }
 
 /** `8 s`, `3 min`, `2 h 5 min`, `4 d 3 h`. */

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import {
@@ -63,7 +64,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
   const { database, registry, clock } = options;
 
   async function shown(id: string): Promise<Connection> {
-    return (await toConnections([await requireConnection(database, id)]))[0]!;
+    return firstOf(await toConnections([await requireConnection(database, id)]));
   }
 
   async function toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]> {
@@ -105,7 +106,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       const row = await findConnection(database, id);
       if (!row || row.status === 'deleting') return null;
       if (scope.containerTags !== null && !scope.containerTags.includes(row.containerTag)) return null;
-      return (await toConnections([row]))[0]!;
+      return firstOf(await toConnections([row]));
     },
     list: async (scope, provider) => toConnections(await listConnections(database, scope.containerTags, provider)),
     async change(id, wanted) {

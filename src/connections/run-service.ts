@@ -70,7 +70,7 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
       const run = running ? null : await announce(id, request);
       if (!running || !joins(connection, running) || request.restoreDeleted) await store(id, request);
       if (run) return run;
-      if (joins(connection, running!)) return toRun(running!);
+      if (running && joins(connection, running)) return toRun(running);
       throw conflict('A sync is running; another one follows it.');
     },
     async runs(id, page) {

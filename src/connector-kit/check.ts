@@ -44,16 +44,6 @@ export function keyOf(check: Check): string {
   return `${check.number} ${check.name}`;
 }
 
-/** Where and how a check failed, as a message for the author of a connector. */
-export class CheckFailed extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'CheckFailed';
-    // Where in the kit it was thrown says nothing to the author.
-    this.stack = `${this.name}: ${message}`;
-  }
-}
-
 /** Joins reasons: the first that there is. */
 export function firstOf(...reasons: (string | undefined | false)[]): string | undefined {
   return reasons.find((reason): reason is string => typeof reason === 'string');
@@ -68,3 +58,15 @@ export const needsWorld = (world: World, method: keyof World): string | undefine
 
 export const needsVerb = (connector: Connector<any, any>, verb: keyof Connector): string | undefined =>
   connector[verb] === undefined ? `the connector has no \`${verb}\`` : undefined;
+
+/** The world of the harness, for a check whose `missing` made sure that it has these. */
+export function worldWith<Name extends keyof World>({ world }: Harness, ...names: Name[]): WorldWith<Name> {
+  if (has(world, names)) return world;
+  throw new Error(`The check needs ${names.join(' and ')} of the world, and its \`missing\` does not say so.`);
+}
+
+type WorldWith<Name extends keyof World> = World & Required<Pick<World, Name>>;
+
+function has<Name extends keyof World>(world: World, names: readonly Name[]): world is WorldWith<Name> {
+  return names.every((name) => world[name] !== undefined);
+}

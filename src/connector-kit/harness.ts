@@ -44,7 +44,7 @@ export interface LedgerItem {
 /** One connection to a new world, with a hand on everything that happens between the two. */
 export interface Harness extends Pick<
   Setup,
-  'world' | 'clock' | 'random' | 'canary' | 'connector' | 'traffic' | 'lines'
+  'world' | 'clock' | 'random' | 'canary' | 'connector' | 'traffic' | 'lines' | 'fail'
 > {
   readonly database: Database;
   connectionId(): string;
@@ -64,8 +64,10 @@ export interface Harness extends Pick<
   reconnect(): Promise<void>;
   /** Creates `note-1` to `note-<count>` and answers these names. */
   populate(count: number): Promise<string[]>;
-  /** A text that no item ever had before. */
-  text(name: string): string;
+  /** Creates an item with a text that no item ever had before. */
+  create(name: string): Promise<void>;
+  /** Gives an item a text that no item ever had before. */
+  edit(name: string): Promise<void>;
   memory(): Promise<Map<string, Remembered>>;
   remembered(name: string): Promise<Remembered | undefined>;
   connection(): Promise<ConnectionState>;
@@ -121,7 +123,8 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
       for (const name of names) await world.create(name, text(name));
       return names;
     },
-    text,
+    create: async (name) => world.create(name, text(name)),
+    edit: async (name) => world.edit(name, text(name)),
     memory,
     remembered: async (name) => (await memory()).get(customIdOf(connector.spec.name, world.idOf(name))),
     async expectMirror(when) {
@@ -243,7 +246,7 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
       const [row] = await parts.database.query<ConnectionState>(sql`
         select status, status_reason as "statusReason", next_sync_at as "nextSyncAt"
         from connections where id = ${connectionId}`);
-      return row!;
+      return row ?? setup.fail(`The connection ${connectionId} is gone.`);
     },
   };
 }

@@ -3,7 +3,6 @@ import { crashMessage } from './crashing-database.ts';
 import type { Deliver, Parts } from './framework.ts';
 import { impatient } from './impatient.ts';
 import { createKitClock, type KitClock } from './kit-clock.ts';
-import { CheckFailed } from './check.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Fault, SourceRequest } from './serve-source.ts';
 import type { World, WorldOptions } from './world.ts';
@@ -69,6 +68,16 @@ export interface SetupTraffic {
   isDead: boolean;
   crash(): void;
   requestsBefore: number;
+}
+
+/** Where and how a check failed, as a message for the author of a connector. */
+export class CheckFailed extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'CheckFailed';
+    // Where in the kit it was thrown says nothing to the author.
+    this.stack = `${this.name}: ${message}`;
+  }
 }
 
 export async function createSetup(options: SetupOptions): Promise<Setup> {
@@ -202,17 +211,20 @@ function watchConnector(connector: Connector<any, any>, watcher: Watcher): Conne
     cursor: JSON.stringify(from ?? null),
   });
 
-  async function* fetchMany(context: any, partition: Partition, refs: Ref[]): AsyncIterable<[string, Fetched]> {
+  async function* fetchGroup(
+    fetchMany: NonNullable<Connector['fetchMany']>,
+    ...[context, partition, refs]: [Context<any>, Partition, Ref[]]
+  ): AsyncIterable<[string, Fetched]> {
     const ids = refs.map((ref) => ref.id);
     const call = { number: ++count, verb: 'fetchMany', detail: ids.join(', '), ids };
     await watcher.before(call);
-    for await (const pair of connector.fetchMany!(watcher.wrap(context), partition, refs)) {
+    for await (const pair of fetchMany.call(connector, watcher.wrap(context), partition, refs)) {
       if (!watcher.leavesOut(pair[0])) yield pair;
     }
     await watcher.after(call, undefined);
   }
 
-  const { head, changes, lookup, resources } = connector;
+  const { head, changes, lookup, resources, fetchMany } = connector;
   return {
     ...connector,
     partitions: (context) =>
@@ -243,6 +255,6 @@ function watchConnector(connector: Connector<any, any>, watcher: Watcher): Conne
           resources.call(connector, watcher.wrap(context), parent, page),
         ),
     }),
-    ...(connector.fetchMany && { fetchMany }),
+    ...(fetchMany && { fetchMany: (context, partition, refs) => fetchGroup(fetchMany, context, partition, refs) }),
   };
 }

@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -45,7 +46,7 @@ export async function loadPlugins(names: readonly string[], options: PluginOptio
   const plugins: Plugins = { loaders: {}, broken: [] };
   const modules = await Promise.all(names.map((name) => importPlugin(name, options)));
   for (const [index, imported] of modules.entries()) {
-    const plugin = names[index]!;
+    const plugin = at(names, index);
     const leaveOut = (provider: string | null, reason: string) => plugins.broken.push({ plugin, provider, reason });
     if ('reason' in imported) {
       leaveOut(null, imported.reason);

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Database, Transaction } from '../store/database.ts';
@@ -49,12 +50,12 @@ export function createConversations({ database, clock, wake }: ConversationsOpti
     const messages = stored === null ? [...input.messages] : mergeMessages(stored, input.messages);
     // Turns that somebody wrote as a text, maybe at this moment, are known by their lines alone.
     const document = { ...documentOf(input, messages), ...(stored === null && { updateMode: 'append' as const }) };
-    const [result] = await addDocuments(tx, [document], clock);
-    if (before && stored === null) return result!;
+    const result = firstOf(await addDocuments(tx, [document], clock));
+    if (before && stored === null) return result;
     // Somebody else began the same conversation at the same moment: theirs is there now, and locked.
-    if (!before && result!.outcome !== 'created') return store(tx, input);
-    if (!isDeepStrictEqual(messages, stored)) await writeMessages(tx, result!.id, messages);
-    return result!;
+    if (!before && result.outcome !== 'created') return store(tx, input);
+    if (!isDeepStrictEqual(messages, stored)) await writeMessages(tx, result.id, messages);
+    return result;
   }
 
   return {

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -43,7 +44,7 @@ export function createDocumentFiles({ database, clock }: { database: Database; c
     async open(key, { exp, sig }) {
       if (!isEqual(sig, await sign(key, exp))) throw new MemorydError('forbidden', 'The link is not valid');
       if (Number(exp) * 1_000 < clock.now().getTime()) throw new MemorydError('forbidden', 'The link has expired');
-      const file = await readStoredFile(database, key.split('.', 1)[0]!);
+      const file = await readStoredFile(database, firstOf(key.split('.', 1)));
       if (!file) throw new MemorydError('not_found', 'The file is gone');
       return file;
     },

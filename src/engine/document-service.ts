@@ -1,3 +1,4 @@
+import { paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { listChunks } from '../store/chunk-lists.ts';
@@ -237,7 +238,7 @@ export function createGathering<Input, Result>(options: GatheringOptions<Input, 
   async function runSome(some: Waiting<Input, Result>[]): Promise<void> {
     try {
       const results = await options.run(some.map(({ input }) => input));
-      for (const [index, { resolve }] of some.entries()) resolve(results[index]!);
+      for (const [{ resolve }, result] of paired(some, results)) resolve(result);
     } catch (error) {
       if (some.length > 1 && options.isOfOne(error)) for (const one of some) await runSome([one]);
       else for (const { reject } of some) reject(error);

@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { createGate } from '../base/gate.ts';
@@ -77,11 +78,11 @@ function toBatches(documents: readonly ClaimedDocument[], maxDocuments: number):
   let characters = Infinity;
   for (const document of documents) {
     const size = document.raw?.length ?? document.bytes?.length ?? 0;
-    if (characters + size > batchCharacters || batches.at(-1)!.length === maxDocuments) {
+    if (characters + size > batchCharacters || lastOf(batches).length === maxDocuments) {
       batches.push([]);
       characters = 0;
     }
-    batches.at(-1)!.push(document);
+    lastOf(batches).push(document);
     characters += size;
   }
   return batches;

@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -178,12 +179,12 @@ async function appendedTexts(
   if (appending.length === 0) return new Map();
   const texts = await rawTexts(
     tx,
-    appending.map(({ input }) => stored.get(storedKey(input))!.id),
+    appending.map(({ input }) => valueOf(stored, storedKey(input)).id),
   );
   return new Map(
     appending.map(({ input, index }) => {
       const body = input.body as Extract<DocumentBody, { text: string }>;
-      const before = texts.get(stored.get(storedKey(input))!.id) ?? '';
+      const before = texts.get(valueOf(stored, storedKey(input)).id) ?? '';
       const text = joinedText(before, body.text);
       return [index, text === null ? null : { ...body, text }];
     }),

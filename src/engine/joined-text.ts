@@ -1,3 +1,5 @@
+import { at } from '../base/collections.ts';
+
 /** A line that says something: what it says without blanks at its end, and where it ends in its text. */
 interface Line {
   text: string;
@@ -20,7 +22,7 @@ export function joinedText(stored: string, sent: string): string | null {
   if (common === after.length) return null;
   if (common === before.length || withUnixLines(sent).startsWith(withUnixLines(stored).trimEnd())) return sent;
   const kept = stored.trimEnd();
-  return common === 0 ? `${kept}\n\n${sent}` : `${kept}${sent.slice(after[common - 1]!.end)}`;
+  return common === 0 ? `${kept}\n\n${sent}` : `${kept}${sent.slice(at(after, common - 1).end)}`;
 }
 
 function linesOf(text: string): Line[] {
@@ -45,7 +47,7 @@ function overlap(before: readonly Line[], after: readonly Line[]): number {
   let matched = 0;
   // No more lines can be in common than there are.
   for (const { text } of before.slice(-wanted.length)) {
-    while (matched > 0 && (matched === wanted.length || wanted[matched] !== text)) matched = borders[matched - 1]!;
+    while (matched > 0 && (matched === wanted.length || wanted[matched] !== text)) matched = at(borders, matched - 1);
     if (wanted[matched] === text) matched += 1;
   }
   return matched;
@@ -55,7 +57,7 @@ function overlap(before: readonly Line[], after: readonly Line[]): number {
 function bordersOf(lines: readonly string[]): number[] {
   const borders = lines.map(() => 0);
   for (let place = 1, length = 0; place < lines.length; place++) {
-    while (length > 0 && lines[place] !== lines[length]) length = borders[length - 1]!;
+    while (length > 0 && lines[place] !== lines[length]) length = at(borders, length - 1);
     if (lines[place] === lines[length]) length += 1;
     borders[place] = length;
   }

@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import { stemmer as danish } from '@orama/stemmers/danish';
 import { stemmer as dutch } from '@orama/stemmers/dutch';
 import { stemmer as finnish } from '@orama/stemmers/finnish';
@@ -97,23 +98,23 @@ export function languagesOf(words: readonly string[]): readonly Language[] {
   const sample = words.slice(0, sampled).map((word) => word.toLowerCase());
   const inEnglish = sample.filter((word) => english.has(word)).length;
   if (sample.length >= 20 && inEnglish > englishShare * sample.length) return [];
-  const counts = languages.map(() => 0);
-  const kinds = languages.map(() => new Set<string>());
+  const found = languages.map((language) => ({ language, count: 0, kinds: new Set<string>() }));
   for (const word of sample) {
     for (const place of byStopWord.get(word) ?? []) {
-      counts[place]! += 1;
-      kinds[place]!.add(word);
+      const one = at(found, place);
+      one.count += 1;
+      one.kinds.add(word);
     }
   }
   const least = Math.min(3, Math.ceil(sample.length / 10));
-  const places = [...languages.keys()].filter((place) => kinds[place]!.size >= least);
-  const most = Math.max(0, ...places.map((place) => counts[place]!));
+  const likely = found.filter(({ kinds }) => kinds.size >= least);
+  const most = Math.max(0, ...likely.map(({ count }) => count));
   if (most > inEnglish && most >= leastShare * sample.length) {
-    return places
-      .filter((place) => counts[place]! >= nearly * most)
-      .sort((a, b) => counts[b]! - counts[a]!)
+    return likely
+      .filter(({ count }) => count >= nearly * most)
+      .sort((a, b) => b.count - a.count)
       .slice(0, mostLanguages)
-      .map((place) => languages[place]!);
+      .map(({ language }) => language);
   }
   return inEnglish === 0 ? byLetters(sample) : [];
 }
@@ -121,5 +122,5 @@ export function languagesOf(words: readonly string[]): readonly Language[] {
 function byLetters(words: readonly string[]): Language[] {
   const text = words.join(' ');
   const codes = telling.find(([letters]) => letters.test(text))?.[1] ?? [];
-  return codes.map((code) => languages.find((one) => one.code === code)!);
+  return codes.flatMap((code) => languages.filter((one) => one.code === code));
 }

@@ -1,3 +1,4 @@
+import { paired } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
 import type { Findings } from '../memory/remember.ts';
 import { minedDocuments } from '../store/dreaming.ts';
@@ -184,7 +185,7 @@ async function embed(
   try {
     const texts = chunks.map(({ context, content }) => withContext(context, content));
     const vectors = await embedTexts(options, texts, signal);
-    const rows = chunks.map(({ id }, index) => ({ id, embedding: vectors[index]! }));
+    const rows = paired(chunks, vectors).map(([{ id }, embedding]) => ({ id, embedding }));
     await replaceVectors(options.database, 'chunks', options.embedder.id, rows);
     return new Set();
   } catch (error) {

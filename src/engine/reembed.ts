@@ -1,3 +1,4 @@
+import { lastOf, paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { withContext } from './chunk/context.ts';
@@ -64,11 +65,11 @@ async function reembedKind(
     if (rows.length === 0) return { replaced, complete: true };
     const texts = rows.map(({ context, content }) => withContext(context, content));
     const vectors = await embedder.embed(texts, { kind: 'document', signal });
-    const written = rows.map(({ id }, index) => ({ id, embedding: vectors[index]! }));
+    const written = paired(rows, vectors).map(([{ id }, embedding]) => ({ id, embedding }));
     const count = await unlessLost(whileHeld(database, lease, (tx) => replaceVectors(tx, kind, embedder.id, written)));
     if (count === null) break;
     replaced += count;
-    after = rows.at(-1)!.id;
+    after = lastOf(rows).id;
   }
   return { replaced, complete: false };
 }

@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import Type, { type Static } from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -51,7 +52,7 @@ export function createSummarizing({ database, answering, clock, log, holder }: S
   async function summarize(document: Unsummarized, signal: AbortSignal): Promise<boolean> {
     const summary = await summaryOf(document, answering, signal);
     if (summary === null) {
-      const pauseMs = pausesMs[document.attempts] ?? pausesMs.at(-1)!;
+      const pauseMs = pausesMs[document.attempts] ?? lastOf(pausesMs);
       await postponeSummary(database, document.id, new Date(clock.now().getTime() + pauseMs));
       return false;
     }

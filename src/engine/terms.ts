@@ -1,3 +1,4 @@
+import { at, firstOf } from '../base/collections.ts';
 import { normalized } from '../base/normalized.ts';
 import { compoundParts } from './compounds.ts';
 import { languagesOf, type Language } from './languages.ts';
@@ -98,9 +99,9 @@ export function queryWords(query: string): QueryWord[] {
 function toQueryWords(words: readonly (readonly string[])[]): QueryWord[] {
   const found = new Map<string, { forms: readonly string[]; count: number }>();
   for (const forms of words) {
-    const known = found.get(forms[0]!);
+    const known = found.get(firstOf(forms));
     if (known) known.count += 1;
-    else found.set(forms[0]!, { forms, count: 1 });
+    else found.set(firstOf(forms), { forms, count: 1 });
   }
   return [...found.values()];
 }
@@ -261,7 +262,7 @@ function toTerm(lower: string): string {
 function pairs(run: string): string[] {
   const characters = [...run];
   if (characters.length === 1) return characters;
-  return characters.slice(1).map((character, index) => characters[index]! + character);
+  return characters.slice(1).map((character, index) => at(characters, index) + character);
 }
 
 function isHighSurrogate(text: string, index: number): boolean {

@@ -1,3 +1,4 @@
+import { paired, valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Findings, Remembering } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
@@ -42,13 +43,13 @@ export async function writeAll(
   const { database, embedder, clock } = options;
   const now = clock.now();
   const memories = options.remembering !== undefined;
-  const vectorOf = new Map(plan.toEmbed.map(({ id }, index) => [id, vectors[index]!]));
+  const vectorOf = new Map(paired(plan.toEmbed, vectors).map(([{ id }, vector]) => [id, vector]));
   await database.transaction(async (tx) => {
     const finished = await finishDocuments(tx, works.map(finishedDocument), { leaseToken, now, memories });
-    await writeChunks(tx, plan, finished, { now, model: embedder.id, vectorOf: (id) => vectorOf.get(id)! });
+    await writeChunks(tx, plan, finished, { now, model: embedder.id, vectorOf: (id) => valueOf(vectorOf, id) });
     const inserted = new Set(plan.inserts.map(({ id }) => id));
     const stored = plan.toEmbed.filter((one) => !inserted.has(one.id) && finished.has(one.documentId));
-    const embedded = stored.map(({ id }) => ({ id, embedding: vectorOf.get(id)! }));
+    const embedded = stored.map(({ id }) => ({ id, embedding: valueOf(vectorOf, id) }));
     if (embedded.length > 0) await replaceVectors(tx, 'chunks', embedder.id, embedded);
     await afterwards(tx, options, new Set(finished.keys()), findings, now);
   });
@@ -79,7 +80,7 @@ export async function writeVectors(
   const { database, embedder, clock } = options;
   const now = clock.now();
   const documents = works.map(({ document }) => document);
-  const embedded = plan.toEmbed.map(({ id }, index) => ({ id, embedding: vectors[index]! }));
+  const embedded = paired(plan.toEmbed, vectors).map(([{ id }, embedding]) => ({ id, embedding }));
   await database.transaction(async (tx) => {
     if (embedded.length > 0) await replaceVectors(tx, 'chunks', embedder.id, embedded);
     const memories = options.remembering !== undefined;

@@ -1,3 +1,4 @@
+import { paired, valueOf } from '../base/collections.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -98,9 +99,9 @@ export async function embedTexts(
   for (let from = 0; from < unique.length; from += textsInCall) {
     const some = unique.slice(from, from + textsInCall);
     const made = await pace.measure(some.length, () => embedder.embed(some, { kind: 'document', signal }));
-    for (const [index, text] of some.entries()) vectors.set(text, made[index]!);
+    for (const [text, vector] of paired(some, made)) vectors.set(text, vector);
   }
-  return texts.map((text) => vectors.get(text)!);
+  return texts.map((text) => valueOf(vectors, text));
 }
 
 const everyMs = 1;

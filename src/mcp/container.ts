@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { readScope, requireWrite } from '../account/access.ts';
 import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -24,7 +25,7 @@ export function containerToWrite(call: McpCall, named: string | undefined): stri
 export function usualContainer({ caller, config }: Pick<McpCall, 'caller' | 'config'>): string | null {
   const granted = grantedContainers(caller);
   if (granted === null || granted.includes(config.defaultContainerTag)) return config.defaultContainerTag;
-  return granted.length === 1 ? granted[0]! : null;
+  return granted.length === 1 ? firstOf(granted) : null;
 }
 
 /** Null: every container. */

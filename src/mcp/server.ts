@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
   CallToolRequestSchema,
@@ -64,7 +65,7 @@ async function readPrompt(name: string, call: McpCall) {
   if (name !== 'context') throw new MemorydError('not_found', 'Prompt not found');
   const text = `This is what memory holds. Use it where it helps, and search_memory for more.\n\n${await contextText(call)}`;
   return {
-    description: prompts[0]!.description,
+    description: firstOf(prompts).description,
     messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }],
   };
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -107,7 +108,7 @@ export function createDreaming(options: DreamingOptions): Dreaming {
       // Another process reads these documents by now.
       if (isLeaseLost(error)) throw error;
       // One bad document must not keep its neighbours from being read.
-      if (documents.length === 1) return postpone(lease, documents[0]!, error);
+      if (documents.length === 1) return postpone(lease, firstOf(documents), error);
       for (const document of documents) await readAll(lease, [document], signal);
     }
   }

@@ -1,3 +1,4 @@
+import { lastOf, valueOf } from '../base/collections.ts';
 import { besidesOfSubject, type KnownMemory } from '../store/known-memories.ts';
 import type { Statement } from './statement.ts';
 
@@ -72,8 +73,8 @@ export function createKnown(memories: readonly KnownMemory[]): Known {
       memory.documentIds = memory.documentIds.filter((id) => id !== documentId);
     },
     settle(memory) {
-      const versions = byChain.get(key(memory.containerTag, chainOf(memory)))!.sort(inOrder);
-      const latest = versions.findLast(({ forgottenBy }) => forgottenBy !== 'source') ?? versions.at(-1)!;
+      const versions = valueOf(byChain, key(memory.containerTag, chainOf(memory))).sort(inOrder);
+      const latest = versions.findLast(({ forgottenBy }) => forgottenBy !== 'source') ?? lastOf(versions);
       for (const version of versions) version.isLatest = version === latest;
     },
   };

@@ -1,3 +1,4 @@
+import { at, firstOf, valueOf } from '../base/collections.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -193,7 +194,7 @@ async function createIn(tx: Transaction, creating: Creating) {
   const documentId = places.length === 0 ? null : await insertNew(tx, creating, places, ids);
   await mergeMetadata(tx, repeated(creating, new Set(places), ids), now);
   const stored = new Map((await lockByHashes(tx, containerTag, hashes, now)).map((one) => [one.contentHash, one]));
-  return { documentId, memories: memories.map((_, place) => stored.get(hashes[place]!)!) };
+  return { documentId, memories: memories.map((_, place) => valueOf(stored, at(hashes, place))) };
 }
 
 /** Duplicates give their metadata to what is there; of several for one, later keys count. */
@@ -201,7 +202,7 @@ function repeated({ memories, indexed }: Creating, places: ReadonlySet<number>, 
   const merged = new Map<string, Record<string, unknown>>();
   memories.forEach(({ metadata }, place) => {
     if (places.has(place) || metadata === null) return;
-    const id = ids.get(indexed[place]!.content_hash)!;
+    const id = valueOf(ids, at(indexed, place).content_hash);
     merged.set(id, { ...merged.get(id), ...metadata });
   });
   return [...merged].map(([id, metadata]) => ({ id, metadata }));
@@ -215,12 +216,12 @@ async function insertNew(
 ): Promise<string> {
   const buckets = (await containerBuckets(tx, [containerTag]))(containerTag);
   const rows = places.map((place) => {
-    const { content, isStatic, metadata, temporalContext, forgetAfter, forgetReason } = memories[place]!;
-    const searched = indexed[place]!;
+    const { content, isStatic, metadata, temporalContext, forgetAfter, forgetReason } = at(memories, place);
+    const searched = at(indexed, place);
     return {
       ...searched,
       ...writtenByCaller,
-      id: ids.get(searched.content_hash)!,
+      id: valueOf(ids, searched.content_hash),
       container_tag: containerTag,
       metadata,
       said_at: now,
@@ -235,9 +236,9 @@ async function insertNew(
   const document = {
     id: newId(now),
     containerTag,
-    title: rows[0]!.memory.slice(0, 100),
+    title: firstOf(rows).memory.slice(0, 100),
     content,
-    contentHash: rows[0]!.content_hash,
+    contentHash: firstOf(rows).content_hash,
     addedBy,
   };
   await insertMemoryDocument(tx, document, now);

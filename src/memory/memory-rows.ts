@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { Embedder } from '../models/embedder.ts';
 import type { MemoryWrite } from '../store/memories.ts';
@@ -40,7 +41,7 @@ export async function indexTexts(
       terms,
       term_counts: counts,
       term_total: total,
-      embedding: vectors[place]!,
+      embedding: at(vectors, place),
       embedding_model: embedder.id,
     };
   });

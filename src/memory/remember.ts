@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Embedder } from '../models/embedder.ts';
@@ -83,7 +84,7 @@ export function createRemembering(options: RememberingOptions): Remembering {
       );
       const given = new Map(texts.map((one) => [one.id, one]));
       return find(
-        found.map((document) => withText(document, given.get(document.id)!)),
+        found.map((document) => withText(document, valueOf(given, document.id))),
         signal,
       );
     },
@@ -183,10 +184,12 @@ async function withoutForgotten(
     const { containerTag, statements } = document;
     const again: string[] = [];
     const said = statements.filter((statement) => {
-      const forgotten = hashesOf(statement).filter((hash) => forgottenAt(containerTag, hash) !== undefined);
-      const isMeant =
-        statement.trust === 'told' && forgotten.every((hash) => forgottenAt(containerTag, hash)! < statement.said);
-      if (isMeant) again.push(...forgotten);
+      const forgotten = hashesOf(statement).flatMap((hash) => {
+        const at = forgottenAt(containerTag, hash);
+        return at === undefined ? [] : [{ hash, at }];
+      });
+      const isMeant = statement.trust === 'told' && forgotten.every(({ at }) => at < statement.said);
+      if (isMeant) again.push(...forgotten.map(({ hash }) => hash));
       return forgotten.length === 0 || isMeant;
     });
     await allowStatements(tx, containerTag, again);
@@ -207,7 +210,7 @@ function rowOf(
 ): MemoryWrite {
   const { eventDates, forgetAfter, isStatic, isInference } = statement;
   return {
-    ...indexed.get(statement.hash)!,
+    ...valueOf(indexed, statement.hash),
     id: known.id,
     container_tag: known.containerTag,
     memory: statement.text,

@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
@@ -258,7 +259,7 @@ export function createWaitingRoom<Item extends Waiting>(options: {
     remove: (item) => later.delete(item) || removeDue(item),
     take() {
       if (due.size === 0) return undefined;
-      const [item] = due.get(Math.min(...due.keys()))!;
+      const [item] = valueOf(due, Math.min(...due.keys()));
       removeDue(item!);
       return item;
     },

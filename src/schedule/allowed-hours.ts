@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { isZone } from './schedule-text.ts';
 
 /** The hours in which a connection may sync by itself, on the wall clock of a time zone. */
@@ -30,7 +31,7 @@ const remedy =
  */
 export function parseAllowedHours(text: string): ParsedHours {
   const words = text.trim().split(/\s+/);
-  const last = words.at(-1)!;
+  const last = lastOf(words);
   const isZoned = words.length > 1 && !last.includes(':');
   const zone = isZoned ? last : 'UTC';
   if (!isZone(zone)) return refused(`There is no time zone named "${zone.slice(0, 40)}".`);
@@ -46,17 +47,18 @@ export function parseAllowedHours(text: string): ParsedHours {
 function parseWindow(text: string): Window | string {
   const match = /^(?:([a-z+-]+) )?(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})$/.exec(text);
   if (!match) return `"${text.slice(0, 40)}" is not a window of time.`;
-  const days = parseDays(match[1]);
-  if (!days) return `"${match[1]!.slice(0, 40)}" does not name days of the week.`;
-  const start = minuteOf(match[2]!, match[3]!);
-  const end = minuteOf(match[4]!, match[5]!);
+  const [, named, fromHour, fromMinute, toHour, toMinute] = match;
+  const days = parseDays(named);
+  if (!days) return `"${named?.slice(0, 40)}" does not name days of the week.`;
+  const start = minuteOf(Number(fromHour), Number(fromMinute));
+  const end = minuteOf(Number(toHour), Number(toMinute));
   if (start === null || start === dayMinutes || end === null) return `"${text}" names a time that does not exist.`;
   if (start === end) return `"${text}" has no length.`;
   return { days, start, minutes: end > start ? end - start : end + dayMinutes - start };
 }
 
-function minuteOf(hours: string, minutes: string): number | null {
-  const minute = Number(hours) * 60 + Number(minutes);
+function minuteOf(hours: number, minutes: number): number | null {
+  const minute = hours * 60 + minutes;
   return Number(minutes) < 60 && minute <= dayMinutes ? minute : null;
 }
 

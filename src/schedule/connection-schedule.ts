@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { ConnectionRow } from '../store/connections.ts';
 import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours, shortestWindow } from './allowed-hours.ts';
@@ -51,7 +52,7 @@ export function upcomingOf(
   const hours = hoursOf({ allowedHours });
   const times: Date[] = [];
   if (schedule.kind === 'manual') return times;
-  for (let last = now; times.length < count; last = times.at(-1)!) {
+  for (let last = now; times.length < count; last = lastOf(times)) {
     const next =
       schedule.kind === 'interval' ? new Date(last.getTime() + schedule.everyMs) : nextOccurrence(schedule, last);
     times.push(hours ? nextAllowed(hours, next) : next);

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { Cron } from 'croner';
 
 /** When a connection is synced by itself. */
@@ -29,7 +30,7 @@ const remedy =
 export function parseSchedule(text: string): ParsedSchedule {
   const words = text.trim().split(/\s+/);
   if (words.length === 1 && words[0] === manualSchedule) return { ok: true, schedule: { kind: 'manual' } };
-  const interval = /^(\d{1,9})([smhd])$/.exec(words.length === 1 ? words[0]! : '');
+  const interval = /^(\d{1,9})([smhd])$/.exec(words.length === 1 ? firstOf(words) : '');
   if (interval) return parseInterval(Number(interval[1]) * unitsMs[interval[2]!]!);
   return parseCron(words);
 }

@@ -1,3 +1,4 @@
+import { forgetOldest, paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database } from '../store/database.ts';
 import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
@@ -52,7 +53,7 @@ export function createAccess({ database, clock, exactLimit }: AccessOptions): Ac
     const forms = new Set(terms.flatMap((term) => term.forms));
     const unknown = [...forms].filter((term) => frequencies.get(prefix + term) === undefined);
     const read = unknown.length > 0 ? await readFrequencies(database, scope, unknown, frequencyLimit) : [];
-    const fresh = new Map(unknown.map((term, index) => [term, read[index]!]));
+    const fresh = new Map(paired(unknown, read));
     for (const [term, frequency] of fresh) frequencies.set(prefix + term, frequency);
     const frequencyOf = (term: string) => fresh.get(term) ?? frequencies.get(prefix + term) ?? 0;
     return terms.map(({ forms }) => Math.max(...forms.map(frequencyOf)));
@@ -123,7 +124,7 @@ export function createMemo<Value>(clock: Clock, options: { maxEntries: number; l
     set(key, value) {
       entries.delete(key);
       entries.set(key, { value, until: clock.now().getTime() + options.lifetimeMs });
-      if (entries.size > options.maxEntries) entries.delete(entries.keys().next().value!);
+      forgetOldest(entries, options.maxEntries);
     },
   };
 }

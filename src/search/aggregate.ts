@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import Type, { type Static } from 'typebox';
 import { newId } from '../base/ids.ts';
 import type { Clock } from '../base/clock.ts';
@@ -51,7 +52,7 @@ export function withAggregation(search: Search, answering: Answering, clock: Clo
 /** Of one container, so that what is combined belongs somewhere. */
 function combinable(results: readonly SearchResult[]): SearchResult[] {
   const memories = results.filter(({ kind, isWeak }) => kind === 'memory' && !isWeak);
-  return memories.filter(({ containerTag }) => containerTag === memories[0]!.containerTag).slice(0, mostMemories);
+  return memories.filter(({ containerTag }) => containerTag === firstOf(memories).containerTag).slice(0, mostMemories);
 }
 
 async function askFor(
@@ -65,7 +66,7 @@ async function askFor(
   ].join('\n');
   const question = {
     ...{ name: 'statements', instructions, content, schema, maxAnswerTokens: 600, kind: 'query' as const },
-    containerTag: memories[0]!.containerTag,
+    containerTag: firstOf(memories).containerTag,
     cached: null,
   };
   const patience = AbortSignal.timeout(patienceMs);
@@ -105,7 +106,7 @@ function sumOf(
     },
     ...{ createdAt: latest, updatedAt: latest, saidAt: null, author: null, memoryKind: 'fact', category: null },
     similarity: Math.max(...known.map(({ similarity }) => similarity)),
-    containerTag: known[0]!.containerTag,
+    containerTag: firstOf(known).containerTag,
     // Worth as much as the least of what it is made of.
     trust: (['read', 'own', 'told'] as const).find((trust) => known.some((one) => one.trust === trust))!,
     metadata: null,

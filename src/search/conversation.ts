@@ -1,3 +1,4 @@
+import { firstOf, paired } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
 import { readNeighbours, type Neighbours } from '../store/search/neighbours.ts';
 import type { Ranked } from './ranking.ts';
@@ -24,7 +25,7 @@ function isSaid({ type, places }: Ranked): boolean {
 /** Of documents that are one turn each. */
 async function neighboursOf(turns: readonly Ranked[], database: Database): Promise<Map<string, Neighbours>> {
   const best = turns.toSorted((a, b) => b.score - a.score).filter(({ isLone }) => isLone);
-  const documents = [...new Set(best.map(({ places }) => places[0]!.document))].slice(0, conversational.lookedUp);
+  const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
   if (documents.length === 0) return new Map();
   const rows = await readNeighbours(database, documents);
   return new Map(rows.map((row) => [row.id, row]));
@@ -45,7 +46,7 @@ function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>):
   });
   const most = (values: readonly number[]) => values.reduce((high, value) => Math.max(high, value), 0);
   const factor = most(turns.map(({ score }) => score)) / (most(scores) || 1);
-  return new Map(turns.map((one, index) => [one.id, scores[index]! * factor]));
+  return new Map(paired(turns, scores).map(([{ id }, score]) => [id, score * factor]));
 }
 
 const separator = ' ';
@@ -55,7 +56,7 @@ function placeOf({ places: [place] }: Ranked): string {
 }
 
 function around(one: Ranked, lone: ReadonlyMap<string, Neighbours>): [string | null, string | null] {
-  const { document, first, last } = one.places[0]!;
+  const { document, first, last } = firstOf(one.places);
   const found = lone.get(document);
   if (!found) return [`${document}${separator}${first - 1}`, `${document}${separator}${last + 1}`];
   const alone = (id: string | null) => (id === null ? null : `${id}${separator}0`);

@@ -1,3 +1,4 @@
+import { at } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
 import { memoriesOfDocument, readStanding, type Narrower } from '../store/search/left-out.ts';
 import type { Line } from './lines.ts';
@@ -56,7 +57,7 @@ export async function explained(request: SearchRequest, documentId: string, part
   const place = (list: readonly Line[], outcome: Outcome): Explanation | undefined => {
     const index = list.findIndex(({ id }) => own.has(id));
     if (index === -1) return undefined;
-    const { similarity, scores } = list[index]!;
+    const { similarity, scores } = at(list, index);
     return { ...none, outcome, rank: index + 1, similarity, scores };
   };
   const chosen = place(order, 'below_limit');

@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { queryTerms } from '../engine/terms.ts';
 import type { Keyword } from '../store/search/search-plan.ts';
 
@@ -55,7 +56,7 @@ function tokenKeyword(text: string, places: ReadonlyMap<string, number>, onlyIfR
 function patternOf(text: string): string {
   const words = text.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   const start = isWordEdge(text.at(0)!) ? '(?<!\\w)' : '';
-  const end = isWordEdge(text.at(-1)!) ? '(?!\\w)' : '';
+  const end = isWordEdge(lastOf(text)) ? '(?!\\w)' : '';
   return `${start}${words.join('\\s+')}${end}`;
 }
 

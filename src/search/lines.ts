@@ -1,3 +1,4 @@
+import { firstOf, valueOf } from '../base/collections.ts';
 import { bestScores, type Place, type Ranked } from './ranking.ts';
 import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
 
@@ -31,7 +32,7 @@ export function toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns:
   for (const candidate of raised.sort(bestFirst)) {
     const { id, kind, score } = candidate;
     if (shown.isTold(candidate)) continue;
-    const text = own.get(id)!;
+    const text = valueOf(own, id);
     const memory = kind === 'chunk' ? standIn(text, links.memoriesOf.get(id), 'score', shown.isTold) : text;
     // It says in fewer words what the episode says.
     const fact = memory && standIn(memory, links.factsOf.get(memory.id), 'similarity', shown.isTold);
@@ -51,12 +52,12 @@ export function toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns:
 
 function linksOf(ranked: readonly Ranked[]): Links {
   const chunks = ranked.filter(({ kind }) => kind === 'chunk');
-  const byDocument = Map.groupBy(chunks, ({ places }) => places[0]!.document);
+  const byDocument = Map.groupBy(chunks, ({ places }) => firstOf(places).document);
   const chunksOf = new Map<string, Ranked[]>();
   const memoriesOf = new Map<string, Ranked[]>();
   for (const memory of ranked.filter(({ kind }) => kind === 'memory')) {
     const found = memory.places.flatMap((place) =>
-      (byDocument.get(place.document) ?? []).filter(({ places }) => overlap(place, places[0]!)),
+      (byDocument.get(place.document) ?? []).filter(({ places }) => overlap(place, firstOf(places))),
     );
     chunksOf.set(memory.id, found);
     for (const { id } of found) memoriesOf.set(id, [...(memoriesOf.get(id) ?? []), memory]);

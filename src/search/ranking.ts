@@ -1,3 +1,4 @@
+import { paired } from '../base/collections.ts';
 import { bm25, termWeight } from '../store/search/bm25.ts';
 import type { CandidateRow } from '../store/search/candidates.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
@@ -64,7 +65,7 @@ export function rankCandidates(found: readonly Found[]): Ranked[] {
     const frequency = corpora.reduce((sum, { frequencies }) => sum + (frequencies[index] ?? 0), 0);
     return count * termWeight(items, frequency);
   });
-  const texts = found.flatMap((one, index) => textsOf(one, { weights, averageLength: corpora[index]!.averageLength }));
+  const texts = paired(found, corpora).flatMap(([one, { averageLength }]) => textsOf(one, { weights, averageLength }));
   const cosine = stretch(texts.flatMap(({ row }) => (row.cosine === null ? [] : [row.cosine])));
   const words = stretch(texts.map((text) => text.bm25));
   const mostWords = texts.reduce((most, text) => Math.max(most, text.bm25), 0);

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable } from './database.ts';
 import { inContainers } from './documents.ts';
 import { rawSql, sql } from './sql.ts';
@@ -38,11 +39,13 @@ export async function countUploads(
   containerTags: readonly string[] | null,
   since: Date,
 ): Promise<number> {
-  const [row] = await database.query<{ count: number }>(sql`
+  const row = firstOf(
+    await database.query<{ count: number }>(sql`
     select count(*)::integer as count from documents d
     where d.connection_id is null and d.deleted_at is null and d.created_at >= ${since}
-      and ${inContainers(rawSql('d.container_tag'), containerTags)}`);
-  return row!.count;
+      and ${inContainers(rawSql('d.container_tag'), containerTags)}`),
+  );
+  return row.count;
 }
 
 export interface GrowthRow {

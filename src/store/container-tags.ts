@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { clearForgotten } from './forgotten-statements.ts';
 import type { Quota } from './quotas.ts';
@@ -56,7 +57,7 @@ export async function writeContainer(
       quota_bytes = ${row.quota.bytes}, quota_requests = ${row.quota.requestsPerMinute}, updated_at = ${row.updatedAt}
     where tag = ${row.containerTag}
     returning ${columns}`);
-  return rows[0]!;
+  return firstOf(rows);
 }
 
 /** Stores the context that a caller gives for a container while adding to it; the latest one counts. */

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { lockMemoriesOf } from './memories.ts';
 import { settleChains } from './memory-chains.ts';
@@ -30,11 +31,13 @@ export async function lockDocumentsToErase(
 
 /** How many memories go when these documents do. */
 export async function countMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(sql`
+  const row = firstOf(
+    await tx.query<{ count: number }>(sql`
     select count(distinct s.memory_id) as count from memory_sources s
     where s.document_id = any(${documentIds}::text[]) and not exists (
-      select 1 from memory_sources o where o.memory_id = s.memory_id and o.document_id <> all(${documentIds}::text[]))`);
-  return row!.count;
+      select 1 from memory_sources o where o.memory_id = s.memory_id and o.document_id <> all(${documentIds}::text[]))`),
+  );
+  return row.count;
 }
 
 /** On a memory `m`: forgotten, or its time has come. */

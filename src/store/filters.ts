@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
@@ -37,7 +38,7 @@ function group(parts: readonly Filter[], operator: string, whenEmpty: string, co
 
 /** Joining by halves renumbers each parameter log n times instead of n times. */
 function joinHalves(parts: readonly Sql[], operator: Sql): Sql {
-  if (parts.length === 1) return parts[0]!;
+  if (parts.length === 1) return firstOf(parts);
   const middle = parts.length >> 1;
   return sql`${joinHalves(parts.slice(0, middle), operator)}${operator}${joinHalves(parts.slice(middle), operator)}`;
 }

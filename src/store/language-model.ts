@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable } from './database.ts';
 import { sql } from './sql.ts';
 
@@ -109,15 +110,17 @@ export interface Usage {
 
 export async function readUsage(database: Queryable, now: Date): Promise<Usage> {
   const day = dayOf(now);
-  const [usage] = await database.query<Usage>(sql`
+  const usage = firstOf(
+    await database.query<Usage>(sql`
     select coalesce(sum(tokens), 0)::float8 as tokens, coalesce(sum(answers), 0)::float8 as answers,
       coalesce(sum(cached), 0)::float8 as cached, coalesce(sum(failed), 0)::float8 as failed,
       coalesce(sum(malformed), 0)::float8 as malformed, coalesce(sum(over_budget), 0)::float8 as "overBudget",
       coalesce(sum(day_tokens) filter (where day = ${day}::date), 0)::float8 as "tokensToday",
       (count(*) filter (where over_budget_at >= ${new Date(`${day}T00:00:00Z`)}))::int as "containersOverBudget",
       max(answered_at) as "answeredAt", max(failed_at) as "failedAt"
-    from language_model_usage`);
-  return usage!;
+    from language_model_usage`),
+  );
+  return usage;
 }
 
 function dayOf(now: Date): string {

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
@@ -20,7 +21,7 @@ export async function ensureOrganizationRow(
   const rows = await database.query<{ value: OrganizationRow }>(
     sql`select value from settings where key = 'organization'`,
   );
-  return rows[0]!.value;
+  return firstOf(rows).value;
 }
 
 /** One after the other: whoever changes what belongs to the whole organization holds its row. */

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import pg from 'pg';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -79,7 +80,7 @@ async function checkServer(pool: pg.Pool): Promise<void> {
            current_setting('server_version') as version,
            (select default_version from pg_available_extensions where name = 'vector') as "vectorAvailable",
            (select extversion from pg_extension where extname = 'vector') as "vectorInstalled"`);
-  const problem = unsupported(rows[0]!);
+  const problem = unsupported(firstOf(rows));
   if (problem !== undefined) throw new MemorydError('database_unsupported', problem);
 }
 

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
@@ -50,12 +51,14 @@ async function limitsOf(database: Reader, { tags, keys }: Holders): Promise<Limi
 
 /** `added` is what this transaction adds. */
 async function usageIn(database: Reader, holder: Holder): Promise<Usage & { added: Usage }> {
-  const [row] = await database.query<Usage & { ownDocuments: number; ownBytes: number }>(sql`
+  const row = firstOf(
+    await database.query<Usage & { ownDocuments: number; ownBytes: number }>(sql`
     select coalesce(sum(documents), 0) as documents, coalesce(sum(bytes), 0) as bytes,
       coalesce(sum(documents) filter (where xmin = pg_current_xact_id_if_assigned()::xid), 0) as "ownDocuments",
       coalesce(sum(bytes) filter (where xmin = pg_current_xact_id_if_assigned()::xid), 0) as "ownBytes"
-    from ${rowsOf(holder)}`);
-  const { documents, bytes, ownDocuments, ownBytes } = row!;
+    from ${rowsOf(holder)}`),
+  );
+  const { documents, bytes, ownDocuments, ownBytes } = row;
   return { documents, bytes, added: { documents: ownDocuments, bytes: ownBytes } };
 }
 

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Database, Queryable } from './database.ts';
 import { rawSql, sql } from './sql.ts';
 
@@ -48,15 +49,17 @@ export async function clearStatistics(database: Database, tables: readonly strin
 }
 
 async function fileOf(database: Queryable, table: string): Promise<number | null> {
-  const [row] = await database.query<{ file: number | null }>(sql`
-    select pg_relation_filenode(to_regclass(${table}))::bigint as file`);
+  const row = firstOf(
+    await database.query<{ file: number | null }>(sql`
+    select pg_relation_filenode(to_regclass(${table}))::bigint as file`),
+  );
   return row?.file ?? null;
 }
 
 /** Names this moment: what was deleted before is gone for whoever began after it. */
 export async function momentOf(database: Queryable): Promise<string> {
-  const [row] = await database.query<{ moment: string }>(sql`select pg_current_xact_id()::text as moment`);
-  return row!.moment;
+  const row = firstOf(await database.query<{ moment: string }>(sql`select pg_current_xact_id()::text as moment`));
+  return row.moment;
 }
 
 /** Whether anybody still sees rows that were deleted before a moment; rewriting would keep them. */
@@ -88,8 +91,8 @@ export async function emptyLog(database: Database): Promise<void> {
       await tx.execute(sql`select pg_logical_emit_message(false, '', '')`);
       await tx.execute(sql`select pg_switch_wal()`);
       await tx.execute(sql`checkpoint`);
-      const [row] = await tx.query<{ files: number }>(sql`select count(*) as files from pg_ls_waldir()`);
-      return row!.files;
+      const row = firstOf(await tx.query<{ files: number }>(sql`select count(*) as files from pg_ls_waldir()`));
+      return row.files;
     });
   }
 }

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../base/collections.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { QueryConfig, QueryResult } from 'pg';
 import { MemorydError } from '../base/errors.ts';
@@ -186,7 +187,7 @@ export function createStatementNames(): StatementNames {
         return named.get(text);
       }
       uses.set(text, count);
-      if (uses.size > maxCounted) uses.delete(uses.keys().next().value!);
+      forgetOldest(uses, maxCounted);
       return undefined;
     },
   };

@@ -1,3 +1,5 @@
+import { firstOf } from '../base/collections.ts';
+
 /** A statement with its parameters. Made by the `sql` tag, run by a `Database` or `Transaction`. */
 export interface Sql {
   readonly text: string;
@@ -22,7 +24,7 @@ function make(text: string, values: readonly unknown[]): Sql {
  * from values, so there is nothing to escape.
  */
 export function sql(strings: readonly string[], ...parts: unknown[]): Sql {
-  let text = strings[0]!;
+  let text = firstOf(strings);
   const values: unknown[] = [];
   for (const [index, part] of parts.entries()) {
     if (isFragment(part)) {

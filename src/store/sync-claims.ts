@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql, type Sql } from './sql.ts';
@@ -160,13 +161,15 @@ export async function releaseItems(
  * worker at this moment, or were given back since.
  */
 export async function isWorkLeft(database: Reader, key: PartitionKey, now: Date): Promise<boolean> {
-  const [row] = await database.query<{ left: boolean }>(sql`
+  const row = firstOf(
+    await database.query<{ left: boolean }>(sql`
     select exists (
       select from sync_items i
       where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed')
         and (i.state = 'fetching' or i.next_try <= ${now})
-    ) as left`);
-  return row!.left;
+    ) as left`),
+  );
+  return row.left;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { Queryable } from './database.ts';
 import { inContainers } from './documents.ts';
 import { lacksVectors, suspectAfter } from './processing.ts';
@@ -103,7 +104,9 @@ export async function adoptVectors(
 
 /** Documents that are found by their words alone: their vectors are still to be made. */
 export async function countFoundByWords(database: Queryable, tags: readonly string[] | null): Promise<number> {
-  const [row] = await database.query<{ count: number }>(sql`
-    select count(*) as count from documents d where ${lacksVectors} and ${inContainers(rawSql('d.container_tag'), tags)}`);
-  return row!.count;
+  const row = firstOf(
+    await database.query<{ count: number }>(sql`
+    select count(*) as count from documents d where ${lacksVectors} and ${inContainers(rawSql('d.container_tag'), tags)}`),
+  );
+  return row.count;
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -302,28 +303,34 @@ const whatCounts = {
 
 /** Vectors of the model that would be in the index, counted up to a limit. */
 async function countVectors(database: Queryable, kind: EmbeddedKind, model: string, limit: number): Promise<number> {
-  const [row] = await database.query<{ count: number }>(sql`
+  const row = firstOf(
+    await database.query<{ count: number }>(sql`
     select count(*) as count from (
-      select from ${rawSql(kind)} where embedding_model = ${model}${whatCounts[kind]} limit ${limit}) vectors`);
-  return row!.count;
+      select from ${rawSql(kind)} where embedding_model = ${model}${whatCounts[kind]} limit ${limit}) vectors`),
+  );
+  return row.count;
 }
 
 /** Documents that wait to be processed, counted up to a limit. */
 async function countWaiting(database: Queryable, limit: number): Promise<number> {
-  const [row] = await database.query<{ count: number }>(sql`
+  const row = firstOf(
+    await database.query<{ count: number }>(sql`
     select count(*) as count from (
       select from documents where ${isToBeRead} union all select from documents where ${lacksVectors} limit ${limit}
-    ) waiting`);
-  return row!.count;
+    ) waiting`),
+  );
+  return row.count;
 }
 
 /** Whether anybody has a lease whose name starts so. */
 async function hasLease(database: Queryable, namePrefix: string, now: Date): Promise<boolean> {
-  const [row] = await database.query<{ held: boolean }>(sql`
+  const row = firstOf(
+    await database.query<{ held: boolean }>(sql`
     select exists (
       select 1 from leases where starts_with(name, ${namePrefix}::text) and lease_until >= ${now}
-    ) as held`);
-  return row!.held;
+    ) as held`),
+  );
+  return row.held;
 }
 
 /** m and ef_construction are pgvector's defaults, measured in docs/decisions. The search has the same expression and condition. */

@@ -1,6 +1,12 @@
 const decimals = 6;
 const scale = 10 ** decimals;
-const [zero, minus, point, comma, open, close] = Buffer.from('0-.,[]');
+const codeOf = (character: string): number => character.charCodeAt(0);
+const zero = codeOf('0');
+const minus = codeOf('-');
+const point = codeOf('.');
+const comma = codeOf(',');
+const open = codeOf('[');
+const close = codeOf(']');
 /** Sign, one digit, point, six digits, comma. */
 const bytesPerNumber = 10;
 
@@ -15,29 +21,29 @@ export function vectorText(vector: ArrayLike<number>): string {
   const needed = vector.length * bytesPerNumber + 2;
   if (buffer.length < needed) buffer = Buffer.allocUnsafe(needed);
   let end = 0;
-  buffer[end++] = open!;
+  buffer[end++] = open;
   for (let index = 0; index < vector.length; index++) {
     const scaled = Math.round(vector[index]! * scale);
     if (!(Math.abs(scaled) < 10 * scale)) return longVectorText(vector);
-    if (index > 0) buffer[end++] = comma!;
+    if (index > 0) buffer[end++] = comma;
     end = writeNumber(scaled, end);
   }
-  buffer[end++] = close!;
+  buffer[end++] = close;
   return buffer.toString('latin1', 0, end);
 }
 
 /** `scaled` millionths as `-1.234567`; returns where to go on. */
 function writeNumber(scaled: number, start: number): number {
   let end = start;
-  if (scaled < 0) buffer[end++] = minus!;
+  if (scaled < 0) buffer[end++] = minus;
   let rest = Math.abs(scaled);
   const whole = Math.trunc(rest / scale);
-  buffer[end] = zero! + whole;
-  buffer[end + 1] = point!;
+  buffer[end] = zero + whole;
+  buffer[end + 1] = point;
   rest -= whole * scale;
   for (let place = end + 1 + decimals; place > end + 1; place--) {
     const tenth = Math.trunc(rest / 10);
-    buffer[place] = zero! + rest - tenth * 10;
+    buffer[place] = zero + rest - tenth * 10;
     rest = tenth;
   }
   return end + 2 + decimals;

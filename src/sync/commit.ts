@@ -1,3 +1,4 @@
+import { firstOf, paired } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { IngestResult } from '../engine/document.ts';
 import { ingest } from '../engine/ingest.ts';
@@ -42,7 +43,7 @@ export async function commit(
     await store(run, key, outcomes, options);
   } catch (error) {
     if (!isStatementError(error) || isTransactionConflict(error)) throw error;
-    if (outcomes.length === 1) return storeRefused(run, key, outcomes[0]!, { ...options, error });
+    if (outcomes.length === 1) return storeRefused(run, key, firstOf(outcomes), { ...options, error });
     const half = Math.ceil(outcomes.length / 2);
     await commit(run, key, outcomes.slice(0, half), options);
     await commit(run, key, outcomes.slice(half), options);
@@ -80,7 +81,10 @@ async function store(
     const inputs = documents.map((one) => documentInput(run, one));
     const ingested = await ingest(tx, inputs, run.clock, lease);
     await settleGone(tx, run, key, mine);
-    const finished = [...documents.map((one, index) => doneItem(one, ingested[index]!)), ...leftovers(run, mine)];
+    const finished = [
+      ...paired(documents, ingested).map(([one, result]) => doneItem(one, result)),
+      ...leftovers(run, mine),
+    ];
     if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: run.clock.now() });
     await dropKept(tx, key, mine);
     await noteMet(tx, run, key, documents);
@@ -201,10 +205,10 @@ function tellApart(
   { ingested, documents }: { ingested: readonly IngestResult[]; documents: readonly Outcome[] },
 ): void {
   if (run.connector.spec.revs === 'loose') return;
-  for (const [index, { item }] of documents.entries()) {
+  for (const [{ item }, { outcome }] of paired(documents, ingested)) {
     if (item.document_id === null) continue;
     tally.read += 1;
-    if (ingested[index]!.outcome === 'unchanged') tally.same += 1;
+    if (outcome === 'unchanged') tally.same += 1;
   }
   if (tally.same < suspiciousItems || tally.same < tally.read * suspiciousShare) return;
   const message = `${tally.same} of ${tally.read} items that were read again had the same content as before. Their rev changes although nothing else does, so each sync downloads them; this is to be mended in the connector.`;

@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import type { DocumentBody } from '../engine/document.ts';
 import { mayReadLater } from '../engine/ocr.ts';
 import type { Extractor } from '../engine/text/text-work.ts';
@@ -140,7 +141,7 @@ async function joinParts(
     if ('refusal' in read) refusals.push(read.refusal);
     addPart(whole, part, 'text' in read ? read : { text: `*${read.refusal}*`, turns: [] });
   }
-  if (refusals.length > 0 && refusals.length === parts.length) return { refusal: refusals[0]! };
+  if (refusals.length > 0 && refusals.length === parts.length) return { refusal: firstOf(refusals) };
   return whole;
 }
 

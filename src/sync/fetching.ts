@@ -1,3 +1,4 @@
+import { lastOf } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
 import { caught } from '../engine/caught.ts';
@@ -257,7 +258,7 @@ function groupBySize(items: readonly ClaimedItem[], maxBytes: number): ClaimedIt
       groups.push([]);
       bytes = 0;
     }
-    groups.at(-1)!.push(item);
+    lastOf(groups).push(item);
     bytes += size;
   }
   return groups;

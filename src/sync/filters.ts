@@ -1,3 +1,4 @@
+import { firstOf } from '../base/collections.ts';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { JsonSchema, Ref } from '../connector/contract.ts';
@@ -221,7 +222,7 @@ function onType(types: readonly string[]): Test {
   const wanted = types.map((type) => type.toLowerCase().split('/') as [string, string]);
   return ({ mimeType }) => {
     if (mimeType === undefined) return false;
-    const [main, sub] = mimeType.split(';', 1)[0]!.trim().toLowerCase().split('/');
+    const [main, sub] = firstOf(mimeType.split(';', 1)).trim().toLowerCase().split('/');
     return wanted.some(([wantedMain, wantedSub]) => fits(wantedMain, main) && fits(wantedSub, sub));
   };
 }

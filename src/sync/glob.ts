@@ -1,3 +1,5 @@
+import { at, firstOf } from '../base/collections.ts';
+
 /**
  * Globs over paths, matched in time proportional to pattern times path whatever they are: they come
  * from callers, and a backtracking expression can be made to run for years.
@@ -63,10 +65,10 @@ function matchesSequence<Part, Unit>(
   let wild = -1;
   let wildUnit = 0;
   for (let unit = 0; unit < units.length;) {
-    if (part < parts.length && isWild(parts[part]!)) {
+    if (part < parts.length && isWild(at(parts, part))) {
       wild = part++;
       wildUnit = unit;
-    } else if (part < parts.length && matches(parts[part]!, units[unit]!)) {
+    } else if (part < parts.length && matches(at(parts, part), at(units, unit))) {
       part += 1;
       unit += 1;
     } else if (wild >= 0) {
@@ -97,7 +99,7 @@ function compileSet(text: string, negated: boolean): (unit: string) => boolean {
   const ranges: [string, string][] = [];
   for (let index = 0; index < units.length; index++) {
     const isRange = units[index + 1] === '-' && index + 2 < units.length;
-    ranges.push([units[index]!, isRange ? units[index + 2]! : units[index]!]);
+    ranges.push([at(units, index), isRange ? at(units, index + 2) : at(units, index)]);
     if (isRange) index += 2;
   }
   if (ranges.length === 0) throw new GlobProblem('has an empty [ ]');
@@ -111,7 +113,7 @@ function alternatives(glob: string): string[] {
     const group = rest[0] === '{' ? /^\{([^{}]*)\}/.exec(rest) : null;
     if (!group && (rest[0] === '{' || rest[0] === '}'))
       throw new GlobProblem('has braces within braces, or one without its other half');
-    const choices = group ? group[1]!.split(',') : [rest[0]!];
+    const choices = group ? group[1]!.split(',') : [firstOf(rest)];
     texts = texts.flatMap((text) => choices.map((choice) => text + choice));
     if (texts.length > maxAlternatives) throw new GlobProblem(`stands for more than ${maxAlternatives} patterns`);
     rest = rest.slice(group ? group[0].length : 1);

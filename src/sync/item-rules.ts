@@ -81,7 +81,7 @@ function on(pattern: string, valuesOf: (ref: RuledRef) => readonly unknown[]): T
 
 /** An ending such as `pdf`, or a media type such as `image/*`. */
 function onFileType(pattern: string): Test {
-  if (pattern.includes('/')) return on(pattern, ({ mimeType }) => [mimeType?.split(';', 1)[0]!.trim()]);
+  if (pattern.includes('/')) return on(pattern, ({ mimeType }) => [mimeType?.split(';', 1)[0]?.trim()]);
   const ending = pattern.replace(/^\*?\./, '');
   return on(`*.${ending}`, ({ path, title }) => [path ?? title]);
 }

@@ -15,13 +15,15 @@ import type { Run } from './run.ts';
  * Marks their refs as `inline`; content that is too large is left to `fetch`.
  */
 export async function keepContents(run: Run, key: PartitionKey, refs: readonly ListedRef[]): Promise<void> {
-  const carrying = refs.filter((ref) => ref.document !== undefined && ref.kind !== 'container');
+  const carrying = refs.flatMap((ref) =>
+    ref.document !== undefined && ref.kind !== 'container' ? [{ ref, inline: ref.document }] : [],
+  );
   if (carrying.length === 0) return;
-  const ids = carrying.map((ref) => ref.id);
+  const ids = carrying.map(({ ref }) => ref.id);
   const known = await knownRevisions(run.database, key, ids);
   const writes = new Map<string, ItemDocumentWrite>();
-  for (const ref of carrying) {
-    const document = known.get(ref.id) === ref.rev ? null : writeInline(ref.document!);
+  for (const { ref, inline } of carrying) {
+    const document = known.get(ref.id) === ref.rev ? null : writeInline(inline);
     if (document === null) continue;
     ref.inline = true;
     writes.set(ref.id, { ext_id: ref.id, rev: ref.rev, document });

@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import type { Transaction } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 import { writeRecords } from '../store/partition-records.ts';
@@ -31,7 +32,7 @@ function listedPage(run: Run, refs: readonly Ref[]): ListedPage {
   return {
     items: Array.from(byId.values(), ({ id, rev }) => ({ ext_id: id, want_rev: rev })),
     write(ids) {
-      const items = Array.from(ids, (id) => itemWrite(connection.provider, scope, byId.get(id)!, now));
+      const items = Array.from(ids, (id) => itemWrite(connection.provider, scope, valueOf(byId, id), now));
       counters.itemsSkipped += items.filter((item) => item.skip === 'filtered').length;
       return items;
     },

@@ -66,7 +66,7 @@ async function ask(
 
 /** One page of `lookup`, which answers for all ids at once. */
 export async function lookUp(run: Run, partition: Partition, ids: string[]): Promise<CheckedPage> {
-  const answer = await run.verbs.call('lookup', () => run.connector.lookup!(run.context, partition, ids));
+  const answer = await run.verbs.call('lookup', () => run.connector.lookup?.(run.context, partition, ids));
   const page = checkPage(answer, 'lookup');
   remark(run, partition.id, page.remarks);
   return page;

@@ -202,7 +202,7 @@ async function begin(run: Run, partition: Partition, row: PartitionRow, follows:
 }
 
 async function readHead({ connector, context, verbs }: Run, partition: Partition): Promise<Json> {
-  const position = connector.head ? await verbs.call('head', () => connector.head!(context, partition)) : null;
+  const position = connector.head ? await verbs.call('head', () => connector.head?.(context, partition)) : null;
   return checkCursor(position, 'head') ?? null;
 }
 

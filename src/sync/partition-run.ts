@@ -178,7 +178,7 @@ async function followChanges(run: Run, partition: Partition, row: PartitionRow, 
   let position = row.position as Json;
   let done = false;
   const step = async () => {
-    const answer = await run.verbs.call('changes', () => run.connector.changes!(run.context, partition, position));
+    const answer = await run.verbs.call('changes', () => run.connector.changes?.(run.context, partition, position));
     const page = checkPage(answer, 'changes');
     guard.pass(position, page);
     remark(run, partition.id, page.remarks);

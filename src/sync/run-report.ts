@@ -1,3 +1,4 @@
+import { firstOf, lastOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { addToRun, type RunCounters, type RunWarning } from '../store/sync-runs.ts';
 import type { RunHold } from './run-hold.ts';
@@ -92,14 +93,14 @@ function createSpeedometer(start: Date) {
   let value: number | null = null;
   return {
     value: () => value,
-    isDue: (now: Date) => now.getTime() - samples.at(-1)!.atMs >= measureEveryMs,
+    isDue: (now: Date) => now.getTime() - lastOf(samples).atMs >= measureEveryMs,
     add(now: Date, processed: number): void {
       const atMs = now.getTime();
-      if (atMs - samples.at(-1)!.atMs < 1_000) return;
+      if (atMs - lastOf(samples).atMs < 1_000) return;
       samples.push({ atMs, processed });
-      while (samples.length > 2 && atMs - samples[0]!.atMs > windowMs) samples.shift();
-      const passedMs = atMs - samples[0]!.atMs;
-      if (passedMs > 0) value = ((processed - samples[0]!.processed) * 1_000) / passedMs;
+      while (samples.length > 2 && atMs - firstOf(samples).atMs > windowMs) samples.shift();
+      const passedMs = atMs - firstOf(samples).atMs;
+      if (passedMs > 0) value = ((processed - firstOf(samples).processed) * 1_000) / passedMs;
     },
   };
 }

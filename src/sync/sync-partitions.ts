@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { parkPartition, unparkPartition, upsertPartitions, type PartitionRow } from '../store/partitions.ts';
 import { sourceMissing, type Partition } from '../connector/contract.ts';
@@ -42,7 +43,7 @@ export async function syncPartitions(
   const worker = async () => {
     for (let partition = queue.shift(); partition && !part.signal.aborted; partition = queue.shift()) {
       try {
-        await attempt(part, partition, known.get(partition.id)!, request, progress);
+        await attempt(part, partition, valueOf(known, partition.id), request, progress);
       } catch (error) {
         failed ??= { error };
         halt.abort(error);

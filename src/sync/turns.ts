@@ -1,3 +1,4 @@
+import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 
 /**
@@ -61,11 +62,11 @@ export function createTurns({ slots, clock }: { slots: number; clock: Clock }): 
   }
 
   function turn({ priority, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
-    const queue = queues.get(priority)!;
+    const queue = valueOf(queues, priority);
     return new Promise((resolve, reject) => {
       const leave = () => {
         removeWaiter(queue, connectionId, waiter);
-        reject(signal!.reason as Error);
+        reject(signal?.reason as Error);
       };
       const waiter: Waiter = {
         begin() {
@@ -90,7 +91,7 @@ export function createTurns({ slots, clock }: { slots: number; clock: Clock }): 
         return await work();
       } finally {
         // A unit costs at least a millisecond, so that connections take turns even when all are fast.
-        charge(queues.get(place.priority)!, place.connectionId, Math.max(1, clock.now().getTime() - start));
+        charge(valueOf(queues, place.priority), place.connectionId, Math.max(1, clock.now().getTime() - start));
         running -= 1;
         dispatch();
       }
@@ -122,7 +123,7 @@ function usedBy(queue: Queue, connectionId: string): number {
 
 /** The oldest unit of the connection that has used the least. It pays a millisecond at once, the rest when it ends. */
 function nextWaiter(queue: Queue): Waiter {
-  let chosen: string | undefined;
+  let [chosen] = queue.waiting.keys();
   let least = Infinity;
   for (const connectionId of queue.waiting.keys()) {
     const used = usedBy(queue, connectionId);
@@ -130,11 +131,11 @@ function nextWaiter(queue: Queue): Waiter {
     least = used;
     chosen = connectionId;
   }
-  const waiters = queue.waiting.get(chosen!)!;
-  const waiter = waiters.shift()!;
-  if (waiters.length === 0) queue.waiting.delete(chosen!);
+  const waiter = chosen === undefined ? undefined : queue.waiting.get(chosen)?.shift();
+  if (chosen === undefined || !waiter) throw new RangeError('Nobody waits in this queue.');
+  if (queue.waiting.get(chosen)?.length === 0) queue.waiting.delete(chosen);
   queue.floor = least;
-  queue.used.set(chosen!, least + 1);
+  queue.used.set(chosen, least + 1);
   for (const [connectionId, used] of queue.used) if (used <= queue.floor) queue.used.delete(connectionId);
   return waiter;
 }

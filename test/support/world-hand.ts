@@ -11,7 +11,7 @@ export interface WorldHand {
   cure(): Promise<void>;
 }
 
-export function createWorldHand({ world, text }: Harness): WorldHand {
+export function createWorldHand({ world, create, edit }: Harness): WorldHand {
   const items = new Set<string>();
   const poisoned = new Set<string>();
   /** The container of each item that lies in one. */
@@ -20,9 +20,9 @@ export function createWorldHand({ world, text }: Harness): WorldHand {
   let made = 0;
 
   async function put(name: string): Promise<void> {
-    if (items.has(name)) return world.edit(name, text(name));
+    if (items.has(name)) return edit(name);
     items.add(name);
-    await world.create(name, text(name));
+    await create(name);
   }
 
   async function remove(name: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Interference } from '../../src/connector-kit/setup.ts';
 import { createParts, type Parts } from '../../src/connector-kit/framework.ts';
-import { CheckFailed } from '../../src/connector-kit/check.ts';
+import { CheckFailed } from '../../src/connector-kit/setup.ts';
 import { openHarness, type Harness } from '../../src/connector-kit/harness.ts';
 import { differences } from '../../src/connector-kit/remembered.ts';
 import type { Database } from '../../src/store/database.ts';

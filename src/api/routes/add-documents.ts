@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import { addedBy } from '../../account/caller.ts';
 import { addInOrder, batchResults, readBatch } from '../batch.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -27,8 +28,8 @@ export function addDocumentRoutes(app: Api, { services, config }: RouteContext):
       const input = documentInputOf(request.body, config.limits.maxTextBytes);
       const caller = callerOf(request);
       const containers = containersOfWrite(caller, request.body, config);
-      const [result] = await services.documents.add([{ ...input, ...containers, ...addedBy(caller) }]);
-      return { id: result!.id, status: result!.status };
+      const result = firstOf(await services.documents.add([{ ...input, ...containers, ...addedBy(caller) }]));
+      return { id: result.id, status: result.status };
     },
   );
 

@@ -1,3 +1,4 @@
+import { lastOf } from '../../base/collections.ts';
 import Type from 'typebox';
 import { requireFullKey } from '../../account/access.ts';
 import type { AuditQuery } from '../../account/audit.ts';
@@ -61,7 +62,7 @@ export function auditRoutes(app: Api, { services }: RouteContext): void {
       };
       const found = await services.audit.list(wanted);
       const events = found.slice(0, limit).map((event) => ({ ...event, at: event.at.toISOString() }));
-      return { events, next: found.length > limit ? events.at(-1)!.id : null };
+      return { events, next: found.length > limit ? lastOf(events).id : null };
     },
   );
 }

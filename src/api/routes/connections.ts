@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import { readScope, requireManagement, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { isLocal, type Caller } from '../../account/caller.ts';
 import { MemorydError } from '../../base/errors.ts';
@@ -360,7 +361,7 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
       const options = { deleteDocuments: request.query.deleteDocuments !== 'false' };
       for (const { id } of doomed) await services.connections.remove(id, options);
       const deleted = doomed.map(({ id, provider }) => ({ id, provider }));
-      return { ...deleted[0]!, ...(byProvider && { deleted }) };
+      return { ...firstOf(deleted), ...(byProvider && { deleted }) };
     },
   );
 }

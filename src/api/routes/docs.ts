@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Api } from '../context.ts';
 import { createDocsPage, type DocsPage } from '../docs-page.ts';
 
@@ -16,7 +17,7 @@ export function docsRoutes(app: Api): void {
 
   app.get('/docs', open, async (request, reply) => {
     // What the page refers to stands below it.
-    if (!request.url.split('?', 1)[0]!.endsWith('/')) return reply.redirect('docs/', 302);
+    if (!firstOf(request.url.split('?', 1)).endsWith('/')) return reply.redirect('docs/', 302);
     const { html, policy } = await opened();
     return reply
       .headers({ 'content-security-policy': policy, 'referrer-policy': 'no-referrer' })

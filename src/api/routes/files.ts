@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import { addedBy } from '../../account/caller.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { fileInputOf } from '../document-input.ts';
@@ -30,8 +31,10 @@ export function fileRoutes(app: Api, { services, config }: RouteContext, uploads
         noteWithoutV5(request, reply, form.fields);
         const caller = callerOf(request);
         const containers = containersOfWrite(caller, tagFieldsOf(form.fields), config);
-        const [result] = await services.documents.add([{ ...fileInputOf(form), ...containers, ...addedBy(caller) }]);
-        return { id: result!.id, status: result!.status };
+        const result = firstOf(
+          await services.documents.add([{ ...fileInputOf(form), ...containers, ...addedBy(caller) }]),
+        );
+        return { id: result.id, status: result.status };
       }),
   );
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { FastifyRequest } from 'fastify';
 import { requireManagement } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
@@ -73,7 +74,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
         name,
         permission,
         containerTags,
-        containerTag: containerTags[0]!,
+        containerTag: firstOf(containerTags),
         expiresAt: expiresAt?.toISOString() ?? null,
         allowedEndpoints: scopedEndpoints,
       };

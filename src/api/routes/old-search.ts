@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Scope } from '../../base/scope.ts';
 import type { SearchResult } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -42,7 +43,7 @@ export function oldSearchRoutes(app: Api, { services, config, clock }: RouteCont
     const shown = chunks.filter(
       ({ position }) => matching.has(position) || (body.onlyMatchingChunks === false && isNear(position)),
     );
-    const document = hits[0]!.documents[0]!;
+    const document = firstOf(firstOf(hits).documents);
     const result: OldSearchResult = {
       documentId: id,
       title: document.title,

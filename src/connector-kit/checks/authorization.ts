@@ -1,4 +1,4 @@
-import { firstOf, needsWorld, type Check } from '../check.ts';
+import { firstOf, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Harness } from '../harness.ts';
 
 const usesOAuth = (harness: { connector: { spec: { auth: { type: string }[] } } }): string | undefined =>
@@ -14,7 +14,7 @@ export const authorizationChecks: readonly Check[] = [
     title: 'ten parallel fetches with an expired token lead to exactly one refresh',
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
-      const oauth = harness.world.oauth!;
+      const { oauth } = worldWith(harness, 'oauth');
       await harness.syncWell();
       await harness.populate(12);
       const before = oauth.refreshes();
@@ -40,12 +40,12 @@ export const authorizationChecks: readonly Check[] = [
     title: 'a process that dies while it refreshes does not lose the grant',
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
-      const oauth = harness.world.oauth!;
+      const { oauth } = worldWith(harness, 'oauth');
       await harness.populate(4);
       await harness.syncWell();
       const before = oauth.refreshes();
       await oauth.expireAccessTokens();
-      await harness.world.edit('note-1', harness.text('note-1'));
+      await harness.edit('note-1');
       harness.interfere({
         request(request) {
           if (!oauth.isTokenRequest(request)) return;
@@ -68,7 +68,7 @@ export const authorizationChecks: readonly Check[] = [
     title: 'a grant that was withdrawn is told once, and not asked for again and again',
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
-      const oauth = harness.world.oauth!;
+      const { oauth } = worldWith(harness, 'oauth');
       await harness.populate(4);
       await harness.syncWell();
       await oauth.withdraw();
@@ -87,9 +87,10 @@ export const authorizationChecks: readonly Check[] = [
     async run(harness) {
       await harness.populate(4);
       await harness.syncWell();
-      await harness.world.credential!.break('refused');
+      const { credential } = worldWith(harness, 'credential');
+      await credential.break('refused');
       await expectReauthorization(harness);
-      await harness.world.credential!.mend();
+      await credential.mend();
     },
   },
 ];

@@ -1,5 +1,6 @@
-import { needsVerb, needsWorld, type Check } from '../check.ts';
+import { needsVerb, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Harness } from '../harness.ts';
+import type { Resource } from '../../connector/contract.ts';
 
 /** Checks about what goes and comes back: 8, 17 and 22. */
 export const departureChecks: readonly Check[] = [
@@ -8,12 +9,12 @@ export const departureChecks: readonly Check[] = [
     name: 'delete',
     title: 'what is deleted at the source is deleted from memory, and what is made anew is there',
     async run(harness) {
-      const names = await harness.populate(8);
+      await harness.populate(8);
       await harness.syncWell();
-      await harness.world.remove(names[2]!);
+      await harness.world.remove('note-3');
       await harness.syncWell();
       await harness.expectMirror('After a deletion');
-      await harness.world.create(names[2]!, harness.text(names[2]!));
+      await harness.create('note-3');
       await harness.syncWell();
       await harness.expectMirror('After the deleted item was made anew');
     },
@@ -23,22 +24,26 @@ export const departureChecks: readonly Check[] = [
     name: 'trash',
     title: 'what goes into the trash is removed, and is there again when it is taken out',
     missing: ({ world }) => needsWorld(world, 'trash'),
-    run: (harness) =>
-      goAndComeBack(harness, 'put into the trash', {
-        go: (name) => harness.world.trash!.put(name),
-        comeBack: (name) => harness.world.trash!.restore(name),
-      }),
+    run(harness) {
+      const { trash } = worldWith(harness, 'trash');
+      return goAndComeBack(harness, 'put into the trash', {
+        go: (name) => trash.put(name),
+        comeBack: (name) => trash.restore(name),
+      });
+    },
   },
   {
     number: 8,
     name: 'access',
     title: 'an item that may no longer be read is removed, and is there again with the access',
     missing: ({ world }) => needsWorld(world, 'access'),
-    run: (harness) =>
-      goAndComeBack(harness, 'withheld', {
-        go: (name) => harness.world.access!.revoke(name),
-        comeBack: (name) => harness.world.access!.grant(name),
-      }),
+    run(harness) {
+      const { access } = worldWith(harness, 'access');
+      return goAndComeBack(harness, 'withheld', {
+        go: (name) => access.revoke(name),
+        comeBack: (name) => access.grant(name),
+      });
+    },
   },
   {
     number: 8,
@@ -46,12 +51,13 @@ export const departureChecks: readonly Check[] = [
     title: 'a container that is removed takes what is in it out of memory, and nothing else',
     missing: ({ world }) => needsWorld(world, 'containers'),
     async run(harness) {
+      const { containers } = worldWith(harness, 'containers');
       const names = await harness.populate(9);
-      await harness.world.containers!.create('shelf');
-      for (const name of names.slice(0, 3)) await harness.world.containers!.move(name, 'shelf');
+      await containers.create('shelf');
+      for (const name of names.slice(0, 3)) await containers.move(name, 'shelf');
       await harness.syncWell();
       await harness.expectMirror('After the first sync');
-      await harness.world.containers!.remove('shelf');
+      await containers.remove('shelf');
       await harness.syncWell();
       await harness.expectMirror('After the removal of a container with three items');
     },
@@ -93,7 +99,8 @@ export const departureChecks: readonly Check[] = [
       const names = await harness.populate(6);
       await harness.syncWell();
       const ids = names.map((name) => harness.world.idOf(name));
-      const [partition] = await harness.withContext((context) => harness.connector.partitions(context));
+      const partitions = await harness.withContext((context) => harness.connector.partitions(context));
+      const hints = Object.fromEntries(partitions.slice(0, 1).map(({ id }) => [id, ids]));
       harness.note('From here on every look-up found nothing.');
       harness.interfere({
         after(call, result: any) {
@@ -101,7 +108,7 @@ export const departureChecks: readonly Check[] = [
         },
       });
       for (let time = 1; time <= 2; time++) {
-        await harness.syncWell({ trigger: 'event', hints: { [partition!.id]: ids } });
+        await harness.syncWell({ trigger: 'event', hints });
         harness.expect((await harness.memory()).size === 6, `Documents were deleted after ${time} look-ups.`);
         harness.clock.advance(11 * 60_000);
       }
@@ -178,7 +185,7 @@ async function goAndComeBack(
   await harness.syncWell();
   await harness.expectMirror(`After an item that had been ${what} came back`);
   await ways.go('note-3');
-  await harness.world.edit('note-4', harness.text('note-4'));
+  await harness.edit('note-4');
   await harness.syncWell();
   await ways.comeBack('note-3');
   harness.clock.advance(8 * 86_400_000);
@@ -187,14 +194,14 @@ async function goAndComeBack(
 }
 
 async function changeSelection(harness: Harness): Promise<void> {
-  const resources = await harness.world.resources!.all();
-  const [first, second] = resources;
-  harness.expect(first !== undefined && second !== undefined, 'The world must have two resources at least.');
+  const { resources } = worldWith(harness, 'resources');
+  const [first, second] = await resources.all();
+  if (!first || !second) return harness.expect(false, 'The world must have two resources at least.');
   const names = await harness.populate(8);
   for (const [index, name] of names.entries()) {
-    await harness.world.resources!.move(name, index < 5 ? first!.id : second!.id);
+    await resources.move(name, index < 5 ? first.id : second.id);
   }
-  const select = async (chosen: typeof resources) => {
+  const select = async (chosen: readonly Resource[]) => {
     await harness.select(chosen);
     await harness.syncWell();
     await harness.recover();
@@ -202,9 +209,9 @@ async function changeSelection(harness: Harness): Promise<void> {
   };
   await harness.syncWell();
   await harness.expectMirror('Before anything was selected');
-  await select([first!]);
-  await harness.world.edit(names[0]!, harness.text(names[0]!));
-  await select([first!, second!]);
-  await select([second!]);
+  await select([first]);
+  await harness.edit('note-1');
+  await select([first, second]);
+  await select([second]);
   await select([]);
 }

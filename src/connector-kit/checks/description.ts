@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { connectorProblems, unmarkedSecrets } from '../../connector/connector-shape.ts';
 import type { CheckResult } from '../../connector/contract.ts';
 import { impatient } from '../impatient.ts';
-import { firstOf, needsAsking, needsWorld, type Check } from '../check.ts';
+import { firstOf, needsAsking, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Harness } from '../harness.ts';
 import type { CredentialTrouble } from '../world.ts';
 
@@ -38,7 +38,7 @@ export const descriptionChecks: readonly Check[] = [
     async run(harness) {
       await harness.populate(5);
       const first = await listedNames(harness);
-      await harness.world.edit('note-2', harness.text('note-2'));
+      await harness.edit('note-2');
       const second = await listedNames(harness);
       harness.expect(first.partitions.length > 0, 'There is no partition.');
       harness.expect(new Set(first.partitions).size === first.partitions.length, 'Two partitions have one id.');
@@ -84,7 +84,7 @@ function credentialCheck(trouble: CredentialTrouble): Check {
     missing: ({ world }) => firstOf(needsWorld(world, 'credential')),
     async run(harness) {
       await harness.populate(1);
-      await harness.world.credential!.break(trouble);
+      await worldWith(harness, 'credential').credential.break(trouble);
       const results = await checked(harness, trouble === 'slow' ? 100 : undefined);
       const statuses = results.map(({ name, status }) => `${name} ${status}`).join(', ');
       harness.expect(

@@ -110,7 +110,7 @@ async function failEverywhere(harness: Harness, kind: Kind): Promise<void> {
   for (let from = 1; from <= mostFaults; from++) {
     const notes = harness.notes();
     harness.note(`From ${what} ${from} of a full sync on, each failed.`);
-    await harness.world.edit('note-1', harness.text('note-1'));
+    await harness.edit('note-1');
     const before = [...(await harness.memory()).keys()];
     let met = 0;
     harness.forget();
@@ -135,17 +135,18 @@ async function failEverywhere(harness: Harness, kind: Kind): Promise<void> {
 }
 
 function counting(inner: Interference, met: () => void): Interference {
+  const { request } = inner;
   const isPage = (verb: string) => verb === 'list' || verb === 'changes';
   return {
     ...inner,
     before(call) {
-      if (isPage(call.verb) && !inner.request) met();
+      if (isPage(call.verb) && !request) met();
       return inner.before?.(call);
     },
-    ...(inner.request && {
-      request(request) {
+    ...(request && {
+      request(asked) {
         met();
-        return inner.request!(request);
+        return request(asked);
       },
     }),
   };

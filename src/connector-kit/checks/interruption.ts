@@ -21,15 +21,15 @@ export const interruptionChecks: readonly Check[] = [
       'a process that dies at any request or statement of a later sync is followed by one that ends in the same state',
     timeoutMs: 240_000,
     async run(harness, subject) {
-      const names = await harness.populate(7);
+      await harness.populate(7);
       await harness.syncWell();
       let round = 0;
       const prepare = async () => {
         round += 1;
-        await harness.world.edit(names[1]!, harness.text(names[1]!));
-        await harness.world.remove(names[4]!);
-        await harness.world.create(names[4]!, harness.text(names[4]!));
-        await harness.world.create(`late-${round}`, harness.text(`late-${round}`));
+        await harness.edit('note-2');
+        await harness.world.remove('note-5');
+        await harness.create('note-5');
+        await harness.create(`late-${round}`);
         if (round > 1) await harness.world.remove(`late-${round - 1}`);
       };
       await crashEverywhere(harness, subject, prepare);

@@ -1,5 +1,5 @@
 import { customIdOf } from '../../sync/ref.ts';
-import { needsAsking, needsWorld, type Check } from '../check.ts';
+import { needsAsking, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Harness } from '../harness.ts';
 import type { UnreadableKind } from '../world.ts';
 
@@ -11,10 +11,10 @@ export const itemChecks: readonly Check[] = [
     missing: needsAsking,
     title: 'an item that cannot be read holds up nothing else, and is read when it can be',
     async run(harness) {
-      const names = await harness.populate(8);
-      const id = harness.world.idOf(names[3]!);
+      await harness.populate(8);
+      const id = harness.world.idOf('note-4');
       const leaveOut = new Set([id]);
-      await surviveOne(harness, names[3]!, {
+      await surviveOne(harness, 'note-4', {
         break: () =>
           harness.interfere({
             leaveOut,
@@ -32,10 +32,11 @@ export const itemChecks: readonly Check[] = [
     title: 'an item that the source cannot give holds up nothing else, and is read when it can',
     missing: ({ world }) => needsWorld(world, 'poison'),
     async run(harness) {
-      const names = await harness.populate(8);
-      await surviveOne(harness, names[3]!, {
-        break: () => harness.world.poison!.put(names[3]!),
-        mend: () => harness.world.poison!.cure(names[3]!),
+      const { poison } = worldWith(harness, 'poison');
+      await harness.populate(8);
+      await surviveOne(harness, 'note-4', {
+        break: () => poison.put('note-4'),
+        mend: () => poison.cure('note-4'),
       });
     },
   },
@@ -49,8 +50,8 @@ function unreadable(kind: UnreadableKind): Check {
     title: `an item that is ${kind.replace('_', ' ')} is skipped with a reason`,
     missing: ({ world }) => (world.unreadable?.[kind] ? undefined : `the world has no \`unreadable.${kind}\``),
     async run(harness) {
-      const names = await harness.populate(3);
-      await harness.world.unreadable![kind]!('strange');
+      await harness.populate(3);
+      await worldWith(harness, 'unreadable').unreadable[kind]?.('strange');
       await harness.syncWell();
       await harness.expectMirror(`With an item that is ${kind}`);
       const item = await harness.item('strange');
@@ -63,8 +64,8 @@ function unreadable(kind: UnreadableKind): Check {
       await harness.syncWell();
       const fetched = harness.callsOf('fetch') + harness.callsOf('fetchMany');
       harness.expect(fetched === 0, 'It was fetched again although it did not change.');
-      await harness.world.edit('strange', harness.text('strange'));
-      await harness.world.edit(names[0]!, harness.text(names[0]!));
+      await harness.edit('strange');
+      await harness.edit('note-1');
       await harness.syncWell();
       await harness.expectMirror('After it became readable');
     },

@@ -1,4 +1,4 @@
-import { firstOf, needsVerb, needsWorld, type Check } from '../check.ts';
+import { firstOf, needsVerb, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Remembered } from '../remembered.ts';
 import type { Harness } from '../harness.ts';
 
@@ -9,19 +9,19 @@ export const movementChecks: readonly Check[] = [
     name: 'during-listing',
     title: 'what changes during a listing is there after the next sync',
     async run(harness) {
-      const names = await harness.populate(8);
+      await harness.populate(8);
       let lists = 0;
       harness.interfere({
         async before(call) {
           if (call.verb !== 'list' || ++lists !== 2) return;
           harness.note('Edits, additions and deletions happened while the second page was listed.');
-          await harness.world.edit(names[0]!, harness.text(names[0]!));
-          await harness.world.edit(names[7]!, harness.text(names[7]!));
-          await harness.world.remove(names[1]!);
-          await harness.world.remove(names[6]!);
-          await harness.world.create('a-new-one', harness.text('a-new-one'));
-          await harness.world.create('zz-new-one', harness.text('zz-new-one'));
-          await harness.world.rename?.(names[3]!, 'renamed meanwhile');
+          await harness.edit('note-1');
+          await harness.edit('note-8');
+          await harness.world.remove('note-2');
+          await harness.world.remove('note-7');
+          await harness.create('a-new-one');
+          await harness.create('zz-new-one');
+          await harness.world.rename?.('note-4', 'renamed meanwhile');
         },
       });
       await harness.syncWell();
@@ -39,13 +39,13 @@ export const movementChecks: readonly Check[] = [
     title: 'an expired position leads to a new listing: nothing is lost, and nothing is processed again',
     missing: ({ connector, world }) => firstOf(needsVerb(connector, 'changes'), needsWorld(world, 'expirePositions')),
     async run(harness) {
-      const names = await harness.populate(8);
+      await harness.populate(8);
       await harness.syncWell();
       const before = await harness.memory();
-      await harness.world.edit(names[2]!, harness.text(names[2]!));
-      await harness.world.remove(names[5]!);
-      await harness.world.create('note-9', harness.text('note-9'));
-      await harness.world.expirePositions!();
+      await harness.edit('note-3');
+      await harness.world.remove('note-6');
+      await harness.create('note-9');
+      await worldWith(harness, 'expirePositions').expirePositions();
       harness.note('The source forgot its positions after an edit, a deletion and an addition.');
       harness.forget();
       await harness.syncWell();
@@ -63,10 +63,11 @@ export const movementChecks: readonly Check[] = [
     title: 'a renamed item stays the same document, and its text is not processed again',
     missing: ({ world }) => needsWorld(world, 'rename'),
     async run(harness) {
+      const world = worldWith(harness, 'rename');
       await harness.populate(6);
       await harness.syncWell();
-      await keepsDocument(harness, 'note-2', () => harness.world.rename!('note-2', 'another title'));
-      await keepsDocument(harness, 'note-5', () => harness.world.rename!('note-5', 'a title before all others'));
+      await keepsDocument(harness, 'note-2', () => world.rename('note-2', 'another title'));
+      await keepsDocument(harness, 'note-5', () => world.rename('note-5', 'a title before all others'));
     },
   },
   {
@@ -75,12 +76,13 @@ export const movementChecks: readonly Check[] = [
     title: 'an item that moves into another container stays the same document',
     missing: ({ world }) => needsWorld(world, 'containers'),
     async run(harness) {
+      const { containers } = worldWith(harness, 'containers');
       await harness.populate(6);
-      await harness.world.containers!.create('shelf');
-      await harness.world.containers!.create('other shelf');
+      await containers.create('shelf');
+      await containers.create('other shelf');
       await harness.syncWell();
-      await keepsDocument(harness, 'note-2', () => harness.world.containers!.move('note-2', 'shelf'));
-      await keepsDocument(harness, 'note-2', () => harness.world.containers!.move('note-2', 'other shelf'));
+      await keepsDocument(harness, 'note-2', () => containers.move('note-2', 'shelf'));
+      await keepsDocument(harness, 'note-2', () => containers.move('note-2', 'other shelf'));
     },
   },
   {
@@ -89,11 +91,12 @@ export const movementChecks: readonly Check[] = [
     title: 'items of a renamed container stay the same documents',
     missing: ({ world }) => needsWorld(world, 'containers'),
     async run(harness) {
+      const { containers } = worldWith(harness, 'containers');
       await harness.populate(6);
-      await harness.world.containers!.create('shelf');
-      await harness.world.containers!.move('note-2', 'shelf');
+      await containers.create('shelf');
+      await containers.move('note-2', 'shelf');
       await harness.syncWell();
-      await keepsDocument(harness, 'note-2', () => harness.world.containers!.rename('shelf', 'renamed shelf'));
+      await keepsDocument(harness, 'note-2', () => containers.rename('shelf', 'renamed shelf'));
     },
   },
   {
@@ -102,12 +105,13 @@ export const movementChecks: readonly Check[] = [
     title: 'an item that leaves what is mirrored is removed, and is there again when it comes back',
     missing: ({ world }) => needsWorld(world, 'scope'),
     async run(harness) {
+      const { scope } = worldWith(harness, 'scope');
       await harness.populate(6);
       await harness.syncWell();
-      await harness.world.scope!.leave('note-3');
+      await scope.leave('note-3');
       await harness.syncWell();
       await harness.expectMirror('After an item left what is mirrored');
-      await harness.world.scope!.enter('note-3');
+      await scope.enter('note-3');
       await harness.syncWell();
       await harness.expectMirror('After the item came back');
     },
@@ -120,7 +124,7 @@ export const movementChecks: readonly Check[] = [
       const names = await harness.populate(10);
       await harness.syncWell();
       await harness.expectMirror('After the sync of ten items made in one moment');
-      for (const name of names.slice(2, 9)) await harness.world.edit(name, harness.text(name));
+      for (const name of names.slice(2, 9)) await harness.edit(name);
       await harness.syncWell();
       await harness.expectMirror('After the sync of seven items edited in one moment');
     },
@@ -134,9 +138,9 @@ export const movementChecks: readonly Check[] = [
       await harness.populate(4);
       await harness.syncWell();
       for (let round = 1; round <= 3; round++) {
-        await harness.world.edit('note-2', harness.text('note-2'));
+        await harness.edit('note-2');
         await harness.syncWell();
-        await harness.world.edit('note-2', harness.text('note-2'));
+        await harness.edit('note-2');
         harness.note(`Edit, sync and edit happened within one minute, round ${round}.`);
         harness.clock.advance(3 * 60_000);
         await harness.syncWell();
@@ -150,13 +154,13 @@ export const movementChecks: readonly Check[] = [
     title: `changes are found when the clock of the source is two hours ${hours > 0 ? 'ahead' : 'behind'}`,
     missing: ({ world }) => needsWorld(world, 'setClockSkew'),
     async run(harness) {
-      harness.world.setClockSkew!(hours * 3_600_000);
+      worldWith(harness, 'setClockSkew').setClockSkew(hours * 3_600_000);
       await harness.populate(5);
       await harness.syncWell();
       await harness.expectMirror('After the first sync');
       harness.clock.advance(60_000);
-      await harness.world.edit('note-1', harness.text('note-1'));
-      await harness.world.create('note-6', harness.text('note-6'));
+      await harness.edit('note-1');
+      await harness.create('note-6');
       await harness.world.remove('note-3');
       harness.clock.advance(60_000);
       await harness.syncWell();

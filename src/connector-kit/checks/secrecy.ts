@@ -11,11 +11,11 @@ export const secrecyChecks: readonly Check[] = [
     missing: ({ world }) =>
       world.credentials || world.oauth ? undefined : 'the world has neither `credentials` nor `oauth`',
     async run(harness) {
-      const names = await harness.populate(6);
+      await harness.populate(6);
       await harness.syncWell();
       await expectSecret(harness, 'After a good sync');
       for (const way of ways(harness)) {
-        await harness.world.edit(names[0]!, harness.text(names[0]!));
+        await harness.edit('note-1');
         await way.begin();
         await harness.sync({ mode: 'full' });
         await expectSecret(harness, `After ${way.title}`);

@@ -65,5 +65,5 @@ async function isTold(harness: Harness, run: SyncRunRow | null): Promise<boolean
     select (select count(*) from sync_items where connection_id = ${harness.connectionId()} and state = 'failed')
       + (select count(*) from partitions where connection_id = ${harness.connectionId()}
         and (problem is not null or listing_incomplete is not null or unread <> '[]')) as count`);
-  return told!.count > 0;
+  return (told?.count ?? 0) > 0;
 }

@@ -1,3 +1,4 @@
+import { at } from '../../base/collections.ts';
 import { plainBlocks, type Block, type ChunkFormat } from './blocks.ts';
 import { createContexts, withContext, type Contexts } from './context.ts';
 import { markdownBlocks, plainLabel } from './markdown.ts';
@@ -60,15 +61,15 @@ type Draft = Omit<ChunkDraft, 'position'>;
 
 /** One draft; more only when the tokens of the units do not add up to those of the whole. */
 function toDrafts(text: string, units: readonly Unit[], chunk: Packed, contexts: Contexts, measure: Measure): Draft[] {
-  const first = units[chunk.from]!;
-  const draft = assemble(text, chunk.start, units[chunk.to - 1]!.end, first, contexts, measure);
+  const first = at(units, chunk.from);
+  const draft = assemble(text, chunk.start, at(units, chunk.to - 1).end, first, contexts, measure);
   if (draft.tokenCount <= measure.maxTokens) return draft.start < draft.end ? [draft] : [];
   if (chunk.start < first.start) return toDrafts(text, units, { ...chunk, start: first.start }, contexts, measure);
   if (chunk.to - chunk.from > 1) {
     const middle = (chunk.from + chunk.to) >> 1;
     const halves = [
       { ...chunk, to: middle },
-      { from: middle, to: chunk.to, start: units[middle]!.start },
+      { from: middle, to: chunk.to, start: at(units, middle).start },
     ];
     return halves.flatMap((half) => toDrafts(text, units, half, contexts, measure));
   }

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Block } from './blocks.ts';
 import type { Measure } from './measure.ts';
 
@@ -48,7 +49,7 @@ function fit(parts: string[], measure: Measure): { context: string | null; token
     const context = kept.join(separator);
     const tokens = context.length > measure.maxCharacters ? Infinity : measure.tokens(`${context}\n\n`);
     if (tokens <= limit) return { context, tokens };
-    kept = kept.length > 1 ? kept.slice(1) : firstHalf(kept[0]!);
+    kept = kept.length > 1 ? kept.slice(1) : firstHalf(firstOf(kept));
   }
   return { context: null, tokens: 0 };
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import { block, isBlank, lineEnd, type Block } from './blocks.ts';
 
 interface Line {
@@ -136,7 +137,7 @@ function opensFence(scan: Scan, line: Line): boolean {
   const match = fence.exec(scan.text.slice(line.first, Math.min(line.end, line.first + 200)));
   const marker = match?.[1] ?? match?.[2];
   if (marker === undefined) return false;
-  scan.closingFence = new RegExp(`^${marker[0]!}{${marker.length},}[ \\t]*$`);
+  scan.closingFence = new RegExp(`^${firstOf(marker)}{${marker.length},}[ \\t]*$`);
   if (scan.open?.kind !== 'list' || line.indent < 2) openBlock(scan, 'code', line);
   extend(scan, line);
   return true;

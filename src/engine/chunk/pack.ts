@@ -1,3 +1,4 @@
+import { at } from '../../base/collections.ts';
 import type { Contexts } from './context.ts';
 import { contentEnd, type Measure, contentStart } from './measure.ts';
 import { blockStrength, type Unit } from './units.ts';
@@ -33,7 +34,7 @@ export function pack(
   for (const end of ends) {
     let previous: Packed | undefined;
     while (from < end) {
-      const start = previous ? overlapStart(text, units, previous, overlapTokens, measure) : units[from]!.start;
+      const start = previous ? overlapStart(text, units, previous, overlapTokens, measure) : at(units, from).start;
       const chunk = fill(text, units, from, end, start, contexts, measure);
       packed.push(chunk);
       previous = chunk;
@@ -70,7 +71,7 @@ function fill(
   contexts: Contexts,
   measure: Measure,
 ): Packed {
-  const first = units[from]!;
+  const first = at(units, from);
   const budget = contexts.budget(first.block) - (first.header === null ? 0 : measure.tokens(first.header));
   const repeated = wantedStart < first.start ? measure.tokens(text.slice(wantedStart, first.start)) : 0;
   // The sentences repeated from before give way to a unit that needs all the room.
@@ -90,10 +91,10 @@ function furthest(
   budget: number,
   measure: Measure,
 ): number {
-  let tokens = units[from]!.tokens;
+  let tokens = at(units, from).tokens;
   let to = from + 1;
   for (; to < end; to++) {
-    const unit = units[to]!;
+    const unit = at(units, to);
     tokens += unit.tokens;
     if (tokens > budget || contentEnd(text, unit.start, unit.end) - start > measure.maxCharacters) break;
   }
@@ -114,11 +115,11 @@ function bestCut(
   let bestHash = 0;
   let tokens = filled;
   for (let cut = from + 1; cut <= reach && cut < end; cut++) {
-    tokens += units[cut - 1]!.tokens;
-    const { strength } = units[cut]!;
+    tokens += at(units, cut - 1).tokens;
+    const { strength } = at(units, cut);
     const least = strength > blockStrength ? smallSection : leastFill;
     if (tokens < budget * least || strength < bestStrength || splitsHeading(units, cut)) continue;
-    const hash = hashAt(text, units[cut]!.start);
+    const hash = hashAt(text, at(units, cut).start);
     if (strength === bestStrength && hash > bestHash) continue;
     best = cut;
     bestStrength = strength;
@@ -132,8 +133,8 @@ function bestCut(
 
 /** A heading goes with what stands under it. */
 function splitsHeading(units: readonly Unit[], cut: number): boolean {
-  const above = units[cut - 1]!.block;
-  const below = units[cut]!.block;
+  const above = at(units, cut - 1).block;
+  const below = at(units, cut).block;
   return above.kind === 'heading' && (below.kind !== 'heading' || below.level > above.level);
 }
 
@@ -158,8 +159,8 @@ function overlapStart(
   overlapTokens: number,
   measure: Measure,
 ): number {
-  const last = units[previous.to - 1]!;
-  const next = units[previous.to]!;
+  const last = at(units, previous.to - 1);
+  const next = at(units, previous.to);
   const end = next.start;
   if (overlapTokens <= 0 || !isProse(last, next)) return end;
   // What `previous` shows begins after the blank lines at its start.

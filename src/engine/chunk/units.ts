@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Block } from './blocks.ts';
 import type { Contexts } from './context.ts';
 import { blankLineCuts, definitionCuts, itemCuts, lineCuts, outdentCuts, sentenceCuts, type Cutter } from './cuts.ts';
@@ -59,8 +60,8 @@ export function toUnits(text: string, blocks: readonly Block[], contexts: Contex
     const end = blocks[index + 1]?.start ?? text.length;
     const budget = Math.max(1, contexts.budget(current) - reserved);
     const found = splitBlock(text, current, end, budget, measure);
-    found[0]!.strength = strengthBefore(text, current, blocks[index - 1]);
-    reserved = current.kind === 'heading' ? Math.min(reserved + found[0]!.tokens, measure.maxTokens >> 1) : 0;
+    firstOf(found).strength = strengthBefore(text, current, blocks[index - 1]);
+    reserved = current.kind === 'heading' ? Math.min(reserved + firstOf(found).tokens, measure.maxTokens >> 1) : 0;
     for (const unit of found) units.push(unit);
   }
   return units;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MemorydError } from '../../base/errors.ts';
 import { detect } from './detect.ts';
-import { failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
+import { bytesOf, failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
 import { openParts, type Parts } from './parts.ts';
 
 const mostMembers = 500;
@@ -11,15 +11,12 @@ const separator = '\n\n';
  * The files in a ZIP archive that hold text, each below its path. What holds none is counted, and an archive
  * within an archive is not opened. Throws `extract_failed` when the archive is damaged or no file of it can be read.
  */
-export async function archiveText(
-  { bytes, depth, maxTextBytes }: Source,
-  readMember: ReadMember,
-): Promise<Omit<Extracted, 'type'>> {
-  if (depth > 1) throw failed('This archive lies too deep in other files: unpack it to have its files read.');
-  const parts = openParts(bytes!, 'ZIP archive');
+export async function archiveText(source: Source, readMember: ReadMember): Promise<Omit<Extracted, 'type'>> {
+  if (source.depth > 1) throw failed('This archive lies too deep in other files: unpack it to have its files read.');
+  const parts = openParts(bytesOf(source), 'ZIP archive');
   const names = parts.names.filter((name) => !name.endsWith('/') && !/(?:^|\/)(?:__MACOSX\/|\.)/.test(name)).sort();
   const texts: string[] = [];
-  let left = maxTextBytes;
+  let left = source.maxTextBytes;
   let unread = 0;
   let examined = 0;
   for (const name of names.slice(0, mostMembers)) {
@@ -67,7 +64,7 @@ const maxUnpackedBytes = 64 * 1024 * 1024;
 export function gzipText(source: Source, read: (source: Source) => Promise<Extracted>): Promise<Extracted> {
   if (source.depth > 1) throw failed('The file is packed more than twice.');
   const name = source.name?.replace(/\.t?gz$/i, '');
-  const bytes = unpack(source.bytes!);
+  const bytes = unpack(bytesOf(source));
   const { format: _, language: __, delimiter: ___, charset: ____, ...rest } = source;
   return read({
     ...{ ...rest, ...detect(bytes, undefined, name), bytes, depth: source.depth + 1 },

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import { TextDecoder } from 'node:util';
 
 /** Bytes as text, and what had to be guessed. */
@@ -68,7 +69,7 @@ function charsetOfWideText(bytes: Uint8Array): string | null {
   for (const [index, byte] of sample.entries()) if (byte === 0) nulls[index % 2]!++;
   const least = sample.length / 5;
   if (nulls[1]! > least && nulls[0] === 0) return 'utf-16le';
-  return nulls[0]! > least && nulls[1] === 0 ? 'utf-16be' : null;
+  return firstOf(nulls) > least && nulls[1] === 0 ? 'utf-16be' : null;
 }
 
 function normalize(charset: string): string {

@@ -2,7 +2,7 @@ import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
 import { checkSize, cleanText, finish } from './clean.ts';
 import { detect } from './detect.ts';
-import { failed, type Extracted, type Member, type Source, type SourceFormat } from './extracted.ts';
+import { bytesOf, failed, type Extracted, type Member, type Source } from './extracted.ts';
 import { embedded } from './json.ts';
 import { codeText, markdownText, plainText } from './plain.ts';
 import { typeOfFile } from './type-of-file.ts';
@@ -21,11 +21,10 @@ export async function convert(source: Source): Promise<Extracted> {
 }
 
 async function read(source: Source): Promise<Extracted> {
-  const { bytes } = source;
   if (source.format === 'pdf')
-    return { ...(await (await import('./pdf.ts')).pdfText(bytes!, source.maxTextBytes)), type: 'pdf' };
+    return { ...(await (await import('./pdf.ts')).pdfText(bytesOf(source), source.maxTextBytes)), type: 'pdf' };
   if (source.format === 'gzip') return (await import('./archive.ts')).gzipText(source, convert);
-  const page = (await readDocument(source.format, bytes)) ?? (await readContainer(source));
+  const page = (await readDocument(source)) ?? (await readContainer(source));
   if (page) return { ...page, type: 'text' };
   const { text, degraded } = decode(source);
   const found = await readText(source, text);
@@ -33,20 +32,20 @@ async function read(source: Source): Promise<Extracted> {
 }
 
 /** What office programs and readers of books write. */
-async function readDocument(format: SourceFormat, bytes?: Uint8Array): Promise<Omit<Extracted, 'type'> | null> {
-  switch (format) {
+async function readDocument(source: Source): Promise<Omit<Extracted, 'type'> | null> {
+  switch (source.format) {
     case 'docx':
-      return (await import('./docx.ts')).docxText(bytes!);
+      return (await import('./docx.ts')).docxText(bytesOf(source));
     case 'xlsx':
-      return (await import('./xlsx.ts')).workbookText(bytes!);
+      return (await import('./xlsx.ts')).workbookText(bytesOf(source));
     case 'pptx':
-      return (await import('./pptx.ts')).presentationText(bytes!);
+      return (await import('./pptx.ts')).presentationText(bytesOf(source));
     case 'opendocument':
-      return (await import('./opendocument.ts')).openDocumentText(bytes!);
+      return (await import('./opendocument.ts')).openDocumentText(bytesOf(source));
     case 'epub':
-      return (await import('./epub.ts')).bookText(bytes!);
+      return (await import('./epub.ts')).bookText(bytesOf(source));
     case 'rich-text':
-      return (await import('./rtf.ts')).richText(bytes!);
+      return (await import('./rtf.ts')).richText(bytesOf(source));
     default:
       return null;
   }
@@ -62,7 +61,7 @@ async function readContainer(source: Source): Promise<Omit<Extracted, 'type'> | 
         readMember,
       );
     case 'outlook':
-      return (await import('./outlook.ts')).outlookText({ ...source, bytes: source.bytes! }, readMember);
+      return (await import('./outlook.ts')).outlookText({ ...source, bytes: bytesOf(source) }, readMember);
     case 'zip':
       return (await import('./archive.ts')).archiveText(source, readMember);
     default:
@@ -94,7 +93,7 @@ async function memberText(
 
 function decode(source: Source): { text: string; degraded?: string } {
   if (source.text !== undefined) return { text: cleanText(source.text) };
-  const bytes = source.bytes!;
+  const bytes = bytesOf(source);
   // Two bytes of UTF-16 can be one of UTF-8; what is longer than that is over the limit in any case.
   checkSize(bytes.length / 2, source.maxTextBytes);
   const marked = ['html', 'xml', 'feed', 'svg'].includes(source.format);

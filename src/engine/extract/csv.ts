@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Extracted } from './extracted.ts';
 
 type Plain = Omit<Extracted, 'type'>;
@@ -33,7 +34,7 @@ function findDelimiter(text: string): string {
   const scores = delimiters.map((delimiter) => {
     const columns = lines.map((line) => line.replace(/"[^"]*"/g, '').split(delimiter).length);
     const even = columns.filter((count) => count === columns[0]).length / lines.length;
-    return (columns[0] ?? 1) > 1 ? even * 100 + Math.min(columns[0]!, 50) : 0;
+    return (columns[0] ?? 1) > 1 ? even * 100 + Math.min(firstOf(columns), 50) : 0;
   });
   const best = scores.indexOf(Math.max(...scores));
   return delimiters[best] ?? ',';

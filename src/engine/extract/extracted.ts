@@ -110,6 +110,12 @@ export interface Source {
   depth: number;
 }
 
+/** The bytes of a source that is a file, as all are whose format is none of text. */
+export function bytesOf({ bytes, format }: Source): Uint8Array {
+  if (bytes) return bytes;
+  throw failed(`The content is text and cannot be ${format}.`);
+}
+
 export function failed(message: string, cause?: unknown): MemorydError {
   return new MemorydError('extract_failed', message, { shouldRetry: false, ...(cause === undefined ? {} : { cause }) });
 }

@@ -1,3 +1,5 @@
+import { at } from '../../base/collections.ts';
+
 /** A run of text on a page, as pdf.js gives it: in reading order, coordinates from the lower left. */
 export interface TextItem {
   str: string;
@@ -67,7 +69,7 @@ function wrapMargin(lines: readonly Line[]): number {
 }
 
 function gapsOf(lines: readonly Line[]): number[] {
-  return lines.slice(1).map((line, index) => lines[index]!.y - line.y);
+  return lines.slice(1).map((line, index) => at(lines, index).y - line.y);
 }
 
 function median(values: number[]): number {

@@ -93,16 +93,16 @@ function readFrontMatter(text: string): { fields: Fields; end: number } {
   const found = frontMatter.exec(text);
   if (!found) return { fields, end: 0 };
   let last = '';
-  for (const line of found[1]!.split('\n')) {
-    const pair = /^([\w-]+):[ \t]*(.*)$/.exec(line);
-    const item = /^[ \t]*-[ \t]+(.*)$/.exec(line);
-    if (pair) {
-      last = pair[1]!.toLowerCase();
-      fields.set(last, readValue(pair[2]!));
-    } else if (item && last !== '') {
+  for (const line of (found[1] ?? '').split('\n')) {
+    const [, name, value = ''] = /^([\w-]+):[ \t]*(.*)$/.exec(line) ?? [];
+    const [, item] = /^[ \t]*-[ \t]+(.*)$/.exec(line) ?? [];
+    if (name !== undefined) {
+      last = name.toLowerCase();
+      fields.set(last, readValue(value));
+    } else if (item !== undefined && last !== '') {
       const before = fields.get(last);
-      if (Array.isArray(before)) before.push(unquote(item[1]!));
-      else fields.set(last, [unquote(item[1]!)]);
+      if (Array.isArray(before)) before.push(unquote(item));
+      else fields.set(last, [unquote(item)]);
     }
   }
   return { fields, end: found[0].length };

@@ -1,3 +1,4 @@
+import { lastOf } from '../../base/collections.ts';
 import type { TextDecoder } from 'node:util';
 import { decoderOfCodePage } from './charset.ts';
 import { failed, type Extracted } from './extracted.ts';
@@ -48,7 +49,7 @@ function createReader(decoder: TextDecoder) {
   const found: string[] = [];
   let bytes: number[] = [];
   let skipped = 0;
-  const group = () => groups.at(-1)!;
+  const group = () => lastOf(groups);
 
   function flush() {
     if (bytes.length > 0) found.push(decoder.decode(Uint8Array.from(bytes)));

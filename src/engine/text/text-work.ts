@@ -1,3 +1,4 @@
+import { firstOf, paired } from '../../base/collections.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Extractor as MemoryExtractor, Turn } from '../../memory/extractor.ts';
@@ -114,7 +115,7 @@ export function createTextWork(options: TextWorkOptions): TextWork {
       await thread.ready;
       unwatch = watch(thread, batch, batches, limits);
       const answers = await thread.run(batch.map((job) => job.call()));
-      for (const [index, job] of batch.entries()) job.answer(answers[index]!);
+      for (const [job, answer] of paired(batch, answers)) job.answer(answer);
     } catch (reason) {
       for (const job of batch) again(job, batch.length, reason);
     }
@@ -127,7 +128,7 @@ export function createTextWork(options: TextWorkOptions): TextWork {
   }
 
   async function giveBack(thread: TextThread, batch: readonly Job[]): Promise<void> {
-    if (!thread.alive || !batches.isLarge(batch[0]!)) return;
+    if (!thread.alive || !batches.isLarge(firstOf(batch))) return;
     const { heldMb } = await thread.memory().catch(() => ({ heldMb: 0 }));
     if (heldMb > restMb) await thread.end(closedError());
   }
@@ -189,7 +190,7 @@ const unwanted = Symbol('unwanted');
 /** Ends the thread when time or memory runs out, or nobody wants the result any more. Returns what ends the watching. */
 function watch(thread: TextThread, batch: readonly Job[], batches: Batches<Job>, limits: Limits): () => void {
   const start = performance.now();
-  const isSmall = batch.length > 1 || !batches.isLarge(batch[0]!);
+  const isSmall = batch.length > 1 || !batches.isLarge(firstOf(batch));
   const reasonToEnd = (usedMb: number) => {
     const ms = performance.now() - start;
     if (batch.every((job) => job.isOver)) return unwanted;

@@ -102,7 +102,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     { hooks }: Connector<any, any>,
     { provider, connectionId }: HookAddress,
   ): Promise<string | null> {
-    if (connectionId === null) return options.shared.secretOf(provider, { isOffered: hooks!.offered !== undefined });
+    if (connectionId === null) return options.shared.secretOf(provider, { isOffered: hooks?.offered !== undefined });
     if (!/^\w{1,64}$/.test(connectionId)) return null;
     const connection = await findConnection(database, connectionId);
     if (connection?.provider !== provider || connection.status === 'deleting') return null;
@@ -120,7 +120,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
 
   /** Whoever sends it, it is only shown: it counts when somebody has compared it with what the source shows. */
   async function takeOffer({ spec, hooks }: Connector<any, any>, raw: RawHook): Promise<HookResult> {
-    const secret = hooks!.offered!(raw);
+    const secret = hooks?.offered?.(raw);
     if (typeof secret !== 'string' || !soundSecret.test(secret)) throw noHook();
     await options.shared.offer(spec.name, secret);
     log.info({ provider: spec.name }, 'a source offers a secret for its hooks');
@@ -136,7 +136,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   /** Stores what the hook says, unless it is a repetition. */
   async function store(hook: IncomingHook, connector: Connector<any, any>, result: Hints): Promise<void> {
     const scope = hook.connectionId ?? hook.provider;
-    const gatherMs = Math.min(Math.max(connector.hooks!.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
+    const gatherMs = Math.min(Math.max(connector.hooks?.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
     const request = requestFor(connector, result.hints);
     const ids = await database.transaction(async (tx) => {
       const now = clock.now();
@@ -211,7 +211,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
   return {
     async open(address) {
       const found = await inTime(addressee(address));
-      const maxBodyBytes = Math.min(found.connector.hooks!.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
+      const maxBodyBytes = Math.min(found.connector.hooks?.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
       return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
     },
     async shared(provider) {

@@ -1,3 +1,4 @@
+import { paired, valueOf } from '../../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { DocumentInput, IngestResult, Metadata } from '../../engine/document.ts';
@@ -115,7 +116,7 @@ async function record(
   const skipped = [...upserts.keys()].filter((id) => before.get(id)?.state === 'skipped');
   if (skipped.length > 0) await forgetSkipped(tx, key, skipped);
   const write = (ids: ReadonlySet<string>) =>
-    Array.from(ids, (id) => itemWrite(connection, upserts.get(id)!, before.get(id), { filters, rules, now }));
+    Array.from(ids, (id) => itemWrite(connection, valueOf(upserts, id), before.get(id), { filters, rules, now }));
   const items = Array.from(upserts.values(), (upsert) => ({ ext_id: upsert.id, want_rev: revOf(upsert) }));
   const options = { epoch, now, checkpoint: noCheckpoint(key, now) };
   const { added, changed } = await recordPage(tx, key, { items, write }, options);
@@ -172,11 +173,12 @@ async function ingestChanged(
   after: Known,
 ): Promise<Map<string, IngestResult>> {
   const changed = [...after.values()].filter(({ state }) => state === 'pending');
-  const inputs = changed.map((row) => documentInput(connection, row, upserts.get(row.ext_id)!));
+  const inputs = changed.map((row) => documentInput(connection, row, valueOf(upserts, row.ext_id)));
   const results = await ingest(tx, inputs, clock, null);
-  const finished = changed.map(({ ext_id }, index) => ({ ext_id, document_id: results[index]!.id }));
+  const stored = paired(changed, results);
+  const finished = stored.map(([{ ext_id }, { id }]) => ({ ext_id, document_id: id }));
   await finishPushedItems(tx, key, finished, clock.now());
-  return new Map(changed.map(({ ext_id }, index) => [ext_id, results[index]!]));
+  return new Map(stored.map(([{ ext_id }, result]) => [ext_id, result]));
 }
 
 function documentInput(connection: PushConnection, row: PushedItemRow, upsert: PushUpsert): DocumentInput {
@@ -223,7 +225,7 @@ function upsertResult(entry: PushEntry, took: Took): UpsertResult {
   if (!took.admitted.has(id)) {
     return { id, status: 'failed', documentId: null, error: 'The document limit of the connection is reached.' };
   }
-  const row = took.after.get(id)!;
+  const row = valueOf(took.after, id);
   const status = statusOf(row, took.ingested.get(id));
   return { id, status, documentId, error: status === 'skipped' ? row.error : null };
 }

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import Type from 'typebox';
 import { addedBy } from '../../account/caller.ts';
 import { documentInputOf } from '../../api/document-input.ts';
@@ -273,8 +274,8 @@ async function save(content: string, containerTag: string, { services, config, c
   const body = { content, metadata: { sm_source: 'supermemory-mcp' } };
   const written = documentInputOf(body, config.limits.maxTextBytes);
   const source = written.body.kind === 'url' ? 'url' : 'mcp';
-  const [added] = await services.documents.add([{ ...written, source, containerTag, ...addedBy(caller) }]);
-  const { id, status } = added!;
+  const added = firstOf(await services.documents.add([{ ...written, source, containerTag, ...addedBy(caller) }]));
+  const { id, status } = added;
   return { id, status, message: `Saved to ${containerTag}. It can be found as soon as it is processed.` };
 }
 

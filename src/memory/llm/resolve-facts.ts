@@ -1,3 +1,4 @@
+import { at, firstOf } from '../../base/collections.ts';
 import Type, { type Static } from 'typebox';
 import type { Answering } from '../../models/language-model.ts';
 import type { Embedder } from '../../models/embedder.ts';
@@ -61,7 +62,7 @@ export async function memoriesNear(
   unit: Unit,
   { options, signal }: { options: ResolvingOptions; signal: AbortSignal },
 ): Promise<NearMemory[]> {
-  return (await nearest([text], unit, { options, signal, limit: 2 * nearestOfEach }))[0]!;
+  return firstOf(await nearest([text], unit, { options, signal, limit: 2 * nearestOfEach }));
 }
 
 /**
@@ -77,8 +78,8 @@ export async function resolveFacts(
   const texts = candidates.map(({ text }) => text);
   const near = await nearest(texts, unit, { options, signal, limit: nearestOfEach });
   const isOpen = (place: number) =>
-    near[place]!.length > 0 && near[place]!.every((one) => one.contentHash !== memoryHash(texts[place]!));
-  const open = candidates.flatMap((candidate, place) => (isOpen(place) ? [{ candidate, near: near[place]! }] : []));
+    at(near, place).length > 0 && at(near, place).every((one) => one.contentHash !== memoryHash(at(texts, place)));
+  const open = candidates.flatMap((candidate, place) => (isOpen(place) ? [{ candidate, near: at(near, place) }] : []));
   const decisions = open.length === 0 ? [] : await decide(open, unit, { options, signal });
   const resolved = new Map(
     decisions.flatMap(({ fact, action, memory }) => {

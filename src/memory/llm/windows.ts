@@ -1,3 +1,4 @@
+import { lastOf } from '../../base/collections.ts';
 import type { Turn, Unit } from '../extractor.ts';
 
 /** Turns that are read with one question. Their numbers in it are their places, from 1. */
@@ -25,7 +26,7 @@ export function windowsOf({ turns }: Unit): Window[] {
       windows.push([]);
       room = windowCharacters;
     }
-    windows.at(-1)!.push(turn);
+    lastOf(windows).push(turn);
     room -= turn.text.length;
   }
   let end = 0;

@@ -1,3 +1,4 @@
+import { firstOf } from '../../base/collections.ts';
 import type { Clock } from '../../base/clock.ts';
 import { rateLimited } from '../../connector/contract.ts';
 import type { Gate } from '../../base/gate.ts';
@@ -25,7 +26,7 @@ export interface Entry {
  */
 export async function admit(entry: Entry): Promise<() => void> {
   const { budgets, gate, signal } = entry;
-  const first = budgets[0]!;
+  const first = firstOf(budgets);
   if (first.turns.empty) {
     const leave = gate.tryEnter();
     if (leave && takeAll(budgets) === null) return leave;

@@ -1,3 +1,4 @@
+import { firstOf } from '../../../base/collections.ts';
 import { requireWrite } from '../../../account/access.ts';
 import { addedBy, type Caller } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
@@ -38,8 +39,8 @@ function addRoute(app: Api, { services, config }: RouteContext): void {
       const caller = callerOf(request);
       requireWrite(caller, namespace);
       const input = addedDocumentOf({ ...request.query, ...request.body }, config.limits.maxTextBytes);
-      const [result] = await services.documents.add([{ ...input, containerTag: namespace, ...addedBy(caller) }]);
-      return { id: result!.id, status: result!.status };
+      const result = firstOf(await services.documents.add([{ ...input, containerTag: namespace, ...addedBy(caller) }]));
+      return { id: result.id, status: result.status };
     },
   );
 }

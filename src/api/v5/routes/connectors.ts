@@ -161,12 +161,13 @@ function getRoute(app: Api, { services }: RouteContext): void {
       const connection = await services.connections.get(id, scope);
       const pending =
         connection || !mayWrite(caller, namespace) ? null : await services.consents.pending(id, namespace);
-      if (!connection && !pending) throw connectorNotFound();
+      const view = connection
+        ? connectorView(connection, installed.get(connection.provider))
+        : pending && pendingView(pending, installed.get(pending.provider));
+      if (!view) throw connectorNotFound();
       const runs = connection && include.includes('syncs') ? await services.connections.runs(id, { limit: 10 }) : [];
       return {
-        ...(connection
-          ? connectorView(connection, installed.get(connection.provider))
-          : pendingView(pending!, installed.get(pending!.provider))),
+        ...view,
         ...(include.includes('syncs') && { syncs: runs.map(syncView) }),
         ...(include.includes('picker') && { picker: null }),
       };

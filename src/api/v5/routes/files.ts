@@ -1,3 +1,4 @@
+import { firstOf } from '../../../base/collections.ts';
 import type { FastifyRequest } from 'fastify';
 import { requireWrite } from '../../../account/access.ts';
 import { addedBy } from '../../../account/caller.ts';
@@ -48,8 +49,8 @@ function uploadRoute(app: Api, { services, config }: RouteContext, uploads: Uplo
         const said = { ...request.query, ...fields } as FileParts;
         const content = fileContentOf(requireFile(file), said);
         const input = { ...content, ...fieldsOf(said), source: 'file', containerTag: namespace, ...addedBy(caller) };
-        const [result] = await services.documents.add([input]);
-        return { id: result!.id, status: result!.status };
+        const result = firstOf(await services.documents.add([input]));
+        return { id: result.id, status: result.status };
       });
     },
   );

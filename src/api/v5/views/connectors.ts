@@ -1,3 +1,4 @@
+import { firstOf } from '../../../base/collections.ts';
 import type { Connection, InstalledConnector, SyncRun } from '../../../connections/connections.ts';
 import type { PendingConnection } from '../../../connections/consents.ts';
 import type { ConnectorAnswer } from '../schemas/connectors.ts';
@@ -56,7 +57,7 @@ function selectionView({ provider, selection }: Connection): ConnectorAnswer['se
   if (selection.length === 0) return null;
   const named = selection.map((one) => {
     const kind = String(one['kind']);
-    const word = kindsOf(provider).find((known) => known === kind) ?? kindByWord[kind] ?? kindsOf(provider)[0]!;
+    const word = kindsOf(provider).find((known) => known === kind) ?? kindByWord[kind] ?? firstOf(kindsOf(provider));
     return { word, id: String(one['id']), name: String(one['name'] ?? one['id']) };
   });
   const groups = Map.groupBy(named, ({ word }) => word);

@@ -1,0 +1,43 @@
+/** The first value of a list that is never empty; throws on one that is. */
+export function firstOf<Value>(list: ArrayLike<Value>): Value {
+  return at(list, 0);
+}
+
+/** The last value of a list that is never empty; throws on one that is. */
+export function lastOf<Value>(list: ArrayLike<Value>): Value {
+  return at(list, list.length - 1);
+}
+
+/** The value at a place that is known to be within the list; throws where it is not. */
+export function at<Value>(list: ArrayLike<Value>, place: number): Value {
+  if (place >= 0 && place < list.length) return list[place] as Value;
+  throw new RangeError(`There is no place ${place} in a list of ${list.length}.`);
+}
+
+/** The value of a key that was set before; throws where it was not. */
+export function valueOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): Value {
+  if (map.has(key)) return map.get(key) as Value;
+  throw new RangeError(`There is no value for the key ${String(key)}.`);
+}
+
+/** Each value with the one at its place in another list, which is as long; throws where it is not. */
+export function paired<Left, Right>(left: readonly Left[], right: ArrayLike<Right>): [Left, Right][] {
+  if (left.length !== right.length) throw new RangeError(`${left.length} values cannot pair with ${right.length}.`);
+  return left.map((one, place) => [one, right[place] as Right]);
+}
+
+interface Aging<Key> {
+  readonly size: number;
+  keys(): Iterator<Key>;
+  delete(key: Key): unknown;
+}
+
+/** Takes what was added first out of a map or a set, as long as it holds more than `most`. */
+export function forgetOldest<Key>(aging: Aging<Key>, most: number): void {
+  const keys = aging.keys();
+  while (aging.size > most) {
+    const { value, done } = keys.next();
+    if (done) return;
+    aging.delete(value);
+  }
+}
