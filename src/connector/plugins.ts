@@ -7,17 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { claimedName, connectorProblems } from './connector-shape.ts';
 import type { Connector } from './contract.ts';
-import type { ConnectorLoader } from './registry.ts';
-
-/** A connector, or a whole plugin, that is configured and cannot be used. */
-export interface BrokenConnector {
-  /** As the configuration names it: a package or a file. */
-  plugin: string;
-  /** The provider that it would be; null when the plugin did not get as far as saying so. */
-  provider: string | null;
-  /** What is wrong, and what to do. */
-  reason: string;
-}
+import type { BrokenConnector, ConnectorLoader } from './registry.ts';
 
 export interface Plugins {
   loaders: Record<string, ConnectorLoader>;

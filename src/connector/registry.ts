@@ -2,13 +2,22 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import { versionProblem } from './connector-shape.ts';
 import type { Connector, ConnectorSpec, JsonObject } from './contract.ts';
-import type { BrokenConnector } from './plugins.ts';
 
 /** The connectors that come with memoryd. */
 export const builtInNames = ['folder', 'github', 'gmail', 'google-drive', 'imap', 'notion', 'push'] as const;
 
 /** Loads one connector; called when it is first used. */
 export type ConnectorLoader = () => Promise<{ default: Connector<any, any> }>;
+
+/** A connector, or a whole plugin, that is configured and cannot be used. */
+export interface BrokenConnector {
+  /** As the configuration names it: a package or a file. */
+  plugin: string;
+  /** The provider that it would be; null when the plugin did not get as far as saying so. */
+  provider: string | null;
+  /** What is wrong, and what to do. */
+  reason: string;
+}
 
 export interface Registry {
   names(): string[];

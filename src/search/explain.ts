@@ -1,36 +1,9 @@
 import { at } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
-import { memoriesOfDocument, readStanding, type Narrower } from '../store/search/left-out.ts';
+import { memoriesOfDocument, readStanding } from '../store/search/left-out.ts';
 import type { Line } from './lines.ts';
-import type { Ranked, Scores } from './ranking.ts';
-import type { SearchRequest } from './search.ts';
-
-export type Outcome =
-  /** It is among the results. */
-  | 'shown'
-  /** Others are better, and no more are asked for. */
-  | 'below_limit'
-  | 'below_threshold'
-  /** What it says is a result already, from another document. */
-  | 'said_by_another'
-  /** What the search is narrowed to does not have it. */
-  | 'left_out'
-  /** There is nothing of it to be found, because its processing failed, or its text is empty. */
-  | 'not_indexed';
-
-/** Where a document stands for a search. */
-export interface Explanation {
-  outcome: Outcome;
-  /** From 1: among what reaches the threshold or, where it does not, among all. Null: behind all that was ranked. */
-  rank: number | null;
-  /** How many were ranked. */
-  ranked: number;
-  /** Of its best text, as of a result; null where there is none. */
-  similarity: number | null;
-  scores: Scores | null;
-  /** Only with `left_out`. */
-  leftOutBy: Narrower[];
-}
+import type { Ranked } from './ranking.ts';
+import type { Explanation, Outcome, SearchRequest } from './search.ts';
 
 /** What a search went through. */
 export interface Trace {

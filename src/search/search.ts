@@ -1,7 +1,7 @@
+import type { Narrower } from '../store/search/left-out.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { Metadata } from '../engine/document.ts';
-import type { Explanation } from './explain.ts';
 import type { Scores } from './ranking.ts';
 
 /**
@@ -145,4 +145,31 @@ export interface Search {
 export interface ExplainedSearch extends Search {
   /** Where a document stands for a search, and why it is not shown; by the document's id. */
   explain(request: SearchRequest, documentId: string): Promise<Explanation>;
+}
+
+export type Outcome =
+  /** It is among the results. */
+  | 'shown'
+  /** Others are better, and no more are asked for. */
+  | 'below_limit'
+  | 'below_threshold'
+  /** What it says is a result already, from another document. */
+  | 'said_by_another'
+  /** What the search is narrowed to does not have it. */
+  | 'left_out'
+  /** There is nothing of it to be found, because its processing failed, or its text is empty. */
+  | 'not_indexed';
+
+/** Where a document stands for a search. */
+export interface Explanation {
+  outcome: Outcome;
+  /** From 1: among what reaches the threshold or, where it does not, among all. Null: behind all that was ranked. */
+  rank: number | null;
+  /** How many were ranked. */
+  ranked: number;
+  /** Of its best text, as of a result; null where there is none. */
+  similarity: number | null;
+  scores: Scores | null;
+  /** Only with `left_out`. */
+  leftOutBy: Narrower[];
 }

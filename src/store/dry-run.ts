@@ -1,7 +1,8 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Reader } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
-import { liesIn, type PartitionKey } from './sync-items.ts';
+import { liesIn } from './sync-items.ts';
 
 /** The effect that a sync would have on a listed item. `same`: none. */
 export type Prospect = 'added' | 'updated' | 'same';

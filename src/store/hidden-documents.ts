@@ -1,9 +1,10 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Transaction } from './database.ts';
 import { hideMemoriesOf, showMemoriesOf } from './memory-chains.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 import { storedColumns, type StoredDocument } from './documents.ts';
-import type { LeftDocument, PartitionKey } from './sync-items.ts';
+import type { LeftDocument } from './sync-items.ts';
 
 /**
  * Documents that a mirror removed are hidden before they are deleted: nothing but these statements sees

@@ -1,7 +1,8 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
-import { liesIn, type PartitionKey } from './sync-items.ts';
+import { liesIn } from './sync-items.ts';
 
 /** Statements about listings that may leave items out: what they are repeated by, and what they left out. */
 

@@ -1,7 +1,7 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

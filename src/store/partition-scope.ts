@@ -1,6 +1,6 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
 
 /** Statements about which partitions a connection mirrors, and for which scope their items were judged. */
 

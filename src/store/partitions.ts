@@ -1,7 +1,12 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
+
+/** The part of the ledger that a statement is about. */
+export interface PartitionKey {
+  connectionId: string;
+  partitionId: string;
+}
 
 export interface PartitionRow {
   id: string;

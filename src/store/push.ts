@@ -1,7 +1,7 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
 
 /** The fields of a connection that a push needs. */
 export interface PushConnection {

@@ -1,8 +1,8 @@
+import type { PartitionKey } from './partitions.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql, type Sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
 
 /** Statements by which workers take items of the ledger, keep them, and give them back. */
 

@@ -1,7 +1,7 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Queryable, Reader } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql } from './sql.ts';
-import type { PartitionKey } from './sync-items.ts';
 
 /** Content that a listing brought along, kept with the item until it is done. */
 export interface ItemDocumentWrite {

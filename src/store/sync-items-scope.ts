@@ -1,8 +1,9 @@
+import type { PartitionKey } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { isLeftOut, isMirrored, type ScopeReason } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
-import type { LeftDocument, PartitionKey } from './sync-items.ts';
+import type { LeftDocument } from './sync-items.ts';
 
 /**
  * Statements that move items in and out of what a connection mirrors. An item that leaves is `skipped`

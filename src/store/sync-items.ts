@@ -1,14 +1,8 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
-import type { HeldSweep, RecentRemoval } from './partitions.ts';
+import type { HeldSweep, PartitionKey, RecentRemoval } from './partitions.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { isLeftOut } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
-
-/** The part of the ledger that a statement is about. */
-export interface PartitionKey {
-  connectionId: string;
-  partitionId: string;
-}
 
 /** One listed item, as the ledger stores it. */
 export interface ItemWrite {

@@ -1,5 +1,5 @@
-import type { HeldSweep, RecentRemoval } from '../store/partitions.ts';
-import { readMissing, type Missed, type PartitionKey } from '../store/sync-items.ts';
+import type { HeldSweep, PartitionKey, RecentRemoval } from '../store/partitions.ts';
+import { readMissing, type Missed } from '../store/sync-items.ts';
 import type { Run, RunSettings } from './run.ts';
 
 export type BrakeSettings = Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs' | 'brakeWindowMs'>;

@@ -1,3 +1,4 @@
+import type { PartitionKey } from '../store/partitions.ts';
 import { firstOf, paired } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { IngestResult } from '../engine/document.ts';
@@ -7,7 +8,7 @@ import type { Transaction } from '../store/database.ts';
 import { addUnlisted } from '../store/partial-listings.ts';
 import { finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
 import { dropItemDocuments } from '../store/sync-item-documents.ts';
-import { markGone, type PartitionKey } from '../store/sync-items.ts';
+import { markGone } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
 import { customIdOf } from './ref.ts';
@@ -89,7 +90,7 @@ async function store(
     await dropKept(tx, key, mine);
     await noteMet(tx, run, key, documents);
     // What is not mirrored leaves its place under the document limit to others.
-    if (mine.some((one) => one.kind === 'skipped')) run.scope.ranked = false;
+    if (mine.some((one) => one.kind === 'skipped')) run.documentLimit.unsettle();
     // What is no longer mirrored must not stay in memory either.
     const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.document_id));
     const dropped = await dropDocuments(tx, run, stale);

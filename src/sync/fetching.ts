@@ -1,3 +1,4 @@
+import type { PartitionKey } from '../store/partitions.ts';
 import { lastOf } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
@@ -13,14 +14,12 @@ import {
   type ClaimedItem,
 } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/sync-item-documents.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
 import { createBreaker, type Breaker, type Trip } from '../source/breaker.ts';
 import { commit, type Tally } from './commit.ts';
 import type { FetchedDocument, Partition } from '../connector/contract.ts';
 import { fetchGroup } from './fetch-group.ts';
 import { readInline } from './fetched.ts';
 import { restoreClaimed } from './ledger.ts';
-import { settleLimit } from './limits.ts';
 import { inTurn, keyOf, type Run } from './run.ts';
 import type { Supply } from './supply.ts';
 
@@ -97,7 +96,7 @@ async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Tr
     if (!ended) await options.supply.changed();
     else if (await othersAtWork(run, work.key)) await run.clock.sleep(lookMs, run.signal);
     // Items that turned out not to be mirrored have left places under the document limit.
-    else if ((await settleLimit(run)) === 0) return null;
+    else if ((await run.documentLimit.settle()) === 0) return null;
   }
 }
 

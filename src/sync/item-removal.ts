@@ -1,6 +1,7 @@
+import type { PartitionKey } from '../store/partitions.ts';
 import type { Transaction } from '../store/database.ts';
 import { withdrawDocuments } from '../store/hidden-documents.ts';
-import { deleteItems, type LeftDocument, type PartitionKey } from '../store/sync-items.ts';
+import { deleteItems, type LeftDocument } from '../store/sync-items.ts';
 import { takeSkippedDocuments } from '../store/sync-items-scope.ts';
 import type { Run } from './run.ts';
 
@@ -33,7 +34,7 @@ export async function removeItems(
   ids: readonly string[],
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  run.scope.ranked = false;
+  run.documentLimit.unsettle();
   const keep = run.connection.onSourceDelete === 'keep';
   return withdraw(tx, run, await deleteItems(tx, key, ids), keep);
 }

@@ -1,10 +1,10 @@
+import type { PartitionKey } from '../store/partitions.ts';
 import {
   dropStrayDocuments,
   knownRevisions,
   writeItemDocuments,
   type ItemDocumentWrite,
 } from '../store/sync-item-documents.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
 import { writeInline } from './fetched.ts';
 import type { ListedRef } from './ref.ts';
 import type { Run } from './run.ts';

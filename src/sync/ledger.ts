@@ -1,9 +1,10 @@
+import { expectMoves, settleScope } from './apply-scope.ts';
 import { valueOf } from '../base/collections.ts';
 import type { Transaction } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 import { writeRecords } from '../store/partition-records.ts';
 import { markAsked, noteNews } from '../store/partial-listings.ts';
-import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
+import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep, type PartitionKey } from '../store/partitions.ts';
 import type { Sql } from '../store/sql.ts';
 import {
   lockDisappeared,
@@ -14,15 +15,13 @@ import {
   type ItemWrite,
   type ListedPage,
   type PageCounts,
-  type PartitionKey,
 } from '../store/sync-items.ts';
 import { brake } from './brake.ts';
 import type { Page, Ref } from '../connector/contract.ts';
 import { customIdOf } from './ref.ts';
 import { batchSize, dropSkipped, inBatches, removeItems } from './item-removal.ts';
-import { fillLimit } from './limits.ts';
 import type { Run } from './run.ts';
-import { expectMoves, judgeRef, settleScope, type RunScope } from './scope.ts';
+import { judgeRef, type RunScope } from './scope.ts';
 
 /** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */
 function listedPage(run: Run, refs: readonly Ref[]): ListedPage {
@@ -78,8 +77,8 @@ export async function recordListed(
 /** Does what need not wait for the end of the listing. */
 async function settlePage(run: Run, key: PartitionKey): Promise<void> {
   if (run.scope.key === '') return;
-  run.scope.ranked = false;
-  await fillLimit(run);
+  run.documentLimit.unsettle();
+  if (run.scope.roots === null) await run.documentLimit.fill();
   await dropSkipped(run, key);
 }
 
@@ -100,7 +99,7 @@ export async function recordChanges(
   const [gone, missing] = [absent(page.gone), absent(page.missing)];
   if (listed.items.length + gone.length + missing.length > 0) {
     await expectMoves(run, key);
-    run.scope.ranked = false;
+    run.documentLimit.unsettle();
   }
   await run.hold.write(async (tx) => {
     await recordPage(tx, key, listed, { ...options, now });

@@ -1,3 +1,4 @@
+import { settleScope } from './apply-scope.ts';
 import {
   countLeftOut,
   doubtContents,
@@ -13,7 +14,6 @@ import { keepContents } from './kept-contents.ts';
 import { recordChanges, settleMissing, sweep } from './ledger.ts';
 import { checkPage, type CheckedPage } from './page.ts';
 import { inTurn, keyOf, type Run, remark } from './run.ts';
-import { settleScope } from './scope.ts';
 
 /** Items in one call of `lookup`: what is known is stored after each. */
 export const askedAtOnce = 100;

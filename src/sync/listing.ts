@@ -1,5 +1,6 @@
+import { settleScope } from './apply-scope.ts';
 import { type LeftOut, readPass, startPass, type ListingPass } from '../store/partial-listings.ts';
-import { markUnseen, matchRenames, type PartitionKey, type Unseen } from '../store/sync-items.ts';
+import { markUnseen, matchRenames, type Unseen } from '../store/sync-items.ts';
 import {
   countListed,
   finishListing,
@@ -8,6 +9,7 @@ import {
   restartListing,
   startListing,
   type HeldSweep,
+  type PartitionKey,
   type PartitionRow,
 } from '../store/partitions.ts';
 import {
@@ -24,7 +26,6 @@ import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
 import { recordListed, settleMissing, sweep } from './ledger.ts';
 import { inTurn, keyOf, type Run, remark } from './run.ts';
-import { settleScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */

@@ -1,3 +1,4 @@
+import { applyScope, isPlaced } from './apply-scope.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
 import { listPartitions, type PartitionRow, noCheckpoint, positionCheckpoint } from '../store/partitions.ts';
@@ -9,7 +10,6 @@ import type { Priority } from './turns.ts';
 import { listPartition } from './listing.ts';
 import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
 import { inTurn, keyOf, type Run, remark } from './run.ts';
-import { applyScope } from './scope.ts';
 import { selectionKey } from './selection.ts';
 import { askOn, askAboutContents, lookUp } from './left-out.ts';
 import { createSupply } from './supply.ts';
@@ -155,7 +155,7 @@ function isListed(row: PartitionRow): boolean {
 
 /** Only a partition that was well, and whose scope is the same, can be brought up to date by looking at some items. */
 function mayServeHints(run: Run, row: PartitionRow, request: RequestedSync): boolean {
-  const isSame = row.listedFor === selectionKey(run, row) && !run.scope.unplaced.has(row.id);
+  const isSame = row.listedFor === selectionKey(run, row) && isPlaced(run, row.id);
   const isWell = isListed(row) && row.problem === null && isSame;
   return request.mode === 'incremental' && isWell && !row.heldSweep?.confirmed;
 }

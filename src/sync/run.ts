@@ -1,3 +1,5 @@
+import type { DocumentLimit } from './document-limit.ts';
+import type { PartitionKey } from '../store/partitions.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { ConnectionRow } from '../store/connections.ts';
@@ -5,7 +7,6 @@ import type { Extractor } from '../engine/text/text-work.ts';
 import type { HandOver } from '../engine/hand-over.ts';
 import type { Reader } from '../store/database.ts';
 import type { RunCounters } from '../store/sync-runs.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
 import type { Connector, Context } from '../connector/contract.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
 import type { Priority, Turns } from './turns.ts';
@@ -39,6 +40,7 @@ export interface Run {
   verbs: Verbs;
   /** The part of the source to mirror. */
   scope: RunScope;
+  documentLimit: DocumentLimit;
   /** Partitions in which content showed items that no listing has shown. */
   met: Set<string>;
   /** Reads files and pages that are parts of a document. */

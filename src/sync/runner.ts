@@ -1,3 +1,4 @@
+import { createDocumentLimit } from './document-limit.ts';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
@@ -204,7 +205,22 @@ export async function withRun<T>(
   try {
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
-    const parts = { database, hold, clock, log, settings, wake, handOver, turns, extractor, verbs, company, scope };
+    const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, hold, clock });
+    const parts = {
+      documentLimit,
+      database,
+      hold,
+      clock,
+      log,
+      settings,
+      wake,
+      handOver,
+      turns,
+      extractor,
+      verbs,
+      company,
+      scope,
+    };
     const { counters } = report;
     const beginning = { id: runId, counters, priority: 'delta', met: new Set<string>() } as const;
     return await work({ ...beginning, connection, connector, context, signal, report, ...parts });

@@ -1,25 +1,13 @@
+import { limitDetail } from './document-limit.ts';
 import { hash } from 'node:crypto';
 import type { ConnectionRow } from '../store/connections.ts';
-import { setScopeKey } from '../store/partition-scope.ts';
 import type { ScopeReason } from '../store/scope-reasons.ts';
-import type { ItemWrite, PartitionKey } from '../store/sync-items.ts';
-import {
-  itemsToJudge,
-  leaveOlder,
-  moveItems,
-  placeItems,
-  timeItems,
-  type JudgedItem,
-  type Judgement,
-  type Placement,
-} from '../store/sync-items-scope.ts';
+import type { ItemWrite } from '../store/sync-items.ts';
+import type { JudgedItem, Judgement } from '../store/sync-items-scope.ts';
 import type { Connector, Context, Ref } from '../connector/contract.ts';
-import { oldestUpdate, parseFilters, passes, updateTime, type Filters } from './filters.ts';
+import { parseFilters, passes, updateTime, type Filters } from './filters.ts';
 import { ruledOutDetail, type ItemRules } from './item-rules.ts';
-import { dropSkipped } from './item-removal.ts';
-import { limitDetail, settleLimit } from './limits.ts';
 import { itemKey } from './ref.ts';
-import type { Run } from './run.ts';
 
 /** The part of a source that a connection mirrors, fixed for one run. */
 export interface RunScope {
@@ -34,10 +22,6 @@ export interface RunScope {
   key: string;
   /** Partitions in which a folder may have moved since its items were placed. */
   unplaced: Set<string>;
-  /** No place under the limit is free at the moment. */
-  full: boolean;
-  /** Nothing has changed since the limit was enforced. */
-  ranked: boolean;
 }
 
 /** The scope of a connection. Throws `validation_failed` for filters that this version does not know. */
@@ -53,7 +37,7 @@ export async function readScope(
   const isEverything = Object.keys(filters).length === 0 && roots === null && limit === null && !rules;
   const named = JSON.stringify([filters, roots && [...roots].sort(), limit !== null, ...(rules ? [rules.key] : [])]);
   const key = isEverything ? '' : hash('sha256', named, 'base64');
-  return { filters, rules, limit, roots, key, unplaced: new Set(), full: false, ranked: false };
+  return { filters, rules, limit, roots, key, unplaced: new Set() };
 }
 
 /** Folders whose subtrees are mirrored; null: everything. */
@@ -65,8 +49,8 @@ export async function rootsOf(
   return roots.length === 0 ? null : roots.map(itemKey);
 }
 
-const filteredDetail = (filter: string) => `The filter "${filter}" leaves it out.`;
-const placeDetail = 'It is in none of the selected folders.';
+export const filteredDetail = (filter: string) => `The filter "${filter}" leaves it out.`;
+export const placeDetail = 'It is in none of the selected folders.';
 
 /** The first state of a listed item: left out by the filters, waiting for its place, or (nulls) mirrored. */
 export function judgeRef(
@@ -94,88 +78,8 @@ function detailOf(reason: ScopeReason | null): string | null {
   return reason === 'over_limit' ? limitDetail : placeDetail;
 }
 
-/**
- * Brings the items of a partition in line with the scope of the run, without asking the source: at the
- * start of each run. Costs nothing when the scope is everything, and always was. Where folders decide, what
- * memory holds stays until the source has said where it lies now: it may have moved into a folder that counts.
- */
-export async function applyScope(run: Run, key: PartitionKey, scopeKey: string): Promise<void> {
-  const { scope } = run;
-  if (scopeKey !== scope.key) {
-    await run.hold.write((tx) => setScopeKey(tx, key, 'dirty', run.clock.now()));
-    await judgeAll(run, key);
-    scope.unplaced.add(key.partitionId);
-  } else if (scope.key === '') return;
-  const now = run.clock.now();
-  const before = oldestUpdate(scope.filters, now);
-  if (before) await dropOlder(run, key, before, now);
-  if (scope.roots === null || !scope.unplaced.has(key.partitionId)) return settleScope(run, key);
-  await place(run, key, { roots: scope.roots, spared: 'documents' });
-  await dropSkipped(run, key);
-}
-
-async function dropOlder(run: Run, key: PartitionKey, before: Date, now: Date): Promise<void> {
-  const options = { before, detail: filteredDetail('updatedWithinDays'), now };
-  const left = await run.hold.write((tx) => leaveOlder(tx, key, options));
-  if (left > 0) run.scope.ranked = false;
-}
-
-/** After pages were recorded: places moved items, fills the document limit, and hides what is left out. */
-export async function settleScope(run: Run, key: PartitionKey): Promise<void> {
-  const { scope } = run;
-  if (scope.unplaced.has(key.partitionId)) {
-    if (scope.roots) await place(run, key, { roots: scope.roots, spared: 'none' });
-    await run.hold.write((tx) => setScopeKey(tx, key, scope.key, run.clock.now()));
-    scope.unplaced.delete(key.partitionId);
-  }
-  await settleLimit(run);
-  await dropSkipped(run, key);
-}
-
-async function place(run: Run, key: PartitionKey, which: Pick<Placement, 'roots' | 'spared'>): Promise<void> {
-  const unseated = run.scope.limit !== null;
-  const options = { ...which, unseated, detail: placeDetail, limitDetail, now: run.clock.now() };
-  await run.hold.write((tx) => placeItems(tx, key, options));
-  run.scope.ranked = false;
-}
-
-/** Where folders count: notes, before a page is recorded, that its items are to be placed. */
-export async function expectMoves(run: Run, key: PartitionKey): Promise<void> {
-  const { scope } = run;
-  if (scope.roots === null || scope.unplaced.has(key.partitionId)) return;
-  await run.hold.write((tx) => setScopeKey(tx, key, 'dirty', run.clock.now()));
-  scope.unplaced.add(key.partitionId);
-}
-
-const judgedAtOnce = 1_000;
-
-async function judgeAll(run: Run, key: PartitionKey): Promise<void> {
-  let after = '';
-  for (let count = judgedAtOnce; count === judgedAtOnce;) {
-    run.signal.throwIfAborted();
-    const items = await itemsToJudge(run.database, key, { after, limit: judgedAtOnce });
-    await judgeSome(run, key, items);
-    count = items.length;
-    after = items.at(-1)?.ext_id ?? after;
-  }
-}
-
-async function judgeSome(run: Run, key: PartitionKey, items: readonly JudgedItem[]): Promise<void> {
-  const now = run.clock.now();
-  const judgements = items.flatMap((item) => judge(run.scope, item, now));
-  if (judgements.length > 0) {
-    await run.hold.write((tx) => moveItems(tx, key, judgements, now));
-    run.scope.ranked = false;
-  }
-  const times = items.flatMap(({ ext_id, ref, source_updated_at }) => {
-    const time = source_updated_at === null ? updateTime(ref.updatedAt) : null;
-    return time === null ? [] : [{ ext_id, source_updated_at: time }];
-  });
-  if (times.length > 0) await run.hold.write((tx) => timeItems(tx, key, times));
-}
-
 /** The changes for one item; none for most. Places and the limit are judged for all items together. */
-function judge(scope: RunScope, { ext_id, reason, ref }: JudgedItem, now: Date): Judgement[] {
+export function judge(scope: RunScope, { ext_id, reason, ref }: JudgedItem, now: Date): Judgement[] {
   const filter = passes(scope.filters, ref, now);
   if (filter !== null)
     return reason === 'filtered' ? [] : [{ ext_id, reason: 'filtered', detail: filteredDetail(filter) }];

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
-import { listPartitions, type PartitionRow } from '../store/partitions.ts';
-import type { PartitionKey } from '../store/sync-items.ts';
+import { listPartitions, type PartitionKey, type PartitionRow } from '../store/partitions.ts';
 import { lockSomeItems } from '../store/sync-items-scope.ts';
 import type { Partition } from '../connector/contract.ts';
 import { batchSize, inBatches, removeItems } from './item-removal.ts';

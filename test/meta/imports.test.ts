@@ -3,6 +3,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { circlesOf } from '../../scripts/house/circles.ts';
 import { allowed, unitOf } from '../support/import-table.ts';
 import { importsOf, listFiles, projectFolder, type Import } from '../support/imports-of.ts';
 
@@ -73,6 +74,14 @@ describe('imports', () => {
     expect(
       files.filter((file) => file !== 'src/connector/contract.ts' && importsOf(file).length > 0).length,
     ).toBeGreaterThan(120);
+  });
+
+  it('make no circle of files, types included', () => {
+    const arrows = relative.flatMap(({ from, target }) => (target === undefined ? [] : [{ from, to: target }]));
+    expect(circlesOf(arrows)).toEqual([]);
+    expect(
+      circlesOf([an('a', 'b', true), an('b', 'a')].map(({ from, target }) => ({ from, to: target ?? '' }))),
+    ).toEqual([['a', 'b']]);
   });
 
   it('are found in all their forms, and nowhere else', () => {

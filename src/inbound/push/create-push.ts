@@ -5,14 +5,15 @@ import { newId } from '../../base/ids.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database, Transaction } from '../../store/database.ts';
 import {
-  listPartitions,
-  upsertPartitions,
-  type PartitionRow,
   finishListing,
   forgetRemovals,
+  listPartitions,
   noteRemovals,
   setHeldSweep,
+  upsertPartitions,
   type HeldSweep,
+  type PartitionKey,
+  type PartitionRow,
 } from '../../store/partitions.ts';
 import {
   extendRun,
@@ -40,7 +41,7 @@ import {
 } from './push-service.ts';
 import { continueSnapshot, snapshotTaken, type PageOfSnapshot } from './snapshot.ts';
 import { takePage, type TakenPage, removePushed } from './take-page.ts';
-import { lockDisappeared, markUnseen, type Missed, type PartitionKey, type Unseen } from '../../store/sync-items.ts';
+import { lockDisappeared, markUnseen, type Missed, type Unseen } from '../../store/sync-items.ts';
 import { unreadMessage } from '../../sync/page.ts';
 
 export interface PushOptions {

@@ -5,7 +5,7 @@ import type { DocumentInput, IngestResult, Metadata } from '../../engine/documen
 import { ingest } from '../../engine/ingest.ts';
 import type { Transaction } from '../../store/database.ts';
 import { withdrawDocuments } from '../../store/hidden-documents.ts';
-import { noCheckpoint } from '../../store/partitions.ts';
+import { noCheckpoint, type PartitionKey } from '../../store/partitions.ts';
 import {
   countPushedItems,
   findPushedItems,
@@ -15,7 +15,7 @@ import {
   type PushConnection,
   type PushedItemRow,
 } from '../../store/push.ts';
-import { deleteItems, recordPage, type ItemWrite, type PartitionKey } from '../../store/sync-items.ts';
+import { deleteItems, recordPage, type ItemWrite } from '../../store/sync-items.ts';
 import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
 import { customIdOf } from '../../sync/ref.ts';
 import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';

@@ -1,8 +1,7 @@
 import { MemorydError } from '../../base/errors.ts';
 import { encodeModel } from '../onnx/model-bytes.ts';
 import { cosine } from '../vector.ts';
-import type { OpenModel } from '../worker/open-model.ts';
-import type { InferenceRuntime } from '../worker/runtime.ts';
+import type { InferenceRuntime, OpenModel } from '../worker/runtime.ts';
 import { readModelFile } from './files.ts';
 import { buildMinilmGraph, hiddenSize, type Arithmetic } from './graph.ts';
 import { referenceSentences } from './reference.ts';

@@ -1,9 +1,10 @@
+import type { OpenModel } from './runtime.ts';
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MemorydError } from '../../base/errors.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
-import { openModel, type OpenModel } from './open-model.ts';
+import { openModel } from './open-model.ts';
 import { dotProduct } from '../vector.ts';
 
 type RunRequest = Extract<WorkerRequest, { type: 'run' }>;

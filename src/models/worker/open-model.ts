@@ -2,19 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { InferenceSession, Tensor } from 'onnxruntime-web';
 import type { ModelFacts, WorkerSetup, ModelSource, Pooling } from './messages.ts';
 import { openMinilm } from '../minilm/open-minilm.ts';
-import { loadRuntime, type InferenceRuntime } from './runtime.ts';
+import { loadRuntime, type InferenceRuntime, type OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
-
-/** A model that is ready to run. */
-export interface OpenModel {
-  dimensions: number;
-  checks: ModelFacts['checks'];
-  /** The pooled vector of one text's token ids, not of unit length. */
-  run(sequence: Int32Array): Promise<Float32Array>;
-  /** One vector for each token id, one after another, not of unit length; absent when the model tells none. */
-  tokens?(sequence: Int32Array): Promise<Float32Array>;
-  release(): Promise<void>;
-}
 
 /** Throws `model_unavailable` when files or libraries are missing, or the model fails its test. */
 export async function openModel({ source, runtime: choice }: WorkerSetup): Promise<OpenModel & { facts: ModelFacts }> {

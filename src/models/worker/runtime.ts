@@ -11,6 +11,17 @@ export interface InferenceRuntime {
   tensor(type: 'int32' | 'int64', values: Int32Array, shape: readonly number[]): Tensor;
 }
 
+/** A model that is ready to run. */
+export interface OpenModel {
+  dimensions: number;
+  checks: ModelFacts['checks'];
+  /** The pooled vector of one text's token ids, not of unit length. */
+  run(sequence: Int32Array): Promise<Float32Array>;
+  /** One vector for each token id, one after another, not of unit length; absent when the model tells none. */
+  tokens?(sequence: Int32Array): Promise<Float32Array>;
+  release(): Promise<void>;
+}
+
 /** The interface of onnxruntime-common, which both libraries export. */
 type OnnxRuntime = Pick<typeof import('onnxruntime-web'), 'InferenceSession' | 'Tensor' | 'env'>;
 

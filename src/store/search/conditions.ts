@@ -1,21 +1,6 @@
-import { compileFilter, filterable, type Filter } from '../filters.ts';
+import { compileFilter, filterable } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import type { CandidatePlan } from './search-plan.ts';
-
-/** Limits which rows a search may see. */
-export interface Narrowing {
-  /** Null: every container. */
-  containerTags: readonly string[] | null;
-  /** Any of these is the container, or stands beside it in the document's `container_tags`. */
-  namedTags?: readonly string[];
-  filters?: Filter;
-  /** Exact, or a prefix when it ends with `/`. */
-  filepath?: string;
-  /** Id or customId of a document. */
-  docId?: string;
-  /** Only what memory knew at this time. */
-  asOf?: Date;
-}
+import type { CandidatePlan, Narrowing } from './search-plan.ts';
 
 type Seeing = Narrowing & Pick<CandidatePlan, 'kind' | 'forgottenToo' | 'now'>;
 

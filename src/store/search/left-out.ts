@@ -1,6 +1,7 @@
+import type { Narrowing } from './search-plan.ts';
 import type { Queryable } from '../database.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import { documentConditions, inScope, wantedDocuments, type Narrowing } from './conditions.ts';
+import { documentConditions, inScope, wantedDocuments } from './conditions.ts';
 
 /** The parts of a search that can leave a document out. */
 export type Narrower = 'containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf';

@@ -1,4 +1,19 @@
-import type { Narrowing } from './conditions.ts';
+import type { Filter } from '../filters.ts';
+
+/** Limits which rows a search may see. */
+export interface Narrowing {
+  /** Null: every container. */
+  containerTags: readonly string[] | null;
+  /** Any of these is the container, or stands beside it in the document's `container_tags`. */
+  namedTags?: readonly string[];
+  filters?: Filter;
+  /** Exact, or a prefix when it ends with `/`. */
+  filepath?: string;
+  /** Id or customId of a document. */
+  docId?: string;
+  /** Only what memory knew at this time. */
+  asOf?: Date;
+}
 
 /** The kinds of rows to search. Each has a statement of its own; the results are ranked together. */
 export type SearchedKind = 'chunks' | 'memories';
