@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals';
 import { errorText } from './error-text.ts';
+import type { Operations } from './operations.ts';
 import { texts } from './texts.ts';
+import type { Answer, Operation } from './types.ts';
 
 /** What the API refused, or that nobody answered (status 0). */
 export class ApiError extends Error {
@@ -22,35 +24,53 @@ export const returns = signal(0);
 /** Called when the API no longer knows the session. */
 export const onSignedOut: { call: () => void } = { call() {} };
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 interface CallOptions {
-  body?: unknown;
   signal?: AbortSignal | undefined;
   /** A refused session is an answer here, and no reason to sign out. */
   isSignIn?: boolean;
+}
+/** What an operation takes, and how it is called. */
+type Given<Name extends Operation> = Omit<Operations[Name], 'answer'> & CallOptions;
+/** Of any operation, as it is sent. */
+interface Sent extends CallOptions {
+  path?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, unknown>>;
+  body?: unknown;
 }
 
 /** The address of the page without its own part: the daemon may answer below a path of a proxy. */
 export const baseAddress = new URL('.', location.href).href.replace(/\/$/, '');
 
 /** One operation of the HTTP API; answers its body. Throws ApiError, or what the signal threw. */
-export async function call<Answer>(method: Method, path: string, options: CallOptions = {}): Promise<Answer> {
-  const response = await send(method, path, options);
+export async function call<Name extends Operation>(
+  name: Name,
+  ...[given]: object extends Given<Name> ? [Given<Name>?] : [Given<Name>]
+): Promise<Answer<Name>> {
+  const sent: Sent = given ?? {};
+  const response = await send(name, sent);
   const text = await response.text();
-  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
-  if (response.status === 401 && !options.isSignIn) onSignedOut.call();
+  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer<Name>;
+  if (response.status === 401 && !sent.isSignIn) onSignedOut.call();
   throw new ApiError(response.status, errorText(text) ?? texts.errors.status(response.status));
 }
 
-async function send(method: Method, path: string, { body, signal: abort }: CallOptions): Promise<Response> {
+/** Where an operation is, of what is given its parts of the path and its query. */
+export function addressOf(name: Operation, { path = {}, query = {} }: Sent): string {
+  const filled = name.replace(/^\w+ /, '').replace(/\{(\w+)\}/g, (_, part: string) => encodeURIComponent(path[part]!));
+  const asked = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)])).toString();
+  return `${baseAddress}${filled}${asked && `?${asked}`}`;
+}
+
+async function send(name: Operation, sent: Sent): Promise<Response> {
+  const { body, signal: abort } = sent;
+  const method = name.split(' ', 1)[0]!;
   const headers = new Headers({ accept: 'application/json' });
   if (method !== 'GET') headers.set('x-csrf-token', csrfToken.value);
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
     const init: RequestInit = { method, headers, ...(abort && { signal: abort }) };
     const response = await fetch(
-      `${baseAddress}${path}`,
+      addressOf(name, sent),
       body === undefined ? init : { ...init, body: JSON.stringify(body) },
     );
     found();

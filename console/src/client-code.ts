@@ -1,15 +1,6 @@
 /** What a program writes to get what the page shows. */
 
-export interface SearchBody {
-  q: string;
-  searchMode: string;
-  limit: number;
-  containerTag?: string;
-  filepath?: string;
-  asOf?: string;
-  include?: { scores?: boolean };
-  explain?: { documentId: string };
-}
+import type { SearchBody } from './types.ts';
 
 /** One argument of a POSIX shell. */
 export function shellQuoted(text: string): string {

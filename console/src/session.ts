@@ -44,7 +44,7 @@ export async function resume(): Promise<void> {
   hasExpired.value = known === 'expired';
   if (known !== 'signed in') return end();
   try {
-    begin(await call<ConsoleSession>('GET', '/console/session', { isSignIn: true }));
+    begin(await call('GET /console/session', { isSignIn: true }));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status === 401) expire();
@@ -53,17 +53,17 @@ export async function resume(): Promise<void> {
 }
 
 export async function signIn(proof: { key: string } | { link: string }): Promise<void> {
-  begin(await call<ConsoleSession>('POST', '/console/session', { body: proof, isSignIn: true }));
+  begin(await call('POST /console/session', { body: proof, isSignIn: true }));
 }
 
 export async function signOut(): Promise<void> {
-  await call('DELETE', '/console/session', { isSignIn: true }).catch(() => undefined);
+  await call('DELETE /console/session', { isSignIn: true }).catch(() => undefined);
   leave();
 }
 
 /** Throws where it fails: somebody who lost a device must know. */
 export async function signOutEverywhere(): Promise<void> {
-  await call('DELETE', '/console/sessions');
+  await call('DELETE /console/sessions');
   leave();
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { baseAddress, call, returns } from './api.ts';
+import { addressOf, call, returns } from './api.ts';
 import type { Progress } from './types.ts';
 
 export interface LiveProgress {
@@ -17,12 +17,11 @@ export function useProgress(connectionId: string): LiveProgress {
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<string>();
   const [turn, setTurn] = useState(0);
-  const path = `/v3/connections/${encodeURIComponent(connectionId)}`;
   useEffect(() => {
     const abort = new AbortController();
     const ask = () => {
       if (document.hidden) return;
-      call<Progress>('GET', `${path}/progress`, { signal: abort.signal })
+      call('GET /v3/connections/{connectionId}/progress', { path: { connectionId }, signal: abort.signal })
         .then((answer) => {
           setProgress(answer);
           setError(undefined);
@@ -35,17 +34,26 @@ export function useProgress(connectionId: string): LiveProgress {
       abort.abort();
       clearInterval(timer);
     };
-  }, [path, turn, returns.value]);
-  const isLive = useRunEvents(path, progress, setProgress);
+  }, [connectionId, turn, returns.value]);
+  const isLive = useRunEvents(connectionId, progress, setProgress);
   return { progress, isLive, error, reload: () => setTurn((before) => before + 1) };
 }
 
-function useRunEvents(path: string, progress: Progress | undefined, tell: (progress: Progress) => void): boolean {
+function useRunEvents(
+  connectionId: string,
+  progress: Progress | undefined,
+  tell: (progress: Progress) => void,
+): boolean {
   const [isLive, setLive] = useState(false);
   const run = progress?.run?.status === 'running' ? progress.run.id : undefined;
   useEffect(() => {
     if (run === undefined) return undefined;
-    const stream = new EventSource(`${baseAddress}${path}/runs/${run}/events?until=documents`);
+    const stream = new EventSource(
+      addressOf('GET /v3/connections/{connectionId}/runs/{runId}/events', {
+        path: { connectionId, runId: run },
+        query: { until: 'documents' },
+      }),
+    );
     const read = (event: MessageEvent<string>) => tell(JSON.parse(event.data) as Progress);
     stream.addEventListener('open', () => setLive(true));
     stream.addEventListener('error', () => setLive(false));
@@ -60,6 +68,6 @@ function useRunEvents(path: string, progress: Progress | undefined, tell: (progr
       setLive(false);
     };
     // A stream that was refused while the daemon started is not tried again by the browser.
-  }, [path, run, returns.value]);
+  }, [connectionId, run, returns.value]);
   return isLive;
 }

@@ -1,5 +1,8 @@
 import { validate } from '@scalar/openapi-parser';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operationsFile, operationsOf } from '../../scripts/generate-operations.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 interface Operation {
@@ -336,6 +339,12 @@ describe('the description of the API', () => {
     expect(parameters).toContainEqual(
       expect.objectContaining({ name: 'include', in: 'query', required: false, style: 'form', explode: false }),
     );
+  });
+
+  it('is what the types of the console say; `node scripts/generate-operations.ts` renews them', async () => {
+    const held = await readFile(join(import.meta.dirname, '../..', operationsFile), 'utf8');
+    const { body } = await test.call('GET', '/openapi.json', undefined, null);
+    expect(held).toBe(await operationsOf(body));
   });
 });
 

@@ -2,7 +2,6 @@ import { call } from '../api.ts';
 import { filtersOf, type FilterForm } from '../filter-form.ts';
 import { formatBytes } from '../format.ts';
 import { texts } from '../texts.ts';
-import type { SourcePreview } from '../types.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { useLoad } from '../use-load.ts';
 import { Notice } from './controls.tsx';
@@ -57,11 +56,13 @@ interface FilterCountsProps {
 
 /** What the filters of the form would take of the source, counted anew when they change. */
 export function FilterCounts({ connectionId, form, filters }: FilterCountsProps) {
-  const body = useDelayed(JSON.stringify({ filters: filtersOf(form, filters) }));
-  const path = `/v3/connections/${encodeURIComponent(connectionId)}/preview`;
+  const asked = useDelayed(JSON.stringify(filtersOf(form, filters)));
   const { data, error, isLoading } = useLoad(
-    (signal) => call<SourcePreview>('POST', path, { body: JSON.parse(body), signal }),
-    [body],
+    (signal) => {
+      const body = { filters: JSON.parse(asked) };
+      return call('POST /v3/connections/{connectionId}/preview', { path: { connectionId }, body, signal });
+    },
+    [asked],
   );
   if (error) return <Notice tone="warn">{error}</Notice>;
   if (!data) return <p role="status">{texts.filters.counting}</p>;

@@ -20,17 +20,16 @@ export function ForgetByTopic({ namespace, onClose, onChange }: ForgetByTopicPro
   const [spared, setSpared] = useState<ReadonlySet<string>>(new Set());
   const candidates = seen?.candidates ?? [];
   const chosen = candidates.filter(({ id }) => !spared.has(id));
-  const path = '/v4/memories/forget-matching';
   const action = useAction(async () => {
     if (candidates.length === 0) {
       const body = { containerTag: namespace, query: topic.trim(), dryRun: true };
-      setSeen(await call<ForgetAnswer>('POST', path, { body }));
+      setSeen(await call('POST /v4/memories/forget-matching', { body }));
       setSpared(new Set());
       return;
     }
     if (chosen.length === 0) throw new Error(texts.memories.dryAllSpared);
     const body = { containerTag: namespace, ids: chosen.map(({ id }) => id), dryRun: false };
-    const { count } = await call<ForgetAnswer>('POST', path, { body });
+    const { count } = await call('POST /v4/memories/forget-matching', { body });
     say(texts.memories.forgotMany(count));
     onClose();
     onChange();

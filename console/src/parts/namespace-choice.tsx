@@ -8,7 +8,7 @@ import { ChoiceField } from './field.tsx';
 export const defaultNamespace = 'sm_project_default';
 
 export function useNamespaces() {
-  return useLoad((signal) => call<Namespace[]>('GET', '/v3/container-tags/list', { signal }), []);
+  return useLoad((signal) => call('GET /v3/container-tags/list', { signal }), []);
 }
 
 interface NamespaceChoiceProps {

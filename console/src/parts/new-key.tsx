@@ -26,7 +26,7 @@ export function NewKey({ initialName = '', onClose, onMade }: NewKeyProps) {
       ...(name.trim() !== '' && { name: name.trim() }),
       ...(days !== '' && { expiresInDays: Number(days) }),
     };
-    const { key } = await call<{ key: string }>('POST', '/v3/auth/scoped-key', { body });
+    const { key } = await call('POST /v3/auth/scoped-key', { body });
     onMade(key);
   });
   return (

@@ -2,17 +2,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { say } from '../message.ts';
 import { texts } from '../texts.ts';
-import type { Connection, SelectedResource } from '../types.ts';
+import type { Connection, Resource, SelectedResource } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { usePages } from '../use-pages.ts';
 import { LoadProblem, Loading, More } from './controls.tsx';
 import { Confirm } from './dialog.tsx';
 import { CheckField, TextField } from './field.tsx';
-
-interface Resource extends SelectedResource {
-  hasChildren?: boolean;
-  selectable?: boolean;
-}
 
 interface ResourcePickerProps {
   connection: Connection;
@@ -33,9 +28,12 @@ export function ResourcePicker({ connection, onClose, onChange }: ResourcePicker
   // What was chosen before stays chosen, also in branches that nobody opens.
   const [chosen, setChosen] = useState<Chosen>(() => new Map(connection.selection.map((each) => [keyOf(each), each])));
   const [branches, setBranches] = useState<Branches>(new Map());
-  const path = `/v3/connections/${connection.id}`;
+  const connectionId = connection.id;
   const save = useAction(async () => {
-    await call('POST', `${path}/configure`, { body: { resources: [...chosen.values()] } });
+    await call('POST /v3/connections/{connectionId}/configure', {
+      path: { connectionId },
+      body: { resources: [...chosen.values()] },
+    });
     say(texts.source.chosen);
     onClose();
     onChange();
@@ -58,7 +56,7 @@ export function ResourcePicker({ connection, onClose, onChange }: ResourcePicker
       />
       <div class="tree">
         <Branch
-          path={path}
+          connectionId={connectionId}
           parent=""
           isWhole={false}
           isMatch={isMatch}
@@ -85,7 +83,7 @@ function toggled(chosen: Chosen, resource: Resource, isOn: boolean): Chosen {
 }
 
 interface BranchProps {
-  path: string;
+  connectionId: string;
   parent: string;
   /** Lies in something of which the name matches. */
   isWhole: boolean;
@@ -100,15 +98,19 @@ const pageSize = 100;
 /** Groups that cannot be chosen themselves stand open when there are no more than these. */
 const mostOpen = 5;
 
-function Branch({ path, parent, ...rest }: BranchProps) {
+function Branch({ connectionId, parent, ...rest }: BranchProps) {
   const { rows, error, isLoading, readMore, reload } = usePages(
     async (cursor, signal) => {
       const page = Number(cursor || 1);
-      const query = `page=${page}&per_page=${pageSize}${parent && `&parent_id=${encodeURIComponent(parent)}`}`;
-      const { resources } = await call<{ resources: Resource[] }>('GET', `${path}/resources?${query}`, { signal });
+      const query = { page, per_page: pageSize, ...(parent && { parent_id: parent }) };
+      const { resources } = await call('GET /v3/connections/{connectionId}/resources', {
+        path: { connectionId },
+        query,
+        signal,
+      });
       return { items: resources, next: resources.length < pageSize ? null : String(page + 1) };
     },
-    [path, parent],
+    [connectionId, parent],
   );
   useEffect(() => rest.onRead(parent, rows), [rows]);
   const isFew = rows.length <= mostOpen;
@@ -118,7 +120,14 @@ function Branch({ path, parent, ...rest }: BranchProps) {
         {rows
           .filter((each) => rest.isWhole || rest.isShown(each))
           .map((resource) => (
-            <Twig key={resource.id} resource={resource} isFew={isFew} path={path} parent={parent} {...rest} />
+            <Twig
+              key={resource.id}
+              resource={resource}
+              isFew={isFew}
+              connectionId={connectionId}
+              parent={parent}
+              {...rest}
+            />
           ))}
       </ul>
       {error && <LoadProblem error={error} reload={reload} />}

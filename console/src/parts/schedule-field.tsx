@@ -49,8 +49,8 @@ function NextTimes({ schedule }: { schedule: string }) {
   const { data, error } = useLoad(
     async (signal) => {
       if (asked === '' || asked === 'manual') return undefined;
-      const query = asked === standard ? '' : `?schedule=${encodeURIComponent(asked)}`;
-      return { asked, ...(await call<{ next: string[] }>('GET', `/v3/schedule-times${query}`, { signal })) };
+      const query = asked === standard ? {} : { schedule: asked };
+      return { asked, ...(await call('GET /v3/schedule-times', { query, signal })) };
     },
     [asked],
   );

@@ -18,7 +18,10 @@ interface DisconnectProps {
 export function Disconnect({ connection, name, onClose }: DisconnectProps) {
   const [deletes, setDeletes] = useState(true);
   const action = useAction(async () => {
-    await call('DELETE', `/v3/connections/${connection.id}?deleteDocuments=${deletes}`);
+    await call('DELETE /v3/connections/{connection}', {
+      path: { connection: connection.id },
+      query: { deleteDocuments: deletes ? 'true' : 'false' },
+    });
     say(texts.source.disconnected(name));
     goTo(['sources']);
   });

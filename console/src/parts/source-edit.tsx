@@ -24,7 +24,7 @@ export function SourceEdit({ connection, onDone }: { connection: Connection; onD
     const isSame = JSON.stringify(filters) === JSON.stringify(connection.filters);
     const changed = schedule === (connection.schedule ?? 'manual') ? {} : sentSchedule(schedule);
     const body = { ...changed, ...(!isSame && { filters }) };
-    await call('PATCH', `/v3/connections/${connection.id}`, { body });
+    await call('PATCH /v3/connections/{connection}', { path: { connection: connection.id }, body });
     say(texts.source.saved);
     onDone();
   });
@@ -54,9 +54,9 @@ export function SourceEdit({ connection, onDone }: { connection: Connection; onD
 /** A source that was connected to be looked at before anything is mirrored. */
 export function SourceStart({ connection, onChange }: SourceEditProps) {
   const [form, setForm] = useState(() => filterForm(connection.filters));
-  const path = `/v3/connections/${connection.id}`;
   const start = useAction(async () => {
-    await call('PATCH', path, { body: { filters: filtersOf(form, connection.filters), paused: false } });
+    const body = { filters: filtersOf(form, connection.filters), paused: false };
+    await call('PATCH /v3/connections/{connection}', { path: { connection: connection.id }, body });
     say(texts.source.started);
     onChange();
   });

@@ -11,19 +11,19 @@ interface SourceFailuresProps {
   connectionId: string;
   /** Changes when it is worth reading them again. */
   counts: string | undefined;
-  onShow: (state: string) => void;
+  onShow: (state: Cause['state']) => void;
   onChange: () => void;
 }
 
 export function SourceFailures({ connectionId, counts, onShow, onChange }: SourceFailuresProps) {
-  const path = `/v3/connections/${connectionId}`;
+  const path = { connectionId };
   const { data, error, reload } = useLoad(
-    (signal) => call<{ causes: Cause[] }>('GET', `${path}/failures`, { signal }),
-    [path, counts],
+    (signal) => call('GET /v3/connections/{connectionId}/failures', { path, signal }),
+    [connectionId, counts],
   );
   const retry = useAction(async (cause: Cause) => {
     const body = { state: [cause.state], ...(cause.class !== null && { class: [cause.class] }) };
-    const { retried } = await call<{ retried: number }>('POST', `${path}/items/retry`, { body });
+    const { retried } = await call('POST /v3/connections/{connectionId}/items/retry', { path, body });
     say(texts.source.retried(retried));
     reload();
     onChange();

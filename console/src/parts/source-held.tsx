@@ -3,7 +3,6 @@ import { call } from '../api.ts';
 import { say } from '../message.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { HeldDeletes } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { usePages } from '../use-pages.ts';
 import { Button, LoadProblem, Notice, Section } from './controls.tsx';
@@ -20,19 +19,23 @@ interface SourceHeldProps {
 /** Deletions that wait for somebody who looks at them. */
 export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
   const [isAsking, setAsking] = useState(false);
-  const path = `/v3/connections/${connectionId}/pending-deletes`;
+  const path = { connectionId };
   const pages = usePages(
     (cursor, signal) =>
-      call<HeldDeletes>('GET', `${path}?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, { signal }),
-    [path, count],
+      call('GET /v3/connections/{connectionId}/pending-deletes', {
+        path,
+        query: { limit: 100, ...(cursor && { cursor }) },
+        signal,
+      }),
+    [connectionId, count],
   );
   const keep = useAction(async () => {
-    await call('POST', `${path}/reject`);
+    await call('POST /v3/connections/{connectionId}/pending-deletes/reject', { path });
     say(texts.source.kept);
     onChange();
   });
   const confirm = useAction(async () => {
-    await call('POST', `${path}/confirm`);
+    await call('POST /v3/connections/{connectionId}/pending-deletes/confirm', { path });
     setAsking(false);
     say(texts.source.confirmed);
     onChange();

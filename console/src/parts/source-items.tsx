@@ -5,7 +5,7 @@ import { say } from '../message.ts';
 import { hrefOf } from '../address.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { Item, ItemPage } from '../types.ts';
+import type { Item, ItemState } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { usePages } from '../use-pages.ts';
@@ -15,8 +15,8 @@ import { WindowedList } from './windowed-list.tsx';
 
 interface SourceItemsProps {
   connectionId: string;
-  state: string;
-  onState: (state: string) => void;
+  state: ItemState | '';
+  onState: (state: ItemState | '') => void;
   counts: string | undefined;
   onChange: () => void;
 }
@@ -25,17 +25,20 @@ interface SourceItemsProps {
 export function SourceItems({ connectionId, state, onState, counts, onChange }: SourceItemsProps) {
   const [typed, setTyped] = useState('');
   const name = useDelayed(typed.trim());
-  const path = `/v3/connections/${connectionId}/items`;
   const pages = usePages(
     (cursor, signal) => {
-      const query = new URLSearchParams({ limit: '100', ...(cursor && { cursor }), ...(state && { state }) });
-      if (name !== '') query.set('q', name);
-      return call<ItemPage>('GET', `${path}?${query.toString()}`, { signal });
+      const query = {
+        limit: 100,
+        ...(cursor && { cursor }),
+        ...(state && { state: [state] }),
+        ...(name && { q: name }),
+      };
+      return call('GET /v3/connections/{connectionId}/items', { path: { connectionId }, query, signal });
     },
-    [path, state, name, counts],
+    [connectionId, state, name, counts],
   );
   const retry = useAction(async (item: Item) => {
-    await call('POST', `${path}/${encodeURIComponent(item.id)}/retry`);
+    await call('POST /v3/connections/{connectionId}/items/{itemId}/retry', { path: { connectionId, itemId: item.id } });
     say(texts.source.retried(1));
     pages.reload();
     onChange();
@@ -48,7 +51,7 @@ export function SourceItems({ connectionId, state, onState, counts, onChange }: 
         <ChoiceField
           label={texts.source.itemState}
           value={state}
-          options={[['', texts.source.anyState], ...Object.entries(texts.source.states)]}
+          options={[['', texts.source.anyState], ...(Object.entries(texts.source.states) as [ItemState, string][])]}
           onChange={onState}
         />
       </div>

@@ -48,7 +48,7 @@ function ShareDone({ progress: { documents } }: { progress: Progress }) {
 
 function RunningRun({ run, isLive, connectionId }: { run: Run; isLive: boolean; connectionId: string }) {
   const stop = useAction(async () => {
-    await call('POST', `/v3/connections/${connectionId}/runs/${run.id}/cancel`);
+    await call('POST /v3/connections/{connectionId}/runs/{runId}/cancel', { path: { connectionId, runId: run.id } });
     say(texts.source.stopped);
   });
   const title = run.dryRun ? texts.source.runningDry : texts.source.running;

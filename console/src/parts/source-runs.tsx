@@ -13,8 +13,8 @@ const tones: Readonly<Record<Run['status'], Tone>> = { running: 'busy', complete
 export function SourceRuns({ connectionId, runKey }: { connectionId: string; runKey: string }) {
   const pages = usePages(
     async (before, signal) => {
-      const query = `limit=${pageSize}${before && `&before=${before}`}`;
-      const items = await call<Run[]>('GET', `/v3/connections/${connectionId}/runs?${query}`, { signal });
+      const query = { limit: pageSize, ...(before && { before }) };
+      const items = await call('GET /v3/connections/{connectionId}/runs', { path: { connectionId }, query, signal });
       return { items, next: items.length < pageSize ? null : items.at(-1)!.id };
     },
     [connectionId, runKey],

@@ -23,7 +23,8 @@ interface SourceThroughputProps {
 export function SourceThroughput({ connectionId, run, runKey }: SourceThroughputProps) {
   const samples = useSamples(run);
   const { data } = useLoad(
-    (signal) => call<Run[]>('GET', `/v3/connections/${connectionId}/runs?limit=${shownRuns}`, { signal }),
+    (signal) =>
+      call('GET /v3/connections/{connectionId}/runs', { path: { connectionId }, query: { limit: shownRuns }, signal }),
     [connectionId, runKey],
   );
   const live = throughputOfSamples(samples);

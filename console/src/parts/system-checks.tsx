@@ -1,15 +1,12 @@
 import { call } from '../api.ts';
 import { texts } from '../texts.ts';
-import type { Checks, Warnings } from '../types.ts';
+import type { Warnings } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 import { Ago, Badge, Button, LoadProblem, Section } from './controls.tsx';
 
 /** What `memoryd doctor` would say of the daemon, with what to do. */
 export function SystemChecks() {
-  const { data, error, isLoading, reload } = useLoad(
-    (signal) => call<Checks>('GET', '/v3/system/checks', { signal }),
-    [],
-  );
+  const { data, error, isLoading, reload } = useLoad((signal) => call('GET /v3/system/checks', { signal }), []);
   return (
     <Section title={texts.system.checks} note={data && <Button onClick={reload}>{texts.system.checkAgain}</Button>}>
       <LoadProblem error={error} reload={reload} />
@@ -34,11 +31,7 @@ const everyMs = 10_000;
 
 /** The last warnings and errors of the log. */
 export function SystemWarnings() {
-  const { data, error, reload } = useLoad(
-    (signal) => call<Warnings>('GET', '/v3/system/warnings', { signal }),
-    [],
-    everyMs,
-  );
+  const { data, error, reload } = useLoad((signal) => call('GET /v3/system/warnings', { signal }), [], everyMs);
   return (
     <Section title={texts.system.warnings} note={texts.system.warningsHelp}>
       <LoadProblem error={error} reload={reload} />

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { hrefOf } from '../address.ts';
 import { ApiError, call } from '../api.ts';
-import type { SearchBody } from '../client-code.ts';
 import { texts } from '../texts.ts';
-import type { DocumentPage, DocumentRow, Explanation, Scores, SearchAnswer } from '../types.ts';
+import type { DocumentRow, Explanation, Scores, SearchBody } from '../types.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { useLoad } from '../use-load.ts';
 import { LoadProblem, Notice, Section } from './controls.tsx';
@@ -52,10 +51,10 @@ export function WhyNot({ body }: { body: SearchBody }) {
 /** By a part of its title or path or, where nothing has it, by its id. */
 async function offeredFor(named: string, signal: AbortSignal): Promise<DocumentRow[]> {
   const body = { q: named, limit: mostOffered };
-  const { memories } = await call<DocumentPage>('POST', '/v3/documents/list', { body, signal });
+  const { memories } = await call('POST /v3/documents/list', { body, signal });
   if (memories.length > 0) return memories;
   try {
-    return [await call<DocumentRow>('GET', `/v3/documents/${encodeURIComponent(named)}`, { signal })];
+    return [await call('GET /v3/documents/{id}', { path: { id: named }, signal })];
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return [];
     throw error;
@@ -86,10 +85,7 @@ function Offered({ documents, choose }: { documents: readonly DocumentRow[]; cho
 
 function Standing({ documentId, body }: { documentId: string; body: SearchBody }) {
   const asked = { ...body, explain: { documentId } };
-  const { data, error, reload } = useLoad(
-    (signal) => call<SearchAnswer>('POST', '/v4/search', { body: asked, signal }),
-    [asked],
-  );
+  const { data, error, reload } = useLoad((signal) => call('POST /v4/search', { body: asked, signal }), [asked]);
   const explanation = data?.explanation;
   return (
     <div role="status">

@@ -59,7 +59,7 @@ function AddText({ namespace, label, help, submit, lines, accepts }: AddTextProp
     const problem = accepts(text.trim());
     if (problem !== '') throw new Error(problem);
     const body = { content: text.trim(), containerTag: namespace };
-    const { id } = await call<{ id: string }>('POST', '/v3/documents', { body });
+    const { id } = await call('POST /v3/documents', { body });
     setAdded(id);
     setText('');
     say(texts.add.added);

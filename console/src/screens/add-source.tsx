@@ -11,13 +11,15 @@ import { sentSchedule, standard } from '../schedules.ts';
 import { safeLink } from '../safe-link.ts';
 import { answersOf, fieldsOf, initialValues, problemOf, type FormValues } from '../schema-form.ts';
 import { texts } from '../texts.ts';
-import type { AuthKind, ConnectorSpec } from '../types.ts';
+import type { Answer, AuthKind, ConnectorSpec, NewConnection } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 
 export function AddSource({ provider }: { provider: string }) {
-  const path = `/v3/connectors/${encodeURIComponent(provider)}/spec`;
-  const { data, error, reload } = useLoad((signal) => call<ConnectorSpec>('GET', path, { signal }), [path]);
+  const { data, error, reload } = useLoad(
+    (signal) => call('GET /v3/connectors/{name}/spec', { path: { name: provider }, signal }),
+    [provider],
+  );
   return (
     <>
       <Head title={texts.addSource.title(data?.title ?? provider)} note={data?.description} />
@@ -28,10 +30,9 @@ export function AddSource({ provider }: { provider: string }) {
   );
 }
 
-interface Created {
-  id: string;
-  authLink: string | null;
-}
+type Created = Pick<Answer<'POST /v3/connections/{connection}'>, 'id' | 'authLink'>;
+/** Empty: as the namespace says. */
+type MemoriesChoice = NonNullable<NewConnection['memories']> | '';
 
 const isOAuth = (auth: AuthKind | undefined) => auth?.type === 'oauth2' || auth?.type === 'xoauth2';
 
@@ -39,7 +40,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
   const [authIndex, setAuthIndex] = useState(firstUsable(spec));
   const [isTried, setTried] = useState(false);
   const [namespace, setNamespace] = useState(defaultNamespace);
-  const [memories, setMemories] = useState('');
+  const [memories, setMemories] = useState<MemoriesChoice>('');
   const [schedule, setSchedule] = useState(standard);
   const [consent, setConsent] = useState<Created & { paused: boolean }>();
   const auth = spec.auth[authIndex];
@@ -105,7 +106,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
           <ChoiceField
             label={texts.addSource.memories}
             value={memories}
-            options={Object.entries(texts.addSource.memoriesOptions)}
+            options={Object.entries(texts.addSource.memoriesOptions) as [MemoriesChoice, string][]}
             onChange={setMemories}
             help={texts.addSource.memoriesHelp}
           />
@@ -145,9 +146,15 @@ function firstUsable({ auth, configured }: ConnectorSpec): number {
 async function createConnection(
   provider: string,
   metadata: Record<string, unknown>,
-  { namespace, memories, schedule, paused }: { namespace: string; memories: string; schedule: string; paused: boolean },
+  {
+    namespace,
+    memories,
+    schedule,
+    paused,
+  }: { namespace: string; memories: MemoriesChoice; schedule: string; paused: boolean },
 ): Promise<Created> {
-  return call<Created>('POST', `/v3/connections/${encodeURIComponent(provider)}`, {
+  return call('POST /v3/connections/{connection}', {
+    path: { connection: provider },
     body: {
       metadata,
       ...(namespace.trim() !== '' && { containerTag: namespace.trim() }),
@@ -214,7 +221,8 @@ interface ConsentProps {
 function Consent({ created, title, onFailure }: ConsentProps) {
   const [problem, setProblem] = useState('');
   const { data } = useLoad(
-    (signal) => call<{ status: string }>('GET', `/v3/connections/${created.id}/authorization`, { signal }),
+    (signal) =>
+      call('GET /v3/connections/{connectionId}/authorization', { path: { connectionId: created.id }, signal }),
     [created.id],
     problem === '' ? askEveryMs : undefined,
   );

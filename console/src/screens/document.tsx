@@ -11,12 +11,11 @@ import { goTo, route } from '../route.ts';
 import { safeLink } from '../safe-link.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { Chunk, DocumentAnswer } from '../types.ts';
+import type { DocumentAnswer } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 import { DocumentBadge } from './documents.tsx';
 
-const pathOf = (id: string) => `/v3/documents/${encodeURIComponent(id)}`;
 const settled = new Set(['done', 'failed']);
 const lookEveryMs = 2_000;
 
@@ -24,7 +23,7 @@ export function DocumentScreen({ id }: { id: string }) {
   const [isSettled, setSettled] = useState(false);
   const { data, error, reload } = useLoad(
     async (signal) => {
-      const answer = await call<DocumentAnswer>('GET', pathOf(id), { signal });
+      const answer = await call('GET /v3/documents/{id}', { path: { id }, signal });
       setSettled(settled.has(answer.status));
       return answer;
     },
@@ -82,17 +81,17 @@ function Actions({ document, reload }: { document: DocumentAnswer; reload: () =>
   const { id, url, source, connectionId } = document;
   const original = safeLink(url);
   const openFile = useAction(async () => {
-    const answer = await call<{ url: string }>('GET', `${pathOf(id)}/file-url`);
+    const answer = await call('GET /v3/documents/{id}/file-url', { path: { id } });
     const link = safeLink(new URL(answer.url, baseAddress).href);
     if (link) open(link, '_blank', 'noreferrer');
   });
   const again = useAction(async () => {
-    await call('POST', `${pathOf(id)}/retry`);
+    await call('POST /v3/documents/{id}/retry', { path: { id } });
     say(texts.document.requeued);
     reload();
   });
   const remove = useAction(async () => {
-    await call('DELETE', pathOf(id));
+    await call('DELETE /v3/documents/{id}', { path: { id } });
     say(texts.document.deleted);
     goTo(['documents']);
   });
@@ -161,8 +160,10 @@ function FullText({ text, query }: { text: string; query: string }) {
 }
 
 function Chunks({ id, query }: { id: string; query: string }) {
-  const path = `${pathOf(id)}/chunks`;
-  const { data, error, reload } = useLoad((signal) => call<{ chunks: Chunk[] }>('GET', path, { signal }), [path]);
+  const { data, error, reload } = useLoad(
+    (signal) => call('GET /v3/documents/{id}/chunks', { path: { id }, signal }),
+    [id],
+  );
   const [shown, setShown] = useState(50);
   if (error) return <LoadProblem error={error} reload={reload} />;
   if (!data) return <Loading />;

@@ -9,7 +9,7 @@ import { replaceRoute, route } from '../route.ts';
 import { mayWrite } from '../session.ts';
 import { sourceName } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, DocumentPage, DocumentRow, DocumentStatus } from '../types.ts';
+import type { DocumentQuery, DocumentRow, DocumentStatus } from '../types.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
@@ -21,7 +21,7 @@ function readFilters() {
   return {
     q: query.get('q') ?? '',
     ns: query.get('ns') ?? '',
-    status: query.get('status') ?? '',
+    status: (query.get('status') ?? '') as DocumentStatus | '',
     source: query.get('source') ?? '',
   };
 }
@@ -31,10 +31,7 @@ export function Documents() {
   const [typed, setTyped] = useState(asked.q);
   const filters = { ...asked, q: useDelayed(typed.trim()) };
   const namespaces = useNamespaces().data ?? [];
-  const connections = useLoad(
-    (signal) => call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
-    [],
-  ).data;
+  const connections = useLoad((signal) => call('POST /v3/connections/list', { body: {}, signal }), []).data;
   const total = useTotal(filters);
   const [listed, setListed] = useState<number>();
   const pages = usePages(
@@ -73,7 +70,10 @@ export function Documents() {
         <ChoiceField
           label={texts.documents.status}
           value={filters.status}
-          options={[['', texts.documents.anyStatus], ...Object.entries(texts.documents.statuses)]}
+          options={[
+            ['', texts.documents.anyStatus],
+            ...(Object.entries(texts.documents.statuses) as [DocumentStatus, string][]),
+          ]}
           onChange={(status) => change({ status })}
         />
         <ChoiceField
@@ -102,7 +102,7 @@ export function Documents() {
   );
 }
 
-function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): object {
+function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): DocumentQuery {
   return {
     ...(q !== '' && { q }),
     ...(ns !== '' && { containerTag: ns }),
@@ -112,8 +112,8 @@ function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): obje
 }
 
 async function readPage(filters: ReturnType<typeof readFilters>, page: number, signal: AbortSignal) {
-  const body = { ...bodyOf(filters), page, limit: pageSize, sort: 'updatedAt', order: 'desc' };
-  const { memories, pagination } = await call<DocumentPage>('POST', '/v3/documents/list', { body, signal });
+  const body = { ...bodyOf(filters), page, limit: pageSize, sort: 'updatedAt', order: 'desc' } as const;
+  const { memories, pagination } = await call('POST /v3/documents/list', { body, signal });
   const next = page < pagination.totalPages ? String(page + 1) : null;
   return { rows: memories, all: pagination.totalItems, next };
 }
@@ -122,7 +122,7 @@ const countEveryMs = 5_000;
 
 function useTotal(filters: ReturnType<typeof readFilters>): number | undefined {
   const { data } = useLoad(
-    (signal) => call<DocumentPage>('POST', '/v3/documents/list', { body: { ...bodyOf(filters), limit: 1 }, signal }),
+    (signal) => call('POST /v3/documents/list', { body: { ...bodyOf(filters), limit: 1 }, signal }),
     [filters],
     countEveryMs,
   );

@@ -9,7 +9,7 @@ import { changesOf } from '../run-changes.ts';
 import { isFull, mayManage, mayWrite } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Activity, Connection, DocumentPage, Progress, Status } from '../types.ts';
+import type { Activity, Connection, Progress, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 
 interface SourceView {
@@ -31,11 +31,11 @@ const everyMs = 4_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
   const [status, connections, activity, documents, processing] = await Promise.all([
-    isFull.value ? call<Status>('GET', '/v3/status', { signal }) : undefined,
-    call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal }),
-    call<Activity>('GET', '/v3/activity', { signal }),
-    call<DocumentPage>('POST', '/v3/documents/list', { body: { limit: 1 }, signal }),
-    call<{ totalCount: number }>('GET', '/v3/documents/processing', { signal }),
+    isFull.value ? call('GET /v3/status', { signal }) : undefined,
+    call('POST /v3/connections/list', { body: {}, signal }),
+    call('GET /v3/activity', { signal }),
+    call('POST /v3/documents/list', { body: { limit: 1 }, signal }),
+    call('GET /v3/documents/processing', { signal }),
   ]);
   const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
   const documentCount = documents.pagination.totalItems;
@@ -43,7 +43,10 @@ async function readHome(signal: AbortSignal): Promise<HomeView> {
 }
 
 async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
-  const progress = await call<Progress>('GET', `/v3/connections/${connection.id}/progress`, { signal });
+  const progress = await call('GET /v3/connections/{connectionId}/progress', {
+    path: { connectionId: connection.id },
+    signal,
+  });
   return { connection, progress };
 }
 

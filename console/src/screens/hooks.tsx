@@ -3,31 +3,23 @@ import { say } from '../message.ts';
 import { Badge, Button, CodeBlock, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
 import { mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { Connector } from '../types.ts';
+import type { Connector, Hook } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
-
-interface Hook {
-  address: string | null;
-  state: 'none' | 'offered' | 'set';
-  offered?: { secret: string; at: string } | null;
-}
 
 interface HookOfConnector {
   connector: Connector;
   hook: Hook;
 }
 
-const pathOf = (provider: string) => `/v3/connectors/${encodeURIComponent(provider)}/hook`;
-
 /** Only some connectors have a hook of this kind; the others answer that there is none. */
 async function readHooks(signal: AbortSignal): Promise<HookOfConnector[]> {
-  const connectors = await call<Connector[]>('GET', '/v3/connectors', { signal });
+  const connectors = await call('GET /v3/connectors', { signal });
   const answers = await Promise.all(
     connectors
       .filter((connector) => connector.capabilities.push)
       .map(async (connector) =>
-        call<Hook>('GET', pathOf(connector.provider), { signal }).then(
+        call('GET /v3/connectors/{name}/hook', { path: { name: connector.provider }, signal }).then(
           (hook) => [{ connector, hook }],
           () => [],
         ),
@@ -53,14 +45,14 @@ export function Hooks() {
 }
 
 function HookView({ connector, hook, onChange }: HookOfConnector & { onChange: () => void }) {
-  const path = pathOf(connector.provider);
+  const path = { name: connector.provider };
   const accept = useAction(async (secret: string) => {
-    await call('POST', path, { body: { secret } });
+    await call('POST /v3/connectors/{name}/hook', { path, body: { secret } });
     say(texts.hooks.accepted);
     onChange();
   });
   const forget = useAction(async () => {
-    await call('DELETE', path);
+    await call('DELETE /v3/connectors/{name}/hook', { path });
     say(texts.hooks.forgotten);
     onChange();
   });

@@ -27,14 +27,14 @@ function ManagedKeys() {
   const [isCreating, setCreating] = useState(false);
   const [doomed, setDoomed] = useState<Key>();
   const [made, setMade] = useState('');
-  const { data, error, reload } = useLoad((signal) => call<{ keys: Key[] }>('GET', '/v3/auth/keys', { signal }), []);
+  const { data, error, reload } = useLoad((signal) => call('GET /v3/auth/keys', { signal }), []);
   const toggle = useAction(async (key: Key) => {
-    await call('PUT', `/v3/auth/keys/${key.id}/toggle`, { body: { enabled: !key.enabled } });
-    say(texts.keys.turned(key.name, !key.enabled));
+    const { enabled } = await call('PUT /v3/auth/keys/{id}/toggle', { path: { id: key.id } });
+    say(texts.keys.turned(key.name, enabled));
     reload();
   });
   const remove = useAction(async () => {
-    await call('DELETE', `/v3/auth/scoped-key/${doomed!.id}`);
+    await call('DELETE /v3/auth/scoped-key/{id}', { path: { id: doomed!.id } });
     say(texts.keys.deleted);
     setDoomed(undefined);
     reload();

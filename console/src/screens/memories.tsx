@@ -11,7 +11,7 @@ import { hrefOf } from '../address.ts';
 import { replaceRoute, route } from '../route.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { Memory, MemoryPage, Profile } from '../types.ts';
+import type { Memory } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
@@ -64,7 +64,7 @@ interface PlaceProps {
 function ProfileView({ namespace, asOf, turn }: PlaceProps) {
   const body = { containerTag: namespace, ...(asOf !== '' && { asOf: endOfDay(asOf) }) };
   const { data, error, reload } = useLoad(
-    (signal) => call<Profile>('POST', '/v4/profile', { body, signal }),
+    (signal) => call('POST /v4/profile', { body, signal }),
     [namespace, asOf, turn],
   );
   const lists = [
@@ -104,7 +104,7 @@ function MemoryList({ namespace, asOf, turn, onChange }: PlaceProps & { onChange
     async (cursor, signal) => {
       const page = Number(cursor || 1);
       const body = { containerTag: namespace, page, limit: pageSize, ...(asOf !== '' && { asOf: endOfDay(asOf) }) };
-      const answer = await call<MemoryPage>('POST', '/v4/memories/list', { body, signal });
+      const answer = await call('POST /v4/memories/list', { body, signal });
       return { items: answer.memoryEntries, next: page < answer.pagination.totalPages ? String(page + 1) : null };
     },
     [namespace, asOf, turn],
@@ -207,7 +207,7 @@ function Correct({ memory, namespace, onClose, onChange }: ChangeProps) {
   const [text, setText] = useState(memory.memory);
   const action = useAction(async () => {
     const body = { containerTag: namespace, id: memory.id, newContent: text.trim() };
-    await call('PATCH', '/v4/memories', { body });
+    await call('PATCH /v4/memories', { body });
     say(texts.memories.corrected);
     onClose();
     onChange();
@@ -232,7 +232,7 @@ function Correct({ memory, namespace, onClose, onChange }: ChangeProps) {
 
 function Forget({ memory, namespace, onClose, onChange }: ChangeProps) {
   const action = useAction(async () => {
-    await call('DELETE', '/v4/memories', { body: { containerTag: namespace, id: memory.id } });
+    await call('DELETE /v4/memories', { body: { containerTag: namespace, id: memory.id } });
     say(texts.memories.forgotten);
     onClose();
     onChange();
@@ -258,7 +258,7 @@ function AddMemory({ namespace, onChange }: { namespace: string; onChange: () =>
   const add = useAction(async () => {
     if (text.trim() === '') throw new Error(texts.addSource.problems.missing);
     const body = { containerTag: namespace, memories: [{ content: text.trim() }] };
-    await call('POST', '/v4/memories', { body });
+    await call('POST /v4/memories', { body });
     setText('');
     say(texts.memories.added);
     onChange();

@@ -92,7 +92,7 @@ function DeleteNamespace({ namespace, onClose, onDeleted }: DeleteNamespaceProps
   const [typed, setTyped] = useState('');
   const action = useAction(async () => {
     if (typed !== containerTag) throw new Error(texts.namespaces.typeName);
-    await call('DELETE', `/v3/container-tags/${encodeURIComponent(containerTag)}`);
+    await call('DELETE /v3/container-tags/{containerTag}', { path: { containerTag } });
     say(texts.namespaces.deleted(containerTag));
     onClose();
     onDeleted();

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { baseAddress, call } from '../api.ts';
-import { searchAsCode, searchAsCurl, type SearchBody } from '../client-code.ts';
+import { searchAsCode, searchAsCurl } from '../client-code.ts';
 import { endOfDay } from '../format.ts';
 import { excerptOf } from '../mark-words.ts';
 import { copyText } from '../message.ts';
@@ -13,7 +13,7 @@ import { hrefOf } from '../address.ts';
 import { replaceRoute, route } from '../route.ts';
 import { safeLink } from '../safe-link.ts';
 import { texts } from '../texts.ts';
-import type { SearchAnswer, SearchHit } from '../types.ts';
+import type { SearchAnswer, SearchBody, SearchHit } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 
 type Mode = 'hybrid' | 'documents' | 'memories';
@@ -56,7 +56,7 @@ export function Search() {
     async (signal) =>
       asked.q === ''
         ? undefined
-        : call('POST', '/v4/search', { body: { ...bodyOf(asked), include: { scores: true } }, signal }),
+        : call('POST /v4/search', { body: { ...bodyOf(asked), include: { scores: true } }, signal }),
     [asked],
   );
   const ask = (changed: Partial<Asked>) => replaceRoute(['search'], { ...asked, ...changed });

@@ -16,7 +16,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { mayManage, mayWrite } from '../session.ts';
 import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
-import type { Connection, Connector, Progress } from '../types.ts';
+import type { Connection, Connector, ItemState, Progress, SyncBody } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 import { useProgress, type LiveProgress } from '../use-progress.ts';
@@ -24,12 +24,15 @@ import { useProgress, type LiveProgress } from '../use-progress.ts';
 const everyMs = 5_000;
 
 export function SourceScreen({ id }: { id: string }) {
-  const path = `/v3/connections/${encodeURIComponent(id)}`;
-  const connectors = useLoad((signal) => call<Connector[]>('GET', '/v3/connectors', { signal }), []);
+  const connectors = useLoad((signal) => call('GET /v3/connectors', { signal }), []);
   const live = useProgress(id);
   // What a run has changed is read as soon as it is over.
-  const keys = [path, runKeyOf(live.progress)];
-  const { data, error, reload } = useLoad((signal) => call<Connection>('GET', path, { signal }), keys, everyMs);
+  const keys = [id, runKeyOf(live.progress)];
+  const { data, error, reload } = useLoad(
+    (signal) => call('GET /v3/connections/{connection}', { path: { connection: id }, signal }),
+    keys,
+    everyMs,
+  );
   if (!data) {
     return (
       <>
@@ -60,7 +63,7 @@ interface SourceViewProps {
 
 function SourceView({ connection, connector, live, onChange }: SourceViewProps) {
   const { progress } = live;
-  const [itemState, setItemState] = useState('');
+  const [itemState, setItemState] = useState<ItemState | ''>('');
   const [isEditing, setEditing] = useState(false);
   const isNew = connection.status === 'paused' && progress?.run === null;
   const edited = () => {
@@ -101,7 +104,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
       <SourceFailures
         connectionId={connection.id}
         counts={progress && `${progress.items.failed} ${progress.items.skipped}`}
-        onShow={setItemState}
+        onShow={(state) => setItemState(state)}
         onChange={onChange}
       />
       <SourceThroughput connectionId={connection.id} run={progress?.run ?? null} runKey={runKey} />
@@ -123,7 +126,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
       <SourceItems
         connectionId={connection.id}
         state={itemState}
-        onState={setItemState}
+        onState={(state) => setItemState(state)}
         counts={progress && JSON.stringify(progress.items)}
         onChange={onChange}
       />
@@ -142,17 +145,20 @@ type Question = 'full' | 'disconnect' | 'choose';
 
 function Actions({ connection, connector, name, onChange }: ActionsProps) {
   const [question, setQuestion] = useState<Question>();
-  const path = `/v3/connections/${connection.id}`;
+  const path = { connectionId: connection.id };
   const isPaused = connection.status === 'paused';
   const close = () => setQuestion(undefined);
-  const sync = useAction(async (body: object, said: string) => {
-    await call('POST', `${path}/sync`, { body });
+  const sync = useAction(async (body: SyncBody, said: string) => {
+    await call('POST /v3/connections/{connectionId}/sync', { path, body });
     say(said);
     close();
     onChange();
   });
   const pause = useAction(async () => {
-    await call('POST', `${path}/${isPaused ? 'resume' : 'pause'}`);
+    const operation = isPaused
+      ? 'POST /v3/connections/{connectionId}/resume'
+      : 'POST /v3/connections/{connectionId}/pause';
+    await call(operation, { path });
     say(isPaused ? texts.source.resumedNow : texts.source.pausedNow);
     onChange();
   });

@@ -16,10 +16,13 @@ interface ConnectionView {
 }
 
 async function readConnections(signal: AbortSignal): Promise<ConnectionView[]> {
-  const connections = await call<Connection[]>('POST', '/v3/connections/list', { body: {}, signal });
+  const connections = await call('POST /v3/connections/list', { body: {}, signal });
   return Promise.all(
     connections.map(async (connection) => {
-      const progress = await call<Progress>('GET', `/v3/connections/${connection.id}/progress`, { signal });
+      const progress = await call('GET /v3/connections/{connectionId}/progress', {
+        path: { connectionId: connection.id },
+        signal,
+      });
       return { connection, progress };
     }),
   );
@@ -27,7 +30,7 @@ async function readConnections(signal: AbortSignal): Promise<ConnectionView[]> {
 
 export function Sources() {
   const connections = useLoad(readConnections, [], everyMs);
-  const connectors = useLoad((signal) => call<Connector[]>('GET', '/v3/connectors', { signal }), []);
+  const connectors = useLoad((signal) => call('GET /v3/connectors', { signal }), []);
   return (
     <>
       <Head title={texts.sources.title} />

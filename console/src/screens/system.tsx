@@ -5,19 +5,15 @@ import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { AuditPage, DocumentStatus, Status } from '../types.ts';
+import type { DocumentStatus, Settings, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
 
 const everyMs = 5_000;
 
 export function System() {
-  const status = useLoad(
-    async (signal) => (isFull.value ? call<Status>('GET', '/v3/status', { signal }) : null),
-    [],
-    everyMs,
-  );
-  const ready = useLoad((signal) => call<Record<string, string>>('GET', '/ready', { signal }), [], everyMs);
+  const status = useLoad(async (signal) => (isFull.value ? call('GET /v3/status', { signal }) : null), [], everyMs);
+  const ready = useLoad((signal) => call('GET /ready', { signal }), [], everyMs);
   return (
     <>
       <Head title={texts.system.title} note={texts.system.help} />
@@ -78,14 +74,9 @@ function About({ status }: { status: Status }) {
   );
 }
 
-interface Settings {
-  settings: { field: string; value: unknown; source: string }[];
-  risks: string[];
-}
-
 /** What is in force and where it was said; what nobody set stands behind a fold. */
 function Configuration() {
-  const { data, error, reload } = useLoad((signal) => call<Settings>('GET', '/v3/configuration', { signal }), []);
+  const { data, error, reload } = useLoad((signal) => call('GET /v3/configuration', { signal }), []);
   const chosen = data?.settings.filter(({ source }) => source !== 'default') ?? [];
   const rest = data?.settings.filter(({ source }) => source === 'default') ?? [];
   return (
@@ -125,8 +116,8 @@ function SettingList({ settings }: Pick<Settings, 'settings'>) {
 
 function Audit() {
   const pages = usePages(async (cursor, signal) => {
-    const query = `limit=50${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
-    const { events, next } = await call<AuditPage>('GET', `/v3/audit?${query}`, { signal });
+    const query = { limit: 50, ...(cursor && { cursor }) };
+    const { events, next } = await call('GET /v3/audit', { query, signal });
     return { items: events, next };
   }, []);
   return (

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { filtersSchema } from '../../sync/filters.ts';
+import { selectedResource } from './resources.ts';
 import { containerTag, containerTags, documentStatus, jsonObject, nullable, timestamp, words } from './shared.ts';
 
 /** Section 19 of the API. */
@@ -151,7 +152,7 @@ export const connectionAnswer = Type.Object(
     schedule: nullable(Type.String(), { description: 'Null: only on request.' }),
     allowedHours: nullable(Type.String(), { description: 'Null: at any time.' }),
     filters: jsonObject,
-    selection: Type.Array(jsonObject, { description: 'Chosen resources. Empty: everything.' }),
+    selection: Type.Array(selectedResource, { description: 'Chosen resources. Empty: everything.' }),
     nextSyncAt: nullable(timestamp),
     onSourceDelete: words(['delete', 'keep']),
     ...memorySettings,

@@ -13,6 +13,7 @@ export const resourcesQuery = Type.Object({
 const resource = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
+  required: ['id'],
   properties: {
     id: { type: ['string', 'number'] },
     name: { type: 'string' },
@@ -38,7 +39,16 @@ const chosen = Type.Unsafe<{ id: string | number } & Record<string, unknown>>({
       'x-expected': 'the id of a resource',
     },
     name: { type: 'string', maxLength: 2000 },
+    kind: { type: 'string', maxLength: 2000 },
   },
+});
+
+/** What was chosen at the source, as it was sent. */
+export const selectedResource = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  required: ['id'],
+  properties: { id: { type: ['string', 'number'] }, name: { type: 'string' }, kind: { type: 'string' } },
 });
 
 export const configureBody = Type.Object({
