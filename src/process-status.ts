@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Readiness, Status } from './api/services.ts';
 import {
   checkConfiguration,
@@ -127,12 +128,26 @@ export function createStatus(
         bytes: await databaseBytes(database),
       },
       queue: { kind: queue.kind },
+      eventLoopMs: await longestTurnMs(),
       embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
       languageModel: languageModel && (await languageModel.usage()),
     }),
     configuration: () => ({ settings: [...settings], risks: risksOf(config) }),
     readiness,
   };
+}
+
+const watchedTurns = 5;
+
+/** The longest of a few turns of the event loop, in milliseconds. */
+async function longestTurnMs(): Promise<number> {
+  let longest = 0;
+  for (let turn = 0; turn < watchedTurns; turn++) {
+    const startedMs = performance.now();
+    await setImmediate();
+    longest = Math.max(longest, performance.now() - startedMs);
+  }
+  return Math.round(longest * 10) / 10;
 }
 
 /** The checks of `memoryd doctor`, of a daemon that runs. */

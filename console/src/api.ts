@@ -28,6 +28,8 @@ interface CallOptions {
   signal?: AbortSignal | undefined;
   /** A refused session is an answer here, and no reason to sign out. */
   isSignIn?: boolean;
+  /** A status that is no failure here, because its body is an answer, too. */
+  accepts?: number;
 }
 /** What an operation takes, and how it is called. */
 type Given<Name extends Operation> = Omit<Operations[Name], 'answer'> & CallOptions;
@@ -49,7 +51,8 @@ export async function call<Name extends Operation>(
   const sent: Sent = given ?? {};
   const response = await send(name, sent);
   const text = await response.text();
-  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer<Name>;
+  if (response.ok || response.status === sent.accepts)
+    return (text === '' ? undefined : JSON.parse(text)) as Answer<Name>;
   if (response.status === 401 && !sent.isSignIn) onSignedOut.call();
   throw new ApiError(response.status, errorText(text) ?? texts.errors.status(response.status));
 }

@@ -382,6 +382,7 @@ export interface Operations {
       role: 'all' | 'api' | 'worker' | 'scheduler';
       storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
       queue: { kind: 'in-process' | 'bullmq' };
+      eventLoopMs: number;
       embedder: { id: string; runtime: string; state: string };
       languageModel: {
         id: string;
@@ -407,6 +408,7 @@ export interface Operations {
         failed: number;
       };
       foundByWords: number;
+      oldestWaitingAt: string | null;
       connections: {
         id: string;
         provider: string;

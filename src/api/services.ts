@@ -82,6 +82,8 @@ export interface ProcessStatus {
   /** `bytes`: of the database; null where it does not tell. */
   storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
   queue: { kind: 'in-process' | 'bullmq' };
+  /** How long a turn of the event loop takes at the moment: what everything that comes waits for. */
+  eventLoopMs: number;
   /** `state`: `ready`, `loading`, `failed`, … */
   embedder: { id: string; runtime: string; state: string };
   /** Null: none is configured. */

@@ -12,9 +12,6 @@ import {
   type Finding,
 } from '../base/checks.ts';
 import { loadConfig } from '../base/config.ts';
-import { silentLogger } from '../base/log.ts';
-import { loadPlugins } from '../connector/plugins.ts';
-import { builtInNames } from '../connector/registry.ts';
 import { paint, printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes, reportFailure } from './exit.ts';
@@ -59,8 +56,13 @@ async function examine(options: DaemonOptions, context: CommandContext): Promise
   return runChecks(checks, reportFailure);
 }
 
-/** Loads the plugins as the daemon does. */
+/** Loads the plugins as the daemon does. What that takes is loaded here, because every command waits for this file. */
 async function connectors(names: readonly string[], { cwd, clock }: CommandContext): Promise<string> {
+  const [{ loadPlugins }, { builtInNames }, { silentLogger }] = await Promise.all([
+    import('../connector/plugins.ts'),
+    import('../connector/registry.ts'),
+    import('../base/log.ts'),
+  ]);
   const { loaders, broken } = await loadPlugins(names, {
     folder: cwd,
     builtIn: builtInNames,
@@ -72,6 +74,7 @@ async function connectors(names: readonly string[], { cwd, clock }: CommandConte
 
 async function languageModel(options: DaemonOptions, { env, cwd, clock, ...context }: CommandContext): Promise<string> {
   const { config } = loadConfig({ configFile: options.config, env, cwd });
+  const { silentLogger } = await import('../base/log.ts');
   const id = await context.tryLanguageModel({ config, clock, log: silentLogger });
   return id === null ? noLanguageModel : `${id} answers`;
 }

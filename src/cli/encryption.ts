@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../base/config.ts';
-import { createLogger } from '../base/log.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { isAlive, readDaemonFile } from './daemon-file.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -44,6 +43,7 @@ async function rotate(options: RotateOptions, context: CommandContext): Promise<
   const { config } = loadConfig({ flags: { dataDir: options.dataDir }, configFile: options.config, env, cwd });
   const ownsKey = config.encryptionKey === undefined;
   if (ownsKey) await refuseWhileRunning(config.dataDir);
+  const { createLogger } = await import('../base/log.ts');
   const log = createLogger('warn', { write: (line) => stderr.write(line) });
   const report = await context.rotateKeys({ config, clock, log }, options.discardUnreadable === true);
   if (options.json) return printJson(stdout, report);

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../base/config.ts';
-import { createLogger } from '../base/log.ts';
 import {
   paint,
   printJson,
@@ -170,6 +169,7 @@ export async function verifyEmbedder(
   context: CommandContext,
 ): Promise<EmbedderReport> {
   const config = configOf(options, context);
+  const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel, context.stderr);
   const embedder = await context.createEmbedder({ config, clock: context.clock, log });
   try {

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { configFields, type ConfigField } from '../base/config-schema.ts';
 import { describeConfig, describeSource, loadConfig, type LoadedConfig } from '../base/config.ts';
-import { createLogger } from '../base/log.ts';
 import { printLine, type CommandContext, type DaemonApp, paint, type Screen } from './context.ts';
 import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
@@ -70,6 +69,7 @@ async function withApp(
   work: (app: DaemonApp) => Promise<void>,
 ): Promise<void> {
   const { config } = loaded;
+  const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.logLevel, { write: (text) => line.above(logText(text, line)) });
   // The first start makes a database, which takes a few seconds.
   if (line.live) line.show('Starting …');

@@ -6,6 +6,7 @@ import type { Database } from '../store/database.ts';
 import {
   chunksOfDocument,
   countByStatus,
+  oldestWaitingAt,
   findDocumentById,
   findDocumentsByCustomId,
   inContainers,
@@ -152,6 +153,7 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
       return byId(id);
     },
 
+    oldestWaitingAt: (scope) => oldestWaitingAt(database, scope.containerTags),
     countFoundByWords: (scope) => countFoundByWords(database, scope.containerTags),
 
     async countByStatus(scope) {

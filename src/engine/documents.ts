@@ -75,4 +75,6 @@ export interface Documents {
   countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
   /** Of those that are processed: their words are found already, their vectors are still to be made. */
   countFoundByWords(scope: Scope): Promise<number>;
+  /** Since when the oldest document waits that is not processed yet; null where none waits. */
+  oldestWaitingAt(scope: Scope): Promise<Date | null>;
 }

@@ -284,6 +284,15 @@ export async function countByStatus(
     group by d.status`);
 }
 
+/** Waiting begins anew when a document is changed. */
+export async function oldestWaitingAt(database: Queryable, tags: readonly string[] | null): Promise<Date | null> {
+  const [row] = await database.query<{ at: Date | null }>(sql`
+    select min(d.updated_at) as at from documents d
+    where d.deleted_at is null and d.status not in ('done', 'failed', 'unknown')
+      and ${inContainers(rawSql('d.container_tag'), tags)}`);
+  return row!.at;
+}
+
 export async function chunksOfDocument(
   database: Queryable,
   documentId: string,

@@ -119,12 +119,14 @@ describe('words before vectors', () => {
     const { id, letGo, drained } = await addWithWords(note('one', 'Mira sold her car.'));
     expect(await status(id)).toMatchObject({ status: 'embedding', error: null, content: 'Mira sold her car.' });
     expect(await documents.countFoundByWords(everyContainer)).toBe(1);
+    expect(await documents.oldestWaitingAt(everyContainer)).toBeInstanceOf(Date);
     expect(await found('Mira car')).toEqual(['Mira sold her car.']);
     expect(await found('automobile')).toEqual([]);
     letGo();
     await drained;
     expect(await status(id)).toMatchObject({ status: 'done' });
     expect(await documents.countFoundByWords(everyContainer)).toBe(0);
+    expect(await documents.oldestWaitingAt(everyContainer)).toBeNull();
     expect(await found('automobile')).toEqual(['Mira sold her car.']);
     expect((await chunks()).map((one) => one.model)).toEqual([model.embedder.id]);
     expect(model.texts).toHaveLength(1);

@@ -245,6 +245,7 @@ function createTestStatus(startedAt: Date): Status {
       role: 'all',
       storage: { engine: 'pglite', dataDir: '/data', bytes: 1_000_000 },
       queue: { kind: 'in-process' },
+      eventLoopMs: 0.5,
       embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
       languageModel: null,
     }),

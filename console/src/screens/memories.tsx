@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { endOfDay, formatDay } from '../format.ts';
 import { say } from '../message.ts';
+import { AsOf } from '../parts/as-of.tsx';
 import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
@@ -31,6 +32,7 @@ export function Memories() {
       </>
     );
   }
+  const since = namespaces.data?.find((each) => each.containerTag === namespace)?.createdAt;
   const show = (query: Record<string, string>) => replaceRoute(['memories'], { ns: namespace, asOf, ...query });
   return (
     <>
@@ -39,7 +41,7 @@ export function Memories() {
       </Head>
       <div class="filters">
         <NamespaceChoice value={namespace} namespaces={namespaces.data ?? []} onChange={(ns) => show({ ns })} />
-        <TextField label={texts.memories.asOf} type="date" value={asOf} onInput={(day) => show({ asOf: day })} />
+        <AsOf value={asOf} since={since} onChange={(day) => show({ asOf: day })} />
       </div>
       <ProfileView namespace={namespace} asOf={asOf} turn={turn} />
       <MemoryList key={`${namespace} ${asOf}`} namespace={namespace} asOf={asOf} turn={turn} onChange={changed} />

@@ -1,5 +1,5 @@
 import { call } from '../api.ts';
-import { formatBytes, formatMoment, formatNumber } from '../format.ts';
+import { formatAgo, formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
 import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
 import { hrefOf } from '../address.ts';
@@ -13,7 +13,7 @@ const everyMs = 5_000;
 
 export function System() {
   const status = useLoad(async (signal) => (isFull.value ? call('GET /v3/status', { signal }) : null), [], everyMs);
-  const ready = useLoad((signal) => call('GET /ready', { signal }), [], everyMs);
+  const ready = useLoad((signal) => call('GET /ready', { signal, accepts: 503 }), [], everyMs);
   return (
     <>
       <Head title={texts.system.title} note={texts.system.help} />
@@ -39,6 +39,14 @@ export function System() {
   );
 }
 
+/** How many documents wait, and how long the oldest of them does. */
+function waitingText({ documents, oldestWaitingAt }: Status): string {
+  const { done: _done, failed: _failed, unknown: _unknown, ...waiting } = documents;
+  const count = Object.values(waiting).reduce((sum, each) => sum + each, 0);
+  if (count === 0 || oldestWaitingAt === null) return texts.system.nothingWaits;
+  return texts.system.waits(count, formatAgo(oldestWaitingAt, new Date()));
+}
+
 function About({ status }: { status: Status }) {
   const { storage, embedder, languageModel } = status;
   const facts: [string, string][] = [
@@ -48,6 +56,8 @@ function About({ status }: { status: Status }) {
     [texts.system.store, [storage.engine, storage.dataDir].filter(Boolean).join(', ')],
     ...(storage.bytes === null ? [] : [[texts.system.size, formatBytes(storage.bytes)] as [string, string]]),
     [texts.system.queue, status.queue.kind],
+    [texts.system.waiting, waitingText(status)],
+    [texts.system.eventLoop, texts.system.milliseconds(status.eventLoopMs)],
     [texts.system.model, embedder ? `${embedder.id}, ${embedder.runtime}, ${embedder.state}` : '–'],
     [texts.system.languageModel, languageModel ? `${languageModel.id}, ${languageModel.state}` : texts.system.noModel],
   ];

@@ -99,12 +99,14 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      const [{ startedAt, languageModel, ...process }, documents, foundByWords, connections] = await Promise.all([
-        services.status.describe(),
-        services.documents.countByStatus(everyContainer),
-        services.documents.countFoundByWords(everyContainer),
-        services.connections.list(everyContainer),
-      ]);
+      const [{ startedAt, languageModel, ...process }, documents, foundByWords, oldest, connections] =
+        await Promise.all([
+          services.status.describe(),
+          services.documents.countByStatus(everyContainer),
+          services.documents.countFoundByWords(everyContainer),
+          services.documents.oldestWaitingAt(everyContainer),
+          services.connections.list(everyContainer),
+        ]);
       return {
         ...process,
         languageModel: languageModel && languageModelLine(languageModel),
@@ -113,6 +115,7 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
         uptimeMs: clock.now().getTime() - startedAt.getTime(),
         documents,
         foundByWords,
+        oldestWaitingAt: oldest?.toISOString() ?? null,
         connections: connections.map(connectionLine),
       };
     },

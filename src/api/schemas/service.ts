@@ -31,6 +31,9 @@ export const statusAnswer = Type.Object({
     bytes: nullable(Type.Integer(), { description: 'Of the database; null where it does not tell.' }),
   }),
   queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
+  eventLoopMs: Type.Number({
+    description: 'How long a turn of the event loop takes at the moment, in milliseconds.',
+  }),
   embedder: Type.Object({ id: Type.String(), runtime: Type.String(), state: Type.String() }),
   languageModel: nullable(
     Type.Object(
@@ -58,6 +61,9 @@ export const statusAnswer = Type.Object({
   foundByWords: Type.Integer({
     description:
       'Of the documents that are processed: they are found by their words, their vectors are still to be made.',
+  }),
+  oldestWaitingAt: nullable(timestamp, {
+    description: 'Since when the oldest document waits that is not processed yet. Null: none waits.',
   }),
   connections: Type.Array(
     Type.Object({

@@ -41,6 +41,9 @@ describeWithBrowser('what the console says of the daemon', () => {
     await checks.getByText('Embedding model').waitFor();
     expect(await checks.getByText('look here').count()).toBe(0);
     await page.getByRole('region', { name: 'Warnings of the log' }).waitFor();
+    const about = page.getByRole('region', { name: 'About' });
+    await about.getByText(/^[\d.,]+ ms$/).waitFor();
+    await about.getByText('nothing', { exact: true }).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(refused).toEqual([]);
     expect(watched.faults).toEqual([]);
