@@ -14,7 +14,7 @@ import type { TaskQueue } from './queue/task-queue.ts';
 import type { Database } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 
-/** What every part of the process is built from. */
+/** The parts that the process is built from. */
 export interface AppOptions {
   config: Config;
   /** The same for people, with where each value is from; absent: not shown by the API. */

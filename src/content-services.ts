@@ -41,7 +41,7 @@ export interface ContentServicesOptions {
   wake(count: number): Promise<void>;
 }
 
-/** What is done with documents and memories, their containers, and the settings for all of them. */
+/** Services for documents and memories, their containers, and the settings for all of them. */
 export function createContentServices(options: ContentServicesOptions) {
   const { database, embedder, clock, connections } = options;
 

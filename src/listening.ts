@@ -9,7 +9,7 @@ import type { ApiConfig } from './api/services.ts';
 import type { Config } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 
-/** What `npm run build:console` makes; in the package it is beside the sources, too. */
+/** The output of `npm run build:console`; in the package, too, it is beside the sources. */
 const consoleFolder = fileURLToPath(new URL('../console/dist', import.meta.url));
 
 /** Where browsers reach this process, without a slash at the end. */
@@ -47,7 +47,7 @@ function listenError(error: unknown, { host, port }: Config): unknown {
   return new MemorydError('port_in_use', `Port ${port} on ${host} is in use.`, { cause: error });
 }
 
-/** What the API needs of the configuration. Throws `config_invalid` for a certificate that cannot be read. */
+/** The API's part of the configuration. Throws `config_invalid` for a certificate that cannot be read. */
 export async function apiConfig(config: Config, organization: ApiConfig['organization']): Promise<ApiConfig> {
   const tls = await readTls(config.tls);
   return {

@@ -1,4 +1,4 @@
-/** What must be closed, the newest first. */
+/** Parts to close, the newest first. */
 export class Opened {
   readonly #parts: { close(): Promise<void> }[] = [];
 

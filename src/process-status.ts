@@ -84,7 +84,7 @@ interface StatusParts {
   warnings: Status['warnings'];
 }
 
-/** What the process knows about itself. */
+/** Describes the process. */
 export function createStatus(
   { config, settings = [], clock }: { config: Config; settings?: readonly ConfigRow[]; clock: Clock },
   parts: StatusParts,

@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts';
  * permission allows; a scoped key only sees the containers of its grants.
  */
 
-/** What a read covers: the named containers, or every one the key may read. `forbidden` for a foreign one. */
+/** The scope of a read: the named containers, or every one the key may read. `forbidden` for a foreign one. */
 export function readScope(caller: Caller, requested: readonly string[]): Scope {
   if (caller.kind === 'full') return requested.length === 0 ? everyContainer : { containerTags: unique(requested) };
   const granted = caller.grants.map((grant) => grant.containerTag);

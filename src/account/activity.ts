@@ -10,7 +10,7 @@ import {
 import type { Database } from '../store/database.ts';
 
 export interface Activity {
-  /** What has changed in these hours, and what came on each of these days. */
+  /** Changes of the last hours, and additions on each of the last days. */
   describe(scope: Scope, period: { hours: number; days: number }): Promise<ActivityReport>;
 }
 

@@ -17,7 +17,7 @@ export interface Caller {
   usageId: string | null;
 }
 
-/** What goes with all that a caller writes. */
+/** The mark of the caller's key on everything that it writes. */
 export function addedBy({ usageId }: Caller): { addedBy?: string } {
   return usageId === null ? {} : { addedBy: usageId };
 }

@@ -18,7 +18,7 @@ import type { Keys } from './keys.ts';
 export interface ConsoleSession {
   /** As its key is at this moment. */
   caller: Caller;
-  /** What every request that changes something must bring beside the cookie. */
+  /** Required beside the cookie in every request that changes something. */
   csrf: string;
   expiresAt: Date;
 }

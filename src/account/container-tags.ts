@@ -33,15 +33,15 @@ export type { ContainerTagSummary };
 /** The settings of a container. */
 export type Container = ContainerRow;
 
-/** What is to be changed; what is absent stays. */
+/** Changes to a container; absent fields stay as they are. */
 export interface ContainerChange {
   name?: string;
   entityContext?: string | null;
   /** Documents elsewhere are ingested without memories; null: everywhere. */
   memoryFilesystemPaths?: string[] | null;
-  /** What becomes a memory; null: what is told, own and of transcripts does. */
+  /** Which content becomes a memory; null: direct input, the owner's own content and transcripts. */
   memories?: Container['memories'];
-  /** What is absent stays. */
+  /** Absent limits stay as they are. */
   quota?: Partial<Quota>;
   /** The whole list of its own. */
   profileBuckets?: Bucket[];
@@ -69,7 +69,7 @@ export interface ContainerTags {
   find(tag: string): Promise<Container | null>;
   /** By container: how many requests a minute it takes. Only those with a limit. */
   requestQuotas(): Promise<ReadonlyMap<string, number>>;
-  /** What it holds; null unless there is a quota for it. */
+  /** Its usage; null without a quota. */
   usage(container: Container): Promise<Usage | null>;
   /** Makes the container when there is none, unless told otherwise. Throws `invalid_request` for buckets that cannot be, `not_found`. */
   change(tag: string, change: ContainerChange, options?: { makes: boolean }): Promise<Container>;

@@ -31,7 +31,7 @@ import { createRewriting } from './rewriting.ts';
 
 /** An order to erase content so that it is in no file of the database any more. */
 export interface Erasure extends Omit<ErasureRow, 'notRewritten'> {
-  /** What the operator has to do beside it. */
+  /** Steps left to the operator. */
   left: string[];
 }
 

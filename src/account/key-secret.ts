@@ -5,7 +5,7 @@ export function newKeySecret(organizationId: string): string {
   return `sm_${organizationId}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** What is stored instead of a key. Keys carry 256 random bits, so a plain hash cannot be searched. */
+/** The hash that is stored instead of a key. Keys carry 256 random bits, so a plain hash cannot be searched. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret, 'utf8').digest('hex');
 }

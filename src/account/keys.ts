@@ -60,7 +60,7 @@ export interface KeySummary {
   /** Null: that of the configuration. */
   rateLimit: RateLimit | null;
   quota: KeyQuota;
-  /** What it holds, with the keys that it replaced; null: it has no quota, so that nothing is counted. */
+  /** Its usage, including that of keys it replaced; null without a quota, because nothing is counted then. */
   usage: Usage | null;
 }
 
@@ -74,7 +74,7 @@ export interface NewKey {
   quota?: Partial<KeyQuota>;
 }
 
-/** What is absent stays. */
+/** Changes to a key; absent fields stay as they are. */
 export interface KeyChange {
   name?: string;
   /** Null: that of the configuration, or what scoped keys have. */

@@ -33,7 +33,7 @@ const retryMs = 10 * 60_000;
  * nothing else meanwhile. What comes soon after waits, so that all of it together takes at most a fifth of the time.
  */
 const restShare = 4;
-/** What takes less is no burden. */
+/** Rewriting that takes less time than this needs no rest. */
 const shortMs = 2_000;
 
 export function createRewriting(options: { database: Database; clock: Clock; log: Logger; holder: string }): Rewriting {
@@ -69,7 +69,7 @@ export function createRewriting(options: { database: Database; clock: Clock; log
     return notRewritten;
   }
 
-  /** What a transaction that is open since before the removal still sees would be written anew with the rest. */
+  /** Waits for transactions opened before the removal: rows that they still see would be rewritten with the rest. */
   async function waitForReaders(signal: AbortSignal): Promise<void> {
     if (database.engine === 'pglite') return;
     const moment = await momentOf(database);

@@ -40,7 +40,7 @@ export interface OrganizationSettings {
   clients: Record<ClientName, ClientSettings>;
 }
 
-/** What is absent stays; null is the standard value. */
+/** Changes to settings: absent fields stay as they are, null restores the default. */
 export interface SettingsChange {
   content: { [Name in keyof ContentSettings]?: ContentSettings[Name] | null };
   clients: Partial<Record<ClientName, ClientChange>>;
@@ -77,7 +77,7 @@ const standard: ContentSettings = {
   workspacePrompt: null,
 };
 
-/** What the settings say about content. */
+/** The settings about content, with defaults filled in. */
 export async function readContentSettings(database: Pick<Database, 'query' | 'execute'>): Promise<ContentSettings> {
   return { ...standard, ...(await readSetting<Partial<ContentSettings>>(database, contentSettingsKey)) };
 }

@@ -35,7 +35,7 @@ export function authenticateWith(context: Pick<RouteContext, 'services' | 'confi
   };
 }
 
-/** What is answered to a wrong key, whose sender is to wait this long. */
+/** The answer to a wrong key, whose sender has to wait this long. */
 export function wrongKey(retryAfterMs: number, message: string): MemorydError {
   if (retryAfterMs === 0) return new MemorydError('unauthorized', message);
   return new MemorydError('rate_limited', 'Too many wrong keys', { retryAfterMs });

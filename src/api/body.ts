@@ -74,7 +74,7 @@ export async function refuseOldScopes(request: FastifyRequest): Promise<void> {
   if (removed) throw new MemorydError('invalid_request', removed);
 }
 
-/** What to say when an object carries an old scope field; null when it does not. */
+/** The complaint about an old scope field in an object; null when it has none. */
 export function oldScopeIn(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   const key = ['userId', 'spaces'].find((name) => Object.hasOwn(value, name));

@@ -8,7 +8,7 @@ type AnyRequest = FastifyRequest<any, any, any, any, any, any, any>;
 type AnyReply = Pick<FastifyReply, 'header'>;
 
 export interface SessionCookie {
-  /** What the cookie of the console holds; null where there is none. */
+  /** The content of the console's cookie; null without one. */
   read(request: AnyRequest): string | null;
   /** Scripts do not see it, other sites do not send it. */
   set(request: AnyRequest, reply: AnyReply, cookie: { secret: string; seconds: number }): void;

@@ -35,7 +35,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * What `npm run build:console` has made in a folder, read into memory at the first request and again when it was built
+ * The output of `npm run build:console` in a folder, read into memory at the first request and again when it was built
  * anew. The folder need not exist.
  */
 export function createConsolePage(folder: string): ConsolePage {

@@ -61,7 +61,7 @@ export type Api = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** What every route file gets. */
+/** Passed to every route file. */
 export interface RouteContext {
   services: ApiServices;
   config: ApiConfig;
@@ -70,7 +70,7 @@ export interface RouteContext {
   wrongKeys: WrongKeys;
 }
 
-/** What routes beside those of the API get. */
+/** Passed to routes beside those of the API. */
 export interface FurtherContext extends RouteContext {
   log: Logger;
 }

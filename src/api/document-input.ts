@@ -29,7 +29,7 @@ export function documentInputOf(body: AddBody, maxTextBytes: number): UntaggedIn
   };
 }
 
-/** What a body of section 12.5 changes; containers apart. Throws as `documentInputOf` does. */
+/** The change that a body of section 12.5 asks for, except containers. Throws as `documentInputOf` does. */
 export function documentChangeOf(body: ChangeBody, maxTextBytes: number): PartialDocumentChange {
   const { content, metadata, containerTag: _tag, containerTags: _tags, ...rest } = body;
   requireSmall(metadata, 'metadata');
@@ -46,7 +46,7 @@ export function fileInputOf({ fields, ...file }: FileUpload): UntaggedInput {
   return { ...fileContentOf(file, fields), source: 'file', ...optionalFields(fields) };
 }
 
-/** What is in a file, and what it is, as its sender says or as it looks. */
+/** A file's content with its type, as its sender states it or as its bytes show it. */
 export function fileContentOf(
   { bytes, name, mimeType }: UploadedFile,
   said: { mimeType?: string | undefined; fileType?: string | undefined },

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 /** One server-sent event (HTML Living Standard, section 9.2). */
 export interface ServerEvent {
   event: string;
-  /** What a client sends as `Last-Event-ID` when it comes back. */
+  /** Sent back by a client as `Last-Event-ID` when it reconnects. */
   id: string;
   /** Sent as JSON, which has no line breaks. */
   data: unknown;

@@ -10,7 +10,7 @@ import { fileFields, type FileFields } from './schemas/files.ts';
 export interface UploadedFile {
   bytes: Uint8Array;
   name: string;
-  /** What the sender says it is; empty when it does not. */
+  /** The type as the sender states it; empty when it does not. */
   mimeType: string;
 }
 
@@ -18,7 +18,7 @@ export interface FileUpload extends UploadedFile {
   fields: FileFields;
 }
 
-/** What a form may have beside its file. */
+/** The parts of a form beside its file. */
 export interface FormParts {
   check: Check;
   /** Parts that hold JSON. */

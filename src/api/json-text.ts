@@ -7,7 +7,7 @@ const maxValues = 250_000;
 /** Of one object. Whoever sends more means something else. */
 const maxKeys = 1_000;
 
-/** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs in JSON. Escaped or as it is. */
+/** Characters that PostgreSQL cannot store, escaped or literal: U+0000, and halves of surrogate pairs in JSON. */
 const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
 
 /**
@@ -102,7 +102,7 @@ export function isForbidden(key: string): boolean {
   return key === '__proto__' || key === 'constructor';
 }
 
-/** What is in them is content, whatever it is called. */
+/** Fields whose keys are content, whatever they are called. */
 const namesNothing = new Set(['metadata', 'filterByMetadata']);
 /** Lists whose entries are checked one by one, so that a bad one fails alone: its schema refuses it. */
 const checkedAlone = new Set(['documents', 'upserts', 'deletes']);

@@ -71,7 +71,7 @@ interface WantedReplay {
   withinMs: number;
 }
 
-/** What to look under. An `Idempotency-Key` counts on every POST; retries of the client on marked routes. */
+/** The key of a stored answer to replay. An `Idempotency-Key` counts on every POST, the client's retry mark on marked routes. */
 function wantedReplay(request: FastifyRequest): WantedReplay | null {
   if (request.method !== 'POST' || !request.caller) return null;
   const place = `${request.caller.keyId} ${request.url}`;

@@ -8,7 +8,7 @@ export interface RunEventsOptions {
   connections: Pick<Connections, 'run' | 'progress'>;
   connectionId: string;
   runId: string;
-  /** What ends the stream: the run, or that its documents can be found, too. */
+  /** The stream ends with the run, or once the run's documents can be found as well. */
   until: 'run' | 'documents';
   /** The last event that the client has seen. */
   lastEventId: string | undefined;

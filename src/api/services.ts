@@ -28,7 +28,7 @@ import type { Memories } from '../memory/memories.ts';
 import type { Profiles } from '../memory/profiles.ts';
 import type { ExplainedSearch, Search } from '../search/search.ts';
 
-/** What the routes call. */
+/** The services that routes call. */
 export interface ApiServices {
   documents: Documents;
   conversations: Conversations;
@@ -59,7 +59,7 @@ export interface ApiServices {
   status: Status;
 }
 
-/** What the process knows about itself. */
+/** State of the process. */
 export interface Status {
   describe(): Promise<ProcessStatus>;
   readiness(): Promise<Readiness>;
@@ -72,7 +72,7 @@ export interface Status {
 
 export interface ShownConfiguration {
   settings: ConfigRow[];
-  /** What in it makes the daemon easier to get into than it need be. */
+  /** Settings that make the daemon easier to break into than it need be. */
   risks: string[];
 }
 

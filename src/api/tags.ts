@@ -74,7 +74,7 @@ export function singleTag({ containerTag, containerTags }: TagFields): string | 
 }
 
 /**
- * What a list of documents covers. Where older clients may name several tags, a tag also finds the
+ * The containers that a list of documents covers. Where older clients may name several tags, a tag also finds the
  * documents that name it beside their container; the key's own containers stay the limit.
  */
 export function listedTags(
@@ -87,7 +87,7 @@ export function listedTags(
   return isPlural ? { scope: readScope(caller, []), namedTags } : { scope: readScope(caller, namedTags) };
 }
 
-/** What a search covers: the same, and a container that the key may not read is refused as everywhere. */
+/** The containers that a search covers: the same; a container that the key may not read is refused. */
 export function searchedTags(caller: Caller, fields: TagFields, config: ApiConfig): ReturnType<typeof listedTags> {
   readScope(caller, requestedTags(fields));
   return listedTags(caller, fields, config);

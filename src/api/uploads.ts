@@ -9,7 +9,7 @@ import type { ApiConfig } from './services.ts';
 import { createUploadSpool } from './upload-spool.ts';
 import { compileRouteSchema } from './validation.ts';
 
-/** What the other parts of the form and its boundaries may take beyond the file. */
+/** Bytes allowed for the form's other parts and boundaries, beside the file. */
 const formOverheadBytes = 1024 * 1024;
 /** Uploads that are taken apart and stored at once; the others wait on disk. */
 const uploadsInMemory = 2;
@@ -41,7 +41,7 @@ export function createUploads(app: Api, config: ApiConfig): Uploads {
 const compileAroundForm: FastifySchemaCompiler<TSchema> = (part) =>
   part.httpPart === 'body' ? (value: unknown) => ({ value }) : compileRouteSchema(part);
 
-/** What routes that take a form have in common. */
+/** Options shared by routes that take a form. */
 export function formRoute({ limits }: ApiConfig) {
   return {
     config: { sensitive: true, replay: true },

@@ -69,7 +69,7 @@ function hasFields(auth: AuthSpec): auth is FieldsSpec {
   return !isOAuth(auth);
 }
 
-/** What must be given: what the schema requires, else everything that it names. */
+/** Fields that must be given: those that the schema requires, else all that it names. */
 function neededNames(schema: JsonSchema): string[] {
   const { required } = schema;
   return Array.isArray(required) && required.length > 0 ? required.map(String) : Object.keys(propertiesOf(schema));

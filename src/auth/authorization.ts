@@ -1,5 +1,5 @@
 /**
- * What a connection is allowed to use at its source: the seam between the credentials that are kept
+ * A connection's authorization at its source: the seam between the stored credentials
  * and whatever sends them (HTTP, SASL, a vendor's library).
  */
 export interface Authorization {

@@ -12,7 +12,7 @@ import {
 } from '../connector/contract.ts';
 import type { StoredToken } from './renewal.ts';
 
-/** What a connection holds, as it stands now. */
+/** The present credentials of a connection. */
 export interface HeldCredentials {
   fields: JsonObject;
   /** Of the token, also when there is none yet. */
@@ -38,7 +38,7 @@ export interface AuthorizationOptions {
   onSecret(secret: string): void;
 }
 
-/** What one context may use. Holds its token in memory, and looks into the store when that is refused or old. */
+/** The authorization of one context. Keeps its token in memory, and reads the store when that is refused or old. */
 export function createAuthorization(options: AuthorizationOptions): Authorization {
   const { auth, keeper, clock } = options;
   let { fields, token, version } = options.held;
@@ -140,7 +140,7 @@ export function createAuthorization(options: AuthorizationOptions): Authorizatio
   };
 }
 
-/** What a connection without credentials may use. */
+/** The authorization of a connection without credentials. */
 export function noAuthorization(provider: string): Authorization {
   return {
     headers: async () => ({}),

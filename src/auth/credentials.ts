@@ -26,7 +26,7 @@ import { createRenewals, isRenewable, openToken, renewalError, type Renewals } f
 import { renewTime, type TokenSet } from './token-set.ts';
 import { createTokenSources, type CredentialOwner, type TokenSources } from './token-sources.ts';
 
-/** What a connector works with, beside its settings. */
+/** A connector's opened credentials, which it gets beside its settings. */
 export interface OpenedCredentials {
   authorization: Authorization;
   /** Settings that are secret. */

@@ -5,7 +5,7 @@ import { badConfig, type GithubAppSpec, type JsonObject, type ServiceAccountSpec
 import { fillAddress } from './fill-address.ts';
 import { TokenRefusal, type TokenSet, refusalOf } from './token-set.ts';
 
-/** What a token is made from: the fields of the authorization, and the settings that its address names. */
+/** The input of a token request: the fields of the authorization, and the settings that its address names. */
 export interface MintingInput {
   fields: JsonObject;
   config: JsonObject;

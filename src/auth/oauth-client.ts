@@ -93,7 +93,7 @@ function addressesOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuth2Spec) {
   };
 }
 
-/** What the library throws of an HTTP answer (an error of @hapi/boom). */
+/** The library's error for an HTTP answer (of @hapi/boom). */
 interface AnswerError {
   data?: { isResponseError?: boolean; payload?: unknown; headers?: Record<string, string | undefined> };
   output?: { statusCode?: number };

@@ -4,7 +4,7 @@ import type { Database } from '../store/database.ts';
 import { readSetting, writeSetting } from '../store/settings.ts';
 import type { Vault } from './vault.ts';
 
-/** What an operator registered at a provider (bring your own client). Without a secret: a public one (RFC 6749 section 2.1). */
+/** A client that the operator registered at a provider (bring your own client). Without a secret: a public one (RFC 6749 section 2.1). */
 export interface ClientKeys {
   clientId: string;
   clientSecret?: string;
@@ -27,7 +27,7 @@ export interface OAuthClients {
   /** `invalid_request` that says how to register one. */
   missing(provider: string): MemorydError;
   custom(name: CustomClientName): Promise<CustomClient>;
-  /** What is absent stays; null takes away. */
+  /** Absent fields stay as they are; null removes. */
   setCustom(name: CustomClientName, change: CustomClientChange): Promise<void>;
 }
 

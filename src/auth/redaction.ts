@@ -119,7 +119,7 @@ function refuseSecrets(provider: string, verb: string, answer: unknown, redactio
   );
 }
 
-/** What the framework keeps of an answer beside the content. */
+/** The parts of an answer that the framework stores beside its content. */
 function storedParts(verb: string, answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null) return undefined;
   if (verb === 'head') return answer;

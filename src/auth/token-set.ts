@@ -1,4 +1,4 @@
-/** What a source answered to whoever asked for access. */
+/** A source's answer to a request for tokens. */
 export interface TokenSet {
   accessToken: string;
   refreshToken: string | null;

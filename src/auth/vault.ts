@@ -18,7 +18,7 @@ export function createVault(encryption: Encryption): Vault {
   };
 }
 
-/** What a text of a row is sealed for. */
+/** The purpose that a row's text is sealed for. */
 export function vaultPurpose(part: VaultPart, id: string): string {
   return `${part} of ${id}`;
 }
@@ -31,7 +31,7 @@ export interface SplitFields {
   authorization: JsonObject;
   /** Secrets that the connector does not know; kept, never shown. */
   unknownSecrets: JsonObject;
-  /** What is put on every document. */
+  /** Metadata of every document of the connection. */
   metadata: JsonObject;
 }
 

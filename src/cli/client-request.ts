@@ -7,11 +7,11 @@ export interface Endpoint {
   key: string;
   /** Where the key comes from, for messages. */
   keySource: string;
-  /** What to do when nothing answers. */
+  /** Advice for when nothing answers. */
   unreachable: string;
   signal: AbortSignal;
   timeoutMs: number;
-  /** What the daemon must answer with, as PEM. Absent: any certificate for its name that Node trusts. */
+  /** The certificate that the daemon must present, as PEM. Absent: any for its name that Node trusts. */
   certificate?: string;
   /** Another service than the daemon. */
   service?: OtherService;
@@ -22,7 +22,7 @@ interface OtherService {
   name: string;
   /** In place of a bearer token. */
   headers?: Record<string, string>;
-  /** What to do when it refuses the key. */
+  /** Advice for when the key is refused. */
   keyRemedy: string;
 }
 
@@ -175,7 +175,7 @@ function describe({ error }: ErrorBody): string | undefined {
   return error.map((issue) => (issue.path?.length ? `${issue.path.join('.')}: ` : '') + issue.message).join('; ');
 }
 
-/** What a busy or restarting service gets before a command gives up. */
+/** Attempts at a busy or restarting service before a command gives up. */
 const attempts = 5;
 const firstPauseMs = 1_000;
 

@@ -167,7 +167,7 @@ export interface ConnectBody {
 export interface InstalledConnector {
   provider: string;
   displayName: string;
-  /** What the first way to authorize is; `config`: there is none. */
+  /** The first way to authorize; `config`: there is none. */
   auth?: 'oauth2' | 'token' | 'config';
   configSchema?: JsonSchema;
 }
@@ -190,7 +190,7 @@ export interface AuthorizationAnswer {
   status: 'pending' | 'connected' | 'access_denied' | 'exchange_failed' | 'expired';
 }
 
-/** What the source sent the browser back with. */
+/** The parameters with which the source sent the browser back. */
 export type CallbackParameters = { state: string } & ({ code: string } | { error: string });
 
 export type ProgressAnswer = Wire<ConnectionProgress>;

@@ -239,7 +239,7 @@ function chosenFields(texts: SettingTexts, ways: readonly AuthorizationWay[]): J
   return ways[0]?.fields ?? undefined;
 }
 
-/** What a schema requires and nobody gave. */
+/** Properties that a schema requires and nobody gave. */
 function missing(schema: JsonSchema, texts: SettingTexts): [string, Property][] {
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
   return Object.entries(propertiesOf(schema)).filter(([name]) => required.includes(name) && !texts.has(name));
@@ -308,7 +308,7 @@ async function completeByHand(
   await client.completeAuthorization(provider, readPasted(pasted, authLink));
 }
 
-/** What a pasted address or code says. Throws a usage failure for one that belongs to another link. */
+/** Reads a pasted address or code. Throws a usage failure for one that belongs to another link. */
 function readPasted(pasted: string, authLink: string): CallbackParameters {
   const text = pasted.trim();
   const state = new URL(authLink).searchParams.get('state') ?? '';

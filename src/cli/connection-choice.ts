@@ -35,7 +35,7 @@ export function nameOf(connection: ConnectionAnswer): string {
   return `${connection.provider} ${target === '-' ? connection.id : target}`;
 }
 
-/** What is mirrored, in a few words: the folder, the account. */
+/** The mirrored source in a few words: the folder, the account. */
 export function targetOf(connection: ConnectionAnswer): string {
   const { path, repositories, host } = connection.metadata ?? {};
   const named = [path, repositories, connection.email, host].flat().filter((value) => typeof value === 'string');

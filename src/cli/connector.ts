@@ -226,7 +226,7 @@ async function scaffoldConnector({ name, folder, version, title }: Scaffold): Pr
 }
 
 /**
- * What the new package installs as memoryd: the published version, or this very folder when it is a
+ * The version of memoryd that the new package installs: the published one, or this very folder when it is a
  * clone, whose version the registry need not have.
  */
 function memorydFor(folder: string, version: string): string {

@@ -49,7 +49,7 @@ export interface AppOptions {
   log: Logger;
 }
 
-/** What `memoryd models` does with the models of the data directory. */
+/** Operations of `memoryd models` on the models of the data directory. */
 export interface LocalModels {
   list(): Promise<ListedModel[]>;
   /** Gets a model from the hub that the configuration names. */
@@ -78,7 +78,7 @@ export interface PullRequest {
   onProgress(progress: { file: string; receivedBytes: number; totalBytes: number }): void;
 }
 
-/** What `memoryd models verify` needs of the embedding model. */
+/** The part of an embedder that `memoryd models verify` uses. */
 interface TestableEmbedder {
   verify(): Promise<EmbedderReport>;
   close(): Promise<void>;
@@ -86,13 +86,13 @@ interface TestableEmbedder {
 
 export interface EmbedderReport {
   id: string;
-  /** What runs it, e.g. `onnxruntime-node`. */
+  /** The runtime that computes, e.g. `onnxruntime-node`. */
   runtime: string;
   ok: boolean;
   checks: { name: string; ok: boolean; detail: string }[];
 }
 
-/** What `memoryd start` needs of the application. */
+/** The part of the application that `memoryd start` uses. */
 export interface DaemonApp {
   /** Where the API listens, once started. */
   readonly url: string;

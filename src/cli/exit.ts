@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 
-/** What the process answers to the shell. */
+/** Exit codes of the process. */
 export const exitCodes = {
   success: 0,
   failure: 1,
@@ -19,7 +19,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 /** Ends a command with an exit code and a message for people. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
-  /** What to do about it. */
+  /** How to mend it. */
   readonly remedy: string | undefined;
   /** HTTP status of the answer that caused it. */
   readonly status: number | undefined;
@@ -43,7 +43,7 @@ export interface FailureReport {
   details: string | null;
 }
 
-/** What the shell and the user learn of an error. A stack is shown only for errors nobody foresaw. */
+/** The exit code and the message for an error. A stack is shown only for unexpected errors. */
 export function reportFailure(error: unknown): FailureReport {
   if (error instanceof CommandFailure) {
     return { exitCode: error.exitCode, message: error.message, details: error.remedy ?? null };

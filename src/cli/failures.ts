@@ -120,7 +120,7 @@ function connectionRows({ run, failed, skipped }: FailuresOfConnection): string[
   ];
 }
 
-/** What the table does not show. */
+/** A line about items that the table leaves out. */
 function moreItems({ id, name, items, failed, skipped }: FailuresOfConnection): string[] {
   const line = (count: number, what: string, states: string) =>
     count > 0 ? [`${name}: ${counted(count, 'more item')} ${what}; \`memoryd items ${id} ${states}\` lists them.`] : [];

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../connector/contract.ts';
 
-/** What another memory service holds, read page by page. */
+/** The content of another memory service, read page by page. */
 export interface ImportSource {
   /** Containers of memoryd with what goes into them, in a steady order. */
   containers(): Promise<string[]>;
-  /** What `PATCH /v3/settings` takes; null when the service has none. */
+  /** A body for `PATCH /v3/settings`; null when the service has no settings. */
   settings(): Promise<JsonObject | null>;
-  /** What `PATCH /v3/container-tags/{tag}` takes; null when nothing is set. */
+  /** A body for `PATCH /v3/container-tags/{tag}`; null when nothing is set. */
   containerSettings(container: string): Promise<JsonObject | null>;
   /** Pages count from 1. */
   documents(container: string, page: number): Promise<ImportPage>;

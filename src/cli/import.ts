@@ -129,7 +129,7 @@ interface State {
   /** Pages that were carried over of each container. */
   containers: Record<string, { settings: boolean; documents: number; memories: number; isDone: boolean }>;
   counts: { containers: number; documents: number; memories: number };
-  /** What stayed behind, by the reason. */
+  /** Documents that were not imported, counted by reason. */
   left: Record<string, number>;
 }
 

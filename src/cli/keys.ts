@@ -123,7 +123,7 @@ function addRevoke(keys: Command, context: CommandContext): void {
   });
 }
 
-/** What these options say. */
+/** Limits as given by the options. */
 interface Limits {
   requestsPerMinute?: number;
   documents?: number;

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 
 export interface Example {
   command: string;
-  /** What it does, in a few words. */
+  /** Its purpose, in a few words. */
   purpose: string;
 }
 

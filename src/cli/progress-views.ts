@@ -7,7 +7,7 @@ const comeBackMs = 1_000;
 /** Breaks in a row without any news. */
 const maxBreaks = 5;
 
-/** What `read` answers, again and again until the signal aborts. */
+/** Yields the answers of `read`, called again and again until the signal aborts. */
 export async function* polledViews<View>(
   read: () => Promise<View>,
   clock: Clock,

@@ -30,7 +30,7 @@ export function progressLine(view: ProgressView, perSecond: number | null): stri
   ].join(', ');
 }
 
-/** What came of it, in one or more lines that name the commands for what is left. */
+/** The outcome in one or more lines, with the commands for remaining problems. */
 export function progressSummary(view: ProgressView, elapsedMs: number, connectionId: string): string[] {
   const lines = [`${totals(view).join(', ')} in ${duration(elapsedMs)}`];
   if (view.run?.error) lines.push(`The sync ended early: ${view.run.error}`);

@@ -192,7 +192,7 @@ function unreadableLine(line: number, problem: string): CommandFailure {
   });
 }
 
-/** What one request pushes: entries with the numbers of their lines. */
+/** The entries of one push request, with their line numbers. */
 interface PushBatch {
   upserts: unknown[];
   upsertLines: number[];

@@ -102,7 +102,7 @@ function formatHit(hit: SearchHit, rank: number, words: readonly string[], scree
   ];
 }
 
-/** What it is, whether it was told, of which day and by whom; an id where it can be corrected. */
+/** A hit's kind, trust, date and author; with the id where it can be corrected. */
 function aboutOf({ id, kind, trust, saidAt, sources = [], author, containerTag }: SearchHit): string {
   const date = saidAt ?? sources[0]?.date;
   const parts = [kind, trust, date && localDay(date), author && `by ${author}`, containerTag && `in ${containerTag}`];

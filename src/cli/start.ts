@@ -187,7 +187,7 @@ interface Introduction {
   screen: Screen;
 }
 
-/** What a start prints: where it runs, the key when it is new, and what to do next. */
+/** The text that a start prints: the address, the key when it is new, and next steps. */
 export function welcome(introduction: Introduction): string[] {
   const { version, role, url, storage, screen } = introduction;
   if (role === 'worker' || role === 'scheduler') {

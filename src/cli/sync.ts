@@ -79,7 +79,7 @@ async function startSyncs(
   reportFailures(chosen.length - started.length, results);
 }
 
-/** What went wrong with some of them, once all are through. */
+/** Reports failures of single connections once all are through. */
 function reportFailures(refused: number, results: readonly { progress?: ProgressAnswer }[]): void {
   const failed = results.filter(({ progress }) => progress?.run?.status === 'failed').length;
   if (refused + failed === 0) return;
@@ -96,7 +96,7 @@ interface StartedSync {
   run: SyncRunAnswer | null;
 }
 
-/** What cannot sync is said and does not keep the others from it. */
+/** Starts one sync. A connection that cannot sync is reported and does not keep others from theirs. */
 async function startSync(
   client: Client,
   connection: ConnectionAnswer,

@@ -20,7 +20,7 @@ export interface ChangeOptions {
   registry: Registry;
   credentials: Credentials;
   clock: Clock;
-  /** What connections follow that have no schedule of their own. */
+  /** The schedule of connections that have none of their own. */
   standardSchedule: string;
   /** Folders of this machine that may be chosen by callers without `readsAnyPath`. */
   folderRoots: readonly string[];
@@ -57,7 +57,7 @@ export function createChange(options: ChangeOptions): (id: string, wanted: Conne
   };
 }
 
-/** What follows from a change: another source or other credentials are looked at anew. */
+/** The sync that a change makes necessary: another source or other credentials are listed anew. */
 function neededSync(row: ConnectionRow, fields: ConnectionFields, secrets: JsonObject): 'full' | 'incremental' | null {
   if (!isDeepStrictEqual(fields.config, row.config)) return 'full';
   const names = ['filters', 'documentLimit'] as const;
@@ -100,7 +100,7 @@ function memorySettings(row: ConnectionRow, wanted: ConnectionChange): MemorySet
   };
 }
 
-/** What decides which documents make memories, and in whose name. */
+/** Whether a change alters which documents make memories, or in whose name. */
 function changesMemories(row: MemorySettings, fields: MemorySettings): boolean {
   return (['memories', 'trust', 'author'] as const).some((name) => row[name] !== fields[name]);
 }

@@ -45,7 +45,7 @@ export interface ConnectionServiceOptions {
   /** Where browsers may be sent after a consent. Default: anywhere. */
   redirectAllowlist?: readonly string[];
   folderRoots?: readonly string[];
-  /** What connections follow that have no schedule of their own. Default `standardSchedule`. */
+  /** The schedule of connections that have none of their own. Default `standardSchedule`. */
   standardSchedule?: string;
   /** Absent: no source is asked to report changes. */
   hooks?: Pick<HookSubscriptions, 'cancel' | 'changed'>;
@@ -184,7 +184,7 @@ interface Removal {
 }
 
 const deleteBatch = 500;
-/** What is more than this is deleted after the answer. */
+/** Documents beyond this number are deleted after the answer. */
 const deletedAtOnce = 10_000;
 /** A removal that has not gone on for so long has lost its process. */
 const stalledAfterMs = 60_000;

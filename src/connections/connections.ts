@@ -10,7 +10,7 @@ export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_con
 export type SyncMode = 'full' | 'incremental';
 export type SyncTrigger = 'event' | 'cron' | 'manual';
 
-/** What becomes of a connection's items in memory. */
+/** How a connection's items enter memory. */
 export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
 
 export interface Connection extends MemorySettings {
@@ -37,7 +37,7 @@ export interface Connection extends MemorySettings {
   expiresAt: Date | null;
   documentCount: number;
   lastRun: SyncRun | null;
-  /** What keeps it from mirroring all of its source. */
+  /** Problems that keep it from mirroring all of its source. */
   problems: PartitionIssue[];
   createdAt: Date;
   updatedAt: Date;
@@ -83,7 +83,7 @@ export interface StartedConnection {
   expiresInMs: number | null;
 }
 
-/** What is to be changed of a connection; what is absent stays. */
+/** Changes to a connection; absent fields stay as they are. */
 export interface ConnectionChange extends Partial<MemorySettings> {
   paused?: boolean;
   documentLimit?: number | null;
@@ -134,13 +134,13 @@ export interface InstalledConnector {
 }
 
 export interface ConnectorCapabilities {
-  /** What is mirrored can be chosen among resources. */
+  /** Whether resources to mirror can be chosen. */
   selectable: boolean;
   /** The source reports changes by itself. */
   push: boolean;
   /** It reads changes since the last sync instead of listing everything. */
   incremental: boolean;
-  /** What the source deletes is deleted here. */
+  /** Whether deletions at the source are mirrored. */
   deletes: boolean;
 }
 
@@ -149,7 +149,7 @@ export interface ConnectorCapabilities {
  * `not_found` when there is none.
  */
 export interface Connections extends SyncRuns, SyncItems {
-  /** What is installed. */
+  /** All installed connectors. */
   connectors(): Promise<InstalledConnector[]>;
   /**
    * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
@@ -170,7 +170,7 @@ export interface Connections extends SyncRuns, SyncItems {
   preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
   /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
   upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
-  /** What can be chosen at the source. `unsupported_operation` for a connector without choice. */
+  /** Resources that can be chosen at the source. `unsupported_operation` for a connector without choice. */
   resources(id: string, query: ResourceQuery): Promise<ResourceList>;
   /**
    * Replaces the selection and starts a sync. `unsupported_operation` for a connector without choice.
@@ -188,7 +188,7 @@ export interface Connections extends SyncRuns, SyncItems {
   close(): Promise<void>;
 }
 
-/** What a new selection has brought about. */
+/** The effect of a new selection. */
 export interface Configured {
   /** False for a connection that is paused. */
   syncStarted: boolean;
@@ -196,7 +196,7 @@ export interface Configured {
   webhooksRegistered: number | null;
 }
 
-/** What is done with the sync runs of a connection. */
+/** Operations on the sync runs of a connection. */
 export interface SyncRuns {
   /** Asks for a sync; `conflict` while one of the same kind runs. Answers the run that will serve it. */
   requestSync(id: string, options: SyncRequest): Promise<SyncRun>;

@@ -28,7 +28,7 @@ import type { Authorization } from '../auth/authorization.ts';
 import { createContext } from '../source/context.ts';
 import type { CredentialOwner } from '../auth/token-sources.ts';
 
-/** What came back to the callback, as far as it is one text each. */
+/** Parameters of the callback, each only if it is a single text. */
 export interface CallbackAnswer {
   code?: string | undefined;
   state?: string | undefined;
@@ -102,7 +102,7 @@ const lifeMs = 60 * 60_000;
 /** Used and expired ones are kept for a day, so that whoever comes late is sent back to where they came from. */
 const keptMs = 24 * 60 * 60_000;
 
-/** What is sealed until the browser comes back. */
+/** Sealed until the browser comes back. */
 interface SealedRequest {
   verifier: string | null;
   redirectUri: string;

@@ -140,7 +140,7 @@ function toItem({ ref, state, ...row }: ListedItemRow): SyncItem {
   };
 }
 
-/** What can be done, by error class; the codes of documents have theirs in the table of errors. */
+/** Remedies by error class; the codes of documents have theirs in the table of errors. */
 const remedies: Readonly<Record<string, string>> = {
   auth_expired: 'Authorize the connection again.',
   forbidden: 'Give the account of the connection access to it at the source.',

@@ -1,4 +1,4 @@
-/** What has become of an item at the source. `dead`: failed, and not tried again by itself. */
+/** States of an item at the source. `dead`: failed, and not tried again by itself. */
 export const itemStates = [
   'pending',
   'held',
@@ -57,7 +57,7 @@ export interface Paged<Entry> {
 /** Deletions that wait for an answer. */
 export interface PendingDeletes {
   partitions: HeldPartition[];
-  /** What would be deleted. */
+  /** Items that would be deleted. */
   items: Paged<SyncItem>;
 }
 
@@ -82,13 +82,13 @@ export interface FailureCause {
   lastAt: Date;
   /** The earliest; null: none is tried again by itself. */
   nextRetryAt: Date | null;
-  /** What can be done; null: nothing is known. */
+  /** The remedy; null when none is known. */
   remedy: string | null;
   /** Whether another attempt can bring anything, which `retryItems` makes. */
   retriable: boolean;
 }
 
-/** What is done with the items of a connection. Throws `not_found` for a connection that is not there. */
+/** Operations on the items of a connection. Throws `not_found` for a connection that is not there. */
 export interface SyncItems {
   /** Ordered by partition and id. */
   items(id: string, query: ItemQuery): Promise<Paged<SyncItem>>;

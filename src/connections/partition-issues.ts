@@ -3,7 +3,7 @@ import type { PartitionRow } from '../store/partitions.ts';
 import type { PartitionIssue } from './connections.ts';
 import { unreadMessage } from '../sync/page.ts';
 
-/** What keeps a connection from mirroring all of its source at once, part by part. */
+/** Problems that keep a connection from mirroring all of its source at once, by partition. */
 export function issuesOf(
   { status, unwatched }: Pick<ConnectionRow, 'status' | 'unwatched'>,
   partitions: readonly PartitionRow[],
@@ -29,7 +29,7 @@ function issueOf(row: PartitionRow): PartitionIssue[] {
   return [{ partition: id, title, state: left, code: problem, reason, until: parkedUntil }, ...partial];
 }
 
-/** What the last listing has not seen; somebody has to let it. */
+/** Parts that the last listing could not see; somebody has to grant access. */
 function partialIssue(row: PartitionRow): PartitionIssue[] {
   const { id, title, unread, listingIncomplete, listingStartedAt } = row;
   const reasons = [

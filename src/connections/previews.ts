@@ -7,7 +7,7 @@ import { checkPage, checkPartitions, createPageGuard } from '../sync/page.ts';
 import type { ListedRef } from '../sync/ref.ts';
 import { rootsOf } from '../sync/scope.ts';
 
-/** What filters would take of a source. */
+/** The part of a source that filters would let through. */
 export interface SourcePreview {
   listed: Amount;
   chosen: Amount;

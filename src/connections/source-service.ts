@@ -183,7 +183,7 @@ interface ScopeServiceOptions {
   wake(connectionId: string): Promise<void>;
 }
 
-/** What callers change about what a connection mirrors. */
+/** Changes to the part of a source that a connection mirrors. */
 interface ScopeService {
   /**
    * Stores the complete new selection (empty is everything) with the request for a sync, which adds what

@@ -3,7 +3,7 @@ import type { RunSettings } from '../sync/run.ts';
 import type { Harness } from './harness.ts';
 import type { World } from './world.ts';
 
-/** What checks look at to see whether they apply. */
+/** Facts by which checks decide whether they apply. */
 export interface Subject {
   connector: Connector<any, any>;
   /** One world, to see what it can do. */
@@ -25,7 +25,7 @@ export interface Check {
   number: number;
   /** Names the case, in one word; several cases of a check have different ones. */
   name: string;
-  /** What must be true. */
+  /** The guarantee, as a sentence. */
   title: string;
   /** False for connectors of another kind, as their own description says: nobody has to list it as not applied. */
   concerns?(subject: Subject): boolean;

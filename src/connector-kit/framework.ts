@@ -68,13 +68,13 @@ export interface FrameworkOptions {
   settings: Partial<RunSettings>;
   /** Absent: the framework asks the connector. */
   deliver: Deliver | undefined;
-  /** What the process sees of the database. */
+  /** The database as the process sees it. */
   process: Database;
   /** Takes what is logged. */
   write(line: string): void;
 }
 
-/** What a script does that pushes the items of a world into a connection, in place of a sync. */
+/** Pushes the items of a world into a connection, as a script does in place of a sync. */
 export type Deliver = (delivery: {
   connectionId: string;
   push: Push;
@@ -92,10 +92,10 @@ export interface Framework {
   /** One run, and the processing of what it brought. */
   sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow>;
   withContext<Result>(id: string, run: (context: Context<any>) => Promise<Result>): Promise<Result>;
-  /** What a user does when the connection asks for it. */
+  /** Authorizes again, as a user does when the connection asks for it. */
   reauthorize(id: string): Promise<void>;
   select(id: string, resources: readonly Resource[]): Promise<void>;
-  /** What the daemon answers to a report of the source, and whether it asked for a sync. */
+  /** The daemon's answer to a report of the source, and whether it requested a sync. */
   report(id: string, raw: RawHook): Promise<{ status: number; asked: boolean }>;
   /** Ends what goes on in the background. */
   close(): Promise<void>;
@@ -247,7 +247,7 @@ async function reauthorize(options: FrameworkOptions, { credentials }: Authorizi
   });
 }
 
-/** What the world says a connection is authorized with, as the vault takes it, and the settings that are no secrets. */
+/** The world's credentials in the form that the vault takes, and the settings that are no secrets. */
 async function newCredentials(
   spec: ConnectorSpec,
   world: World,

@@ -88,7 +88,7 @@ export interface Harness extends Pick<
   restore(): Promise<void>;
   /** The user selects these resources; none: everything. */
   select(resources: readonly Resource[]): Promise<void>;
-  /** What the daemon does with a report of the source. */
+  /** Hands a report of the source to the daemon. */
   report(raw: RawHook): Promise<{ status: number; asked: boolean }>;
   close(): Promise<void>;
 }

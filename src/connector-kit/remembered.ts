@@ -3,7 +3,7 @@ import { sql } from '../store/sql.ts';
 import { customIdOf } from '../sync/ref.ts';
 import type { ExpectedItem } from './world.ts';
 
-/** What memory holds of one item. */
+/** One item as memory holds it. */
 export interface Remembered {
   documentId: string;
   customId: string;

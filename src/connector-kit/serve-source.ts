@@ -27,7 +27,7 @@ export interface Answer {
   body?: string | Uint8Array;
 }
 
-/** What happens to a request: an answer, or something in place of it. */
+/** The outcome of a request: an answer, or a fault in place of it. */
 export type Fault =
   | Answer
   /** The connection is cut before the answer. */

@@ -19,7 +19,7 @@ export interface SetupOptions {
   pages: 'small' | 'full';
 }
 
-/** What a check may put between the framework and the connector, or before the answers of the source. */
+/** Hooks of a check between the framework and the connector, or before the answers of the source. */
 export interface Interference {
   /** May throw in place of the call. */
   before?(call: VerbCall): void | Promise<void>;
@@ -171,7 +171,7 @@ interface VerbCall {
   /** Counted from 1 over all verbs of a harness. */
   number: number;
   verb: string;
-  /** What it was about: a partition and cursor, or ids. */
+  /** Its arguments: a partition and cursor, or ids. */
   detail: string;
   /** For `list` and `changes`: the partition, and the cursor as JSON. */
   partition?: string;
@@ -183,7 +183,7 @@ interface VerbCall {
 }
 
 interface Watcher {
-  /** What the connector gets in place of its context. */
+  /** Replaces the connector's context. */
   wrap(context: Context<any>): Context<any>;
   /** May throw in place of the call. */
   before(call: VerbCall): void | Promise<void>;

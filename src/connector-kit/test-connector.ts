@@ -55,7 +55,7 @@ export type {
   WorldOptions,
 } from './world.ts';
 
-/** What the kit needs of a test runner: `import * as vitest from 'vitest'` has it. */
+/** The part of a test runner that the kit uses: `import * as vitest from 'vitest'` has it. */
 export interface TestRunner {
   describe(name: string, define: () => void): unknown;
   it(name: string, run: () => Promise<void>, timeoutMs?: number): unknown;
@@ -74,7 +74,7 @@ export interface ConnectorTest {
   notApplied?: readonly string[];
   /** The most requests that a sync may take. Without it check 21 does not apply. */
   requests?: RequestBudget;
-  /** What is random follows from it. A failed check names it. Default 1. */
+  /** Seeds all random choices. A failed check names it. Default 1. */
   seed?: number;
   /** Items of the source whose listing must hold little memory. Default 100,000. */
   manyItems?: number;

@@ -3,7 +3,7 @@ import type { Traffic } from './serve-source.ts';
 
 type Awaitable<Value> = Value | Promise<Value>;
 
-/** What memory must hold of one item. Fields that are absent are not compared. */
+/** One item as memory must hold it. Absent fields are not compared. */
 export interface ExpectedItem {
   text: string;
   title?: string;
@@ -12,7 +12,7 @@ export interface ExpectedItem {
   metadata?: Record<string, MetadataValue>;
 }
 
-/** What the kit gives to a new world. */
+/** Options that the kit passes to a new world. */
 export interface WorldOptions {
   /** The time in which the world lives. It passes when the kit says so. */
   clock: { now(): Date };
@@ -38,7 +38,7 @@ export type CredentialTrouble = 'refused' | 'slow';
 export interface World {
   /** The configuration of a connection to this world. */
   readonly config: JsonObject;
-  /** What the connection is authorized with, if anything: the fields of one of the connector's `auth`. */
+  /** The connection's credentials, if it needs any: the fields of one of the connector's `auth`. */
   readonly credentials?: JsonObject;
   /**
    * Settings with which a connection waits for an answer only for a moment, where that does not depend on
@@ -50,7 +50,7 @@ export interface World {
    * `http://127.0.0.1:4000`. Requests to other hosts fail then.
    */
   readonly hosts?: Readonly<Record<string, string>>;
-  /** What memory must hold now, by id at the source; of the selected resources, if any are selected. */
+  /** Items that memory must hold now, by id at the source; of the selected resources, if any are selected. */
   expected(selected: readonly string[]): Awaitable<ReadonlyMap<string, ExpectedItem>>;
   /** The id that the item has now. */
   idOf(name: string): string;

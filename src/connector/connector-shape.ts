@@ -68,7 +68,7 @@ function specProblems(spec: Fields): string[] {
   return problems;
 }
 
-/** What a partial listing leaves out can only be told from what is gone by asking. */
+/** A partial listing needs `lookup`, because only asking tells items it left out from items that are gone. */
 function listingProblems(spec: Fields, connector: Fields): string[] {
   if (spec['listing'] !== 'partial' || typeof connector['lookup'] === 'function') return [];
   return ['`spec.listing` is partial, so it needs the verb `lookup`: it says what is gone and what was only left out.'];

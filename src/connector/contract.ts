@@ -45,7 +45,7 @@ export interface ConnectorSpec {
    * own responsibility; any other address must be a public one unless the operator allows it.
    */
   origins?: readonly string[] | ((config: any) => readonly string[]);
-  /** What an answer means when its status does not tell, e.g. a 403 that is a limit. Undefined: the status decides. */
+  /** Judges an answer whose status does not tell, e.g. a 403 that is a limit. Undefined: the status decides. */
   classify?(answer: SourceAnswer): Verdict | undefined;
   /** When to sync unless the connection says otherwise. */
   schedule?: ScheduleSpec;
@@ -97,7 +97,7 @@ export interface ApiKeySpec {
   field?: string;
   /** Name of the header. Null: the connector sends the key by itself (`ctx.secret`). */
   header?: string | null;
-  /** What stands before the key. Default `Bearer ` in the header `Authorization`, nothing in others. */
+  /** Precedes the key. Default `Bearer ` in the header `Authorization`, nothing in others. */
   prefix?: string;
 }
 
@@ -184,7 +184,7 @@ export interface BudgetSpec {
   perMs: number;
   /** Whose budget it is: that of one connection, or of the OAuth app that connections share. Default `connection`. */
   per?: 'connection' | 'application';
-  /** What one request costs, a whole number. Default 1. */
+  /** The cost of one request, a whole number. Default 1. */
   weight?: number;
   /**
    * Names a quota that several budgets spend together: equal in all but `match` and `weight`. Without it each budget
@@ -214,7 +214,7 @@ export interface Verdict {
   retryAt?: Date;
   /** The same as a duration from now. */
   retryAfterMs?: number;
-  /** What the user can do about it; no content, no secrets. */
+  /** Advice for the user, without content or secrets. */
   remedy?: string;
 }
 
@@ -263,7 +263,7 @@ export interface Ref {
   fingerprint?: string;
   /** Metadata of the document, at most 32 KiB. */
   metadata?: Record<string, MetadataValue>;
-  /** What `fetch` needs to find it again beyond the id, at most 4 KiB. Never a secret. */
+  /** Helps `fetch` to find the item again, beyond its id; at most 4 KiB. Never a secret. */
   locator?: JsonObject;
   /** Who may read it at the source. */
   access?: Access;
@@ -316,7 +316,7 @@ export interface Page<Cursor extends Json = Json> {
   /** Items in all, when the source tells. */
   total?: number;
   /**
-   * What the connector wants to remember of this partition beside its cursor, by a name of its own; null
+   * Values that the connector keeps for this partition beside its cursor, by names of its own; null
    * removes. Stored in the transaction that stores the page, read with `ctx.records`. At most 1,000 in a
    * page, names up to 256 characters, values up to 64 KiB as JSON. Never a secret. A new listing leaves
    * them as they are: what no longer holds is for the connector to remove.
@@ -350,7 +350,7 @@ export interface FetchedDocument {
   author?: string;
   /**
    * The owner of the account wrote it, and the source vouches for that: it lies in the folder of sent mail.
-   * What a text says of itself, such as the sender of a mail, is no proof.
+   * Statements in the text itself, such as the sender of a mail, are no proof.
    */
   own?: boolean;
   /** The document's `type`, e.g. `google_doc`. */
@@ -421,7 +421,7 @@ export interface CheckResult {
   title: string;
   status: 'ok' | 'failed' | 'unknown';
   detail?: string;
-  /** What the user can do about it. */
+  /** Advice for the user. */
   remedy?: string;
 }
 
@@ -535,7 +535,7 @@ export interface Context<Config = JsonObject> {
   /** An empty folder that is removed after the run. */
   temporaryFolder(): Promise<string>;
   /**
-   * What pages of this partition have stored as `records`, only names that begin with `prefix`. The page
+   * Reads `records` that pages of this partition have stored, only names that begin with `prefix`. The page
    * before may not be stored yet while a listing goes on. A dry run stores none. Before there is a
    * connection: none.
    */
@@ -622,7 +622,7 @@ export class ConnectorError extends Error {
   readonly kind: ConnectorErrorKind;
   readonly retryAt: Date | undefined;
   readonly skip: SkipReason | undefined;
-  /** What the user can do about it. */
+  /** Advice for the user. */
   readonly remedy: string | undefined;
   readonly [errorMarker] = true;
 

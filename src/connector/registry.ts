@@ -25,7 +25,7 @@ export interface Registry {
   load(name: string): Promise<Connector<any, any>>;
   /** Of those that can be used. */
   specs(): Promise<ConnectorSpec[]>;
-  /** What is configured or built in and cannot be used, as far as it was tried. */
+  /** Connectors, configured or built in, that failed to load so far. */
   broken(): BrokenConnector[];
   /** Fills in defaults and checks a configuration; throws `validation_failed` with one issue per mistake. */
   validateConfig(name: string, config: JsonObject): Promise<JsonObject>;

@@ -20,7 +20,7 @@ import { requireWritable } from './require-writable.ts';
 
 export type FileBody = Extract<DocumentBody, { kind: 'file' }>;
 
-/** What is to be changed of a document; what is absent stays. */
+/** Changes to a document; absent fields stay as they are. */
 export interface DocumentChange extends Pick<
   DocumentInput,
   | 'containerTag'

@@ -87,7 +87,7 @@ export function renderMessages(messages: readonly Message[]): string {
 }
 
 /**
- * What a conversation is after more of it was sent: the longer one when it begins with what is
+ * Merges a conversation with a part that was sent later: the longer one when it begins with what is
  * there; unchanged when what was sent is a part of it; from the first difference on what was sent;
  * and everything one after the other when nothing is in common.
  */

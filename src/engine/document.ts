@@ -19,18 +19,18 @@ export type DocumentStatus = (typeof documentStatuses)[number];
 export type { Json };
 export type Metadata = Record<string, Json>;
 
-/** What is ingested: text in one of three forms, an address to fetch, or a file's bytes. */
+/** The content to ingest: text in one of several forms, an address to fetch, or a file's bytes. */
 export type DocumentBody =
   | { kind: 'text' | 'markdown' | 'html' | 'conversation'; text: string }
   | { kind: 'url'; url: string }
   | { kind: 'file'; bytes: Uint8Array; mimeType?: string; name?: string; keep?: boolean };
 
-/** What a caller writes as text: the text, or the address of one. */
+/** Content that a caller writes as text: the text itself, or an address. */
 export type WrittenBody = { kind: 'text'; text: string } | { kind: 'url'; url: string };
 
 export interface DocumentInput {
   containerTag: string;
-  /** What the caller sent, where older clients may name several; the first is the container. */
+  /** Tags as sent by older clients, which may name several; the first is the container. */
   containerTags?: readonly string[];
   customId?: string;
   connectionId?: string;
@@ -49,13 +49,13 @@ export interface DocumentInput {
   taskType?: 'memory' | 'superrag';
   dreaming?: 'instant' | 'dynamic';
   documentDate?: Date;
-  /** What it has in common with other documents. It is compared with memories of such alone, and found by filters as by metadata. */
+  /** Fields that it shares with other documents. It is compared with memories of such alone, and found by filters as by metadata. */
   filterByMetadata?: Metadata;
   /** Of the container; guides what is taken from its documents. */
   entityContext?: string;
   /** The same of this document alone, in place of what is said of its container. */
   supportingContext?: string;
-  /** What becomes of the text that is stored under the customId; see `joinedText`. Default `replace`. */
+  /** Whether to replace the text stored under the customId or to append to it; see `joinedText`. Default `replace`. */
   updateMode?: 'replace' | 'append';
   /** When the item was made at its source; default now. */
   createdAt?: Date;
@@ -111,7 +111,7 @@ export interface Document {
 export interface DocumentContent {
   /** The canonical text; null while there is none. */
   content: string | null;
-  /** What the caller sent: the text, the URL, or null for a file. */
+  /** The input as sent: the text, the URL, or null for a file. */
   raw: string | null;
   hasMemories: boolean;
 }

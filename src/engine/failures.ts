@@ -78,7 +78,7 @@ interface NextAttempt {
 }
 
 /**
- * What becomes of a document whose processing failed. Retryable: again after 5 s and 30 s, then
+ * The next state of a document whose processing failed. Retryable: again after 5 s and 30 s, then
  * `failed` and driven again after each of `redrivesMs`. Permanent: `failed` until its content changes.
  */
 export function nextAttempt(

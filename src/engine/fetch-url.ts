@@ -3,7 +3,7 @@ import type { AddressGuard } from '../base/address-guard.ts';
 import { MemorydError } from '../base/errors.ts';
 import { readRetryAfter } from '../base/retry-after.ts';
 
-/** What stands at an address. */
+/** Content fetched from an address. */
 export interface FetchedContent {
   /** Where the last redirect led. */
   url: string;
@@ -45,7 +45,7 @@ const connectTimeoutMs = 10_000;
 const maxRetryAfterMs = 60 * 60_000;
 const connectionsPerHost = 4;
 const userAgent = 'memoryd (document fetch)';
-/** What the extractor reads best; a server that has several forms of a page chooses by it. */
+/** Formats that the extractor reads best, for servers that have several forms of a page. */
 const accepted = 'text/html,application/xhtml+xml,text/*;q=0.9,application/pdf;q=0.9,*/*;q=0.5';
 const redirects = new Set([301, 302, 303, 307, 308]);
 /** Another attempt would be answered alike: 401, 403, 404, 410 and the rest of what is the caller's fault. */

@@ -275,7 +275,7 @@ export function contentHash(body: DocumentBody): string {
   }
 }
 
-/** What is said to memory was told; what has to be opened or fetched is read. */
+/** Direct text counts as told; a file or an address counts as read. */
 export function trustOf({ kind }: DocumentBody): 'told' | 'read' {
   return kind === 'file' || kind === 'url' ? 'read' : 'told';
 }

@@ -7,7 +7,7 @@ interface Line {
 }
 
 /**
- * What a text becomes when more of it arrives under the same customId, which may repeat all of it or its last lines;
+ * Joins a text with a later part under the same customId, which may repeat all of it or its last lines;
  * null when nothing is new. Lines are compared without blanks at their ends, and empty ones do not count:
  *
  * - what is stored, or its end: nothing is new;

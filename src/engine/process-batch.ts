@@ -63,7 +63,7 @@ export function toBatch(leaseToken: string, documents: ClaimedDocument[]): Batch
   return { leaseToken, documents, stages: new Map(documents.map(({ id }) => [id, 'extracting'])) };
 }
 
-/** What becomes known of a batch before its end. */
+/** Events of a batch before its end. */
 export interface BatchEvents {
   /** Only those are left that take long to read or to embed: nobody should wait for these. */
   prompt(): void;
@@ -117,7 +117,7 @@ function inGroups(works: readonly Work[]): Work[][] {
 }
 
 /**
- * What is ready, again and again: at first when all are, or a moment after the first one is, or nothing when
+ * Yields what is ready, again and again: at first when all are, or a moment after the first one is, or nothing when
  * that takes long. None of the promises may reject.
  */
 async function* asTheyCome<Item>(items: readonly Promise<Item>[], clock: Clock): AsyncGenerator<Item[]> {
@@ -204,7 +204,7 @@ interface OnTheWay {
   batch: Batch;
   signal: AbortSignal;
   worded: BatchEvents['worded'];
-  /** What goes on when nobody should wait any more. */
+  /** Takes over work that nobody should wait for any longer. */
   later(work: Promise<void>): void;
 }
 
@@ -315,7 +315,7 @@ function failAll(options: BatchOptions, batch: Batch, works: readonly Work[], er
   );
 }
 
-/** What documents with `dreaming: "instant"` say; null when there are none. Other documents are read after they are done. */
+/** The statements of documents with `dreaming: "instant"`; null when there are none. Other documents are read after they are done. */
 async function findInstant(
   { remembering, database }: { remembering?: Remembering; database: Database },
   works: readonly Work[],

@@ -121,7 +121,7 @@ interface SideWork {
   each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void>;
   /** Lets this go on by itself, which holds so many bytes of content. What it throws, `settled` throws. */
   start(work: Promise<void>, bytes?: number): void;
-  /** What is under way holds so much content that no more large documents should be taken. */
+  /** Whether the documents under way hold so much content that no more large ones should be taken. */
   readonly isHeavy: boolean;
   /** Waits until something has ended or a short time is over; false when nothing is under way. */
   pause(): Promise<boolean>;
@@ -133,12 +133,12 @@ interface SideWork {
 const atOnce = 16;
 const mostUnderWay = 256;
 const mostGroups = 64;
-/** What is made of it takes several times as much, and each of the drains has its own. */
+/** Processing takes several times a document's size, and each drain has its own. */
 const heavyFrom = 8 * 1024 * 1024;
 const pauseMs = 500;
 
 /**
- * What goes on beside the batches of one drain: documents that are an address, whose servers may be slow, and
+ * Work beside the batches of one drain: documents that are an address, whose servers may be slow, and
  * those that take long to read. They keep no other document waiting.
  */
 export function createSideWork(clock: Clock): SideWork {

@@ -42,7 +42,7 @@ export async function readDocument(
   return readFile(reading, document, { bytes: file, ...named }, signal);
 }
 
-/** What cannot be read is still known for what it is. */
+/** Reads a file. One that cannot be read still gets its type. */
 async function readFile(
   { read, ocr }: Reading,
   document: ClaimedDocument,

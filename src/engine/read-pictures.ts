@@ -49,7 +49,7 @@ async function textIn(ocr: Ocr, { bytes, type, mimeType }: Picture, signal: Abor
   }
 }
 
-/** What the sender says; an OCR server tells images apart by their content. */
+/** The MIME type that the sender stated; an OCR server tells images apart by their content. */
 function pictureType(type: Picture['type'], mimeType = ''): string {
   if (type === 'pdf') return 'application/pdf';
   return /^image\/[\w.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream';

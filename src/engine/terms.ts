@@ -4,7 +4,7 @@ import { compoundParts } from './compounds.ts';
 import { languagesOf, type Language } from './languages.ts';
 import { stem } from './stem.ts';
 
-/** What BM25 needs to know of a text. `terms[i]` stands `counts[i]` times in it. */
+/** A text's terms, as BM25 needs them. `terms[i]` stands `counts[i]` times in it. */
 export interface Terms {
   /** Distinct, in the order of their UTF-8 bytes. */
   terms: string[];

@@ -17,7 +17,7 @@ export interface Work extends CutDocument {
   stored: StoredChunk[];
 }
 
-/** What makes the stored chunks of documents into those of their new texts. */
+/** Turns the stored chunks of documents into those of their new texts. */
 export interface WritePlan {
   inserts: Omit<ChunkWrite, 'container_tag' | 'embedding' | 'embedding_model'>[];
   moves: { id: string; documentId: string; position: number }[];

@@ -166,7 +166,7 @@ interface HintGatheringOptions {
 
 /** More hinted ids than this are not worth looking up one by one. */
 const maxHintedIds = 5_000;
-/** What changes again and again is asked for this rarely at last, so that a file that never rests keeps no run going. */
+/** The longest pause for an item that keeps changing, so that a file that never rests keeps no run going. */
 const longestPauseMs = 10_000;
 /** After so much time without a hint the next one counts as the first. */
 const forgottenAfterMs = 2 * longestPauseMs;

@@ -6,7 +6,7 @@ import { createMcpServer, type McpServerOptions } from './server.ts';
 export interface McpRequest extends McpServerOptions {
   /** One JSON-RPC message. */
   message: unknown;
-  /** What the client says in `mcp-protocol-version`. */
+  /** The client's header `mcp-protocol-version`. */
   protocolVersion: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function answerMessage({ message, protocolVersion, ...options }: Mc
   }
 }
 
-/** What the transport says is wrong, which it says as JSON-RPC. */
+/** The transport's complaint, which it gives as JSON-RPC. */
 function problemOf(text: string): string {
   const { error } = JSON.parse(text) as { error: { message: string } };
   return error.message;

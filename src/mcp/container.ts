@@ -21,7 +21,7 @@ export function containerToWrite(call: McpCall, named: string | undefined): stri
   return tag;
 }
 
-/** What a call without a container uses; null for a key that has several and not the default one. */
+/** The container of a call that names none; null for a key that has several and not the default one. */
 export function usualContainer({ caller, config }: Pick<McpCall, 'caller' | 'config'>): string | null {
   const granted = grantedContainers(caller);
   if (granted === null || granted.includes(config.defaultContainerTag)) return config.defaultContainerTag;

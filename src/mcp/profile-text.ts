@@ -22,7 +22,7 @@ export async function readProfile({ services }: McpCall, containerTag: string): 
   return { containerTag, static: textsOf(lasting), dynamic: textsOf(dynamic), facts };
 }
 
-/** What was told, then what was mirrored; nothing for an empty profile. */
+/** Told facts, then mirrored ones; nothing for an empty profile. */
 export function profileSections({ containerTag, facts, ...lists }: ShownProfile, fence: Fence): string[] {
   const lines = [...lists.static, ...lists.dynamic];
   const mirrored = new Set(facts.filter(({ trust }) => trust !== 'told').map(({ memory }) => memory));
@@ -36,7 +36,7 @@ export function profileSections({ containerTag, facts, ...lists }: ShownProfile,
   ];
 }
 
-/** What is known of the container of a call, as text. */
+/** The profile of a call's container, as text. */
 export async function profileText(call: McpCall): Promise<string> {
   const tag = containerToRead(call, undefined);
   return textOf([await readProfile(call, tag)], `Nothing is known in ${tag} yet.`);

@@ -151,7 +151,7 @@ function refusal(error: unknown, log: Logger): McpError {
   return new McpError(isCallers ? ErrorCode.InvalidParams : ErrorCode.InternalError, words);
 }
 
-/** What the caller may know of a failure; what nobody foresaw goes to the log. */
+/** The message of a failure for the caller; unexpected errors go to the log. */
 function wordsOf(error: unknown, log: Logger): string {
   if (!MemorydError.is(error) || error.code === 'internal') {
     log.error({ err: error }, 'tool of the model context protocol failed');

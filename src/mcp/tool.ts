@@ -5,7 +5,7 @@ import { oldScopeIn } from '../api/body.ts';
 import type { RouteContext } from '../api/context.ts';
 import { createCheck, validationFailed } from '../api/validation.ts';
 
-/** What a tool, a resource or a prompt is called with. */
+/** The context of a call of a tool, a resource or a prompt. */
 export interface McpCall extends Pick<RouteContext, 'services' | 'config' | 'clock'> {
   caller: Caller;
   /** Aborts when the client has gone away. */
@@ -23,7 +23,7 @@ interface ToolDescription {
   name: string;
   title: string;
   description: string;
-  /** What it does to what is stored; clients ask their user accordingly. */
+  /** Its effect on stored content; clients ask their user accordingly. */
   effect: 'reads' | 'starts work' | 'changes';
 }
 

@@ -32,7 +32,7 @@ export interface ChoreOptions {
 
 const minuteMs = 60_000;
 
-/** What the leader does beside the sweep. */
+/** Tasks of the leader beside the sweep. */
 export function createChores(options: ChoreOptions): Chore[] {
   const cleanUp = createCleanUp(options);
   return [

@@ -13,7 +13,7 @@ import {
 
 type ScheduleColumns = Pick<ConnectionRow, 'schedule' | 'syncEveryMs'>;
 
-/** What a caller's schedule is stored as: null (only on request) has a word of its own, nothing is null. */
+/** The stored form of a caller's schedule: null (only on request) has a word of its own, nothing is null. */
 export function storedSchedule(given: string | null | undefined): string | null {
   return given === null ? manualSchedule : (given ?? null);
 }
@@ -91,7 +91,7 @@ export function quietUntil(row: Pick<ConnectionRow, 'allowedHours' | 'requestedS
   return nextAllowed(hours, now);
 }
 
-/** What the time of a connection's next sync follows from. */
+/** The input to the time of a connection's next sync. */
 export interface SyncTiming {
   connectionId: string;
   schedule: Schedule;

@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ParsedSchedule = { ok: true; schedule: Schedule } | { ok: false; problem: string; remedy: string };
 
-/** What a connection without a schedule of its own follows, unless the configuration names another. */
+/** The schedule of a connection without one of its own, unless the configuration names another. */
 export const standardSchedule = '0 */4 * * *';
 
 /** Stored and accepted in place of null: nothing runs by itself. */

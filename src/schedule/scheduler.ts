@@ -18,7 +18,7 @@ export interface SchedulerOptions {
   alone: boolean;
   /** Builds and removes the vector index as the number of vectors asks for; cheap when nothing is to be done. */
   vectorIndexes: readonly { ensure(signal: AbortSignal): Promise<unknown> }[];
-  /** What the leader does from time to time. */
+  /** Periodic tasks of the leader. */
   chores?: readonly Chore[];
   /** Default 5,000. */
   everyMs?: number;

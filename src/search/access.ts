@@ -4,7 +4,7 @@ import type { Database } from '../store/database.ts';
 import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
 import type { Access, CandidateAccess, CandidatePlan, QueryTerm } from '../store/search/search-plan.ts';
 
-/** What is searched, without the query. */
+/** The scope of a search, without the query. */
 export type Scoped = Omit<
   CandidatePlan,
   'periods' | 'access' | 'linked' | 'model' | 'vector' | 'terms' | 'keywords' | 'scoring'

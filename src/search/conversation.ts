@@ -5,7 +5,7 @@ import type { Ranked } from './ranking.ts';
 import { conversational } from './scoring.ts';
 
 /**
- * What is said in a conversation counts by what is said around it: the turns before and after a turn share in its
+ * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its
  * score, and a session that has much of what is asked raises all of its turns. Turns that ask and those of a machine
  * are worth less than what people tell.
  */

@@ -5,12 +5,12 @@ import type { Line } from './lines.ts';
 import type { Ranked } from './ranking.ts';
 import type { Explanation, Outcome, SearchRequest } from './search.ts';
 
-/** What a search went through. */
+/** The steps of a search. */
 export interface Trace {
   ranked: readonly Ranked[];
   /** One for each thing that is said, best first. */
   lines: readonly Line[];
-  /** Those that reach the threshold, in the order of the answer. */
+  /** Results that reach the threshold, in the order of the answer. */
   order: readonly Line[];
 }
 

@@ -8,7 +8,7 @@ export type Line = Pick<Ranked, 'id' | 'kind' | 'score' | 'similarity' | 'scores
 export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 'score'>) =>
   b.score - a.score || (a.id < b.id ? -1 : 1);
 
-/** What is known of how chunks and memories of one ranking belong together. */
+/** How chunks and memories of one ranking belong together. */
 interface Links {
   /** Chunks in the ranking that each memory came from. */
   chunksOf: ReadonlyMap<string, readonly Ranked[]>;
@@ -83,7 +83,7 @@ function overlap(a: Place, b: Place): boolean {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/** What has no counterpart because there can be none is not worth less for it: it counts as its own. */
+/** Something that cannot have a counterpart loses nothing by that: it counts as its own. */
 function placeScore({ id, kind, score, isMined, places }: Ranked, { chunksOf, memoriesOf }: Links): number {
   const linked = (kind === 'chunk' ? memoriesOf : chunksOf).get(id) ?? [];
   const isAlone = kind === 'chunk' ? !isMined : places.length === 0;

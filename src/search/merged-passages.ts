@@ -35,7 +35,7 @@ function documentOf({ kind, documents: [document] }: SearchResult): string | nul
   return kind === 'chunk' && document ? document.id : null;
 }
 
-/** What the end of one and the start of the other have in common is said once. */
+/** Joins two passages, with the overlap of one's end and the other's start only once. */
 function joinedPassages(before: string, after: string): string {
   for (let length = Math.min(before.length, after.length, mostInCommon); length >= leastInCommon; length--) {
     if (before.endsWith(after.slice(0, length))) return before + after.slice(length);

@@ -4,7 +4,7 @@ import type { CandidateRow } from '../store/search/candidates.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
 import { datedWeight, inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
 
-/** What the statement found that searches one kind. */
+/** Results of the statement that searches one kind. */
 export interface Found {
   plan: CandidatePlan;
   rows: readonly CandidateRow[];
@@ -20,7 +20,7 @@ export interface Place {
   end: number | null;
 }
 
-/** What words and vectors say of a text, apart. */
+/** A text's scores by words and by vectors. */
 export interface Scores {
   /** Of the best that the query's words found: 1 for that one, 0 for what holds none of them. */
   words: number;
@@ -115,7 +115,7 @@ function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; av
   return [...texts.values()];
 }
 
-/** What has no vector of the model is judged by its words alone. */
+/** Combines the scores. A text without a vector of the model is judged by its words alone. */
 function fuse({ cosine, type }: CandidateRow, dense: (value: number) => number, lexical: number): number {
   if (cosine === null) return lexical;
   const weight = type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
@@ -153,7 +153,7 @@ function calibrate(cosine: number, related: number, relatedAt: number): number {
   return Math.min(related + ((1 - related) * (cosine - relatedAt)) / (1 - relatedAt), 1);
 }
 
-/** What part of the query's weight stands in a text, 0 to 1. */
+/** The share of the query's weight that a text contains, 0 to 1. */
 function coverage(counts: readonly number[], weights: readonly number[]): number {
   const [all, found] = weights.reduce(
     ([total, held], weight, index) => [total + weight, held + (counts[index]! > 0 ? weight : 0)],

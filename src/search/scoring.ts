@@ -21,16 +21,16 @@ export const besidePassages = { candidates: 100, lexicalCandidates: 500 };
 /** Of words beside vectors. */
 export const lexicalWeight = 0.35;
 
-/** What is said in turns is short, and found by its words. */
+/** Turns are short, and found by their words. */
 export const lexicalWeightOfTurns = 0.4;
 
 /** Ranks inferred memories below stated ones. */
 export const inferenceWeight = 0.9;
 
-/** What it adds to a score that the text is of a time that the query names. */
+/** Added to the score of a text from a time that the query names. */
 export const datedWeight = 0.15;
 
-/** What a memory adds to the place of the chunk that it came from, and the chunk to that of the memory. */
+/** The share that a memory adds to the place of its chunk, and the chunk to that of the memory. */
 export const linkWeight = 0.3;
 
 /** A memory that scores less than the chunk it came from by more than this does not stand for it. */

@@ -66,7 +66,7 @@ export interface SearchResult {
   category: string | null;
   /** Whoever said or wrote it, as the source names them; null: nobody is named. */
   author: string | null;
-  /** What found it: `rules-1`, or `llm:` and a model. Null for chunks and for what was written as a memory. */
+  /** The extractor: `rules-1`, or `llm:` and a model. Null for chunks and for memories that were written as such. */
   extractor: string | null;
   trust: 'told' | 'own' | 'read';
   /** When it was said, or the date of the chunk's document. */
@@ -103,13 +103,13 @@ export interface MatchingChunk {
   similarity: number;
 }
 
-/** What stands beside a memory; nearest first, at most 10 in each list. */
+/** Memories linked to a memory; nearest first, at most 10 in each list. */
 export interface MemoryContext {
   /** Earlier versions: -1 is the one before. */
   parents: (ContextEntry & { version: number })[];
   /** Later versions: 1 is the next one. */
   children: (ContextEntry & { version: number })[];
-  /** What extends it or was derived, in either direction. */
+  /** Memories that extend it or derive from it, in either direction. */
   related: ContextEntry[];
 }
 

@@ -34,7 +34,7 @@ const withoutEnd = (text: string) => text.trim().replace(/(?<![?.!\s])[?.!\s]+$/
 const statementOf = (text: string) => withoutEnd(text.trim().replace(question, ''));
 
 /**
- * What several wordings found as one ranking, that of the query first: by the sum of the scores (Fox and
+ * Combines the results of several wordings into one ranking, that of the query first: by the sum of the scores (Fox and
  * Shaw, "Combination of multiple searches", 1994), with the best similarity of each.
  */
 export function mergeRankings(rankings: readonly (readonly Ranked[])[]): Ranked[] {

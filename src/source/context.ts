@@ -17,19 +17,19 @@ export interface ContextOptions {
   authorization?: Authorization;
   /** The OAuth client whose limits its requests count against. */
   application?: string;
-  /** What sends its requests. Absent: none can be sent. */
+  /** Sends its requests. Absent: none can be sent. */
   outbound?: Outbound | undefined;
   /** Null before there is a connection. */
   connectionId: string | null;
   selection: readonly Resource[];
-  /** What pages of a partition stored, by names that begin with a prefix. Absent: nothing is stored. */
+  /** Reads records that pages of a partition stored, by a prefix of their names. Absent: none are stored. */
   records?: (partitionId: string, prefix: string) => Promise<Record<string, Json>>;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
 }
 
-/** What a connector works with during one run, and its release. */
+/** Opens a connector's context for one run. */
 export function createContext(options: ContextOptions): { context: Context<any>; dispose(): Promise<void> } {
   const sessions = new Map<string, { value: Promise<unknown>; dispose?: (value: any) => Promise<void> }>();
   const folders: string[] = [];

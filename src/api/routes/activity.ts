@@ -2,7 +2,7 @@ import { readScope } from '../../account/access.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { activityAnswer, activityQuery } from '../schemas/activity.ts';
 
-/** What has changed lately, as far as the key may see it. */
+/** Recent changes, as far as the key may see them. */
 export function activityRoutes(app: Api, { services }: RouteContext): void {
   app.get(
     '/v3/activity',

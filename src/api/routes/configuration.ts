@@ -3,7 +3,7 @@ import type { Warning } from '../../base/log-tail.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { checksAnswer, configurationAnswer, warningsAnswer } from '../schemas/configuration.ts';
 
-/** What the process was started with, as `memoryd config` shows it. */
+/** The configuration of the process, as `memoryd config` shows it. */
 export function configurationRoutes(app: Api, { services }: RouteContext): void {
   app.get(
     '/v3/configuration',

@@ -2,7 +2,7 @@ import { MemorydError } from '../../base/errors.ts';
 import { sendPageFile, type ConsolePage } from '../console-page.ts';
 import type { Api } from '../context.ts';
 
-/** What the page of the console loads. Names change with the content. */
+/** Scripts and styles of the console's page. Their names change with their content. */
 export function consoleAssetRoutes(app: Api, page: ConsolePage): void {
   app.get<{ Params: { name: string } }>(
     '/console/assets/:name',

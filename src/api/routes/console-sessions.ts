@@ -12,7 +12,7 @@ import { sessionView } from './session.ts';
 
 const tags = ['Console'];
 const ofCookie = [{ session: [] }];
-/** What opens the console is kept by nobody on the way. */
+/** Answers that open the console must not be stored by proxies or browsers. */
 const unstored = { 'cache-control': 'no-store' };
 
 /** Signing in to the console with a key or a one-time link, which gives a cookie. */

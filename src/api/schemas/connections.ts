@@ -45,7 +45,7 @@ const allowedHours = nullable(
   }),
 );
 
-/** What becomes of its items in memory; see docs/memories.md. */
+/** How a connection's items enter memory; see docs/memories.md. */
 const memorySettings = {
   memories: nullable(words(['off', 'facts', 'facts+episodes']), {
     description:

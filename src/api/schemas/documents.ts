@@ -22,7 +22,7 @@ import {
 
 /** Sections 12 and 13 of the API. */
 
-/** What an item of a batch may have, and what a batch may give as default for all of them. */
+/** Fields of an item in a batch, which a batch may also set as defaults for all its items. */
 const ingestFields = {
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(

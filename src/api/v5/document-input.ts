@@ -5,7 +5,7 @@ import { contentOf, dateOf, requireSmall } from '../document-input.ts';
 
 type Metadata = NonNullable<DocumentInput['metadata']>;
 
-/** What a body or a form says of a document beside its content. */
+/** The fields of a document in a body or a form, beside its content. */
 export interface SaidOfDocument {
   supportingContext?: string;
   metadata?: Metadata;

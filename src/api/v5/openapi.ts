@@ -5,7 +5,7 @@ interface Description {
   paths: Record<string, object>;
 }
 
-/** What its published interface calls itself. */
+/** The version that the published interface states. */
 const version = '5.0.0';
 
 const description = `Memory by namespaces. The scope of a request stands in its path, bodies are closed, and

@@ -25,7 +25,7 @@ interface AuthorizationPage {
   ends?: boolean;
 }
 
-/** What somebody sees at the end of an authorization. */
+/** The page shown at the end of an authorization. */
 export function authorizationPage({ title, text, link, ends = false }: AuthorizationPage): string {
   return [
     '<!doctype html>',

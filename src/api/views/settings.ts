@@ -1,7 +1,7 @@
 import { clientNames, type OrganizationSettings, type SettingsChange } from '../../account/settings.ts';
 import type { SettingsAnswer, SettingsBody } from '../schemas/settings.ts';
 
-/** What stands for a secret that is there. */
+/** Stands in for a secret that is set. */
 const mask = '********';
 
 /** Section 20.1: all settings side by side, secrets masked. */
@@ -24,7 +24,7 @@ const contentNames = [
   'workspacePrompt',
 ] as const;
 
-/** What a body changes; a secret that is sent back as it was shown is none. */
+/** The change that a body asks for; a secret sent back masked is no change. */
 export function settingsChange(body: SettingsBody): SettingsChange {
   const content = contentNames.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]));
   const clients = clientNames.flatMap((name) => {

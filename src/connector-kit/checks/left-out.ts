@@ -49,7 +49,7 @@ async function leaveOut(harness: Harness, moment: Moment, share: number): Promis
   await harness.expectMirror('After the changes and one listing that followed');
 }
 
-/** What is left out differs from listing to listing, as at the sources that do it. */
+/** Omits different items from each listing, as such sources do. */
 function omitting({ random }: Harness, share: number): Interference {
   let earlier: Ref[] = [];
   let isFirst = true;

@@ -12,7 +12,7 @@ export interface Block {
   label?: string;
 }
 
-/** What the text's structure is. Anything unknown is read as plain paragraphs; turns of a conversation are cut by `chunkTurns`. */
+/** The structure of a text. Anything unknown is read as plain paragraphs; turns of a conversation are cut by `chunkTurns`. */
 export type ChunkFormat = 'text' | 'markdown' | 'code' | 'csv' | 'json' | 'conversation';
 
 const visible = /\S/;

@@ -15,7 +15,7 @@ const separator = ' > ';
 const maxShare = 0.25;
 const shortestLabel = 4;
 
-/** What the embedder and the lexical index see of a chunk. */
+/** The text of a chunk as the embedder and the lexical index see it. */
 export function withContext(context: string | null, content: string): string {
   return context === null ? content : `${context}\n\n${content}`;
 }

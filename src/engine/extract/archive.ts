@@ -60,7 +60,7 @@ async function memberText(
 /** Above any limit of a text, and below what fills the memory. */
 const maxUnpackedBytes = 64 * 1024 * 1024;
 
-/** What a gzip file (RFC 1952) holds, which is one file: `manual.1.gz`, `changelog.gz`. */
+/** The content of a gzip file (RFC 1952), which holds one file: `manual.1.gz`, `changelog.gz`. */
 export function gzipText(source: Source, read: (source: Source) => Promise<Extracted>): Promise<Extracted> {
   if (source.depth > 1) throw failed('The file is packed more than twice.');
   const name = source.name?.replace(/\.t?gz$/i, '');

@@ -27,7 +27,7 @@ function cleanTitle(title: string | null | undefined): string | null {
   return cleanText(line.slice(0, maxTitle)) || null;
 }
 
-/** What every extraction ends with. Throws `too_large` when the text is over the limit. */
+/** The last step of every extraction. Throws `too_large` when the text is over the limit. */
 export function finish(extracted: Extracted, maxTextBytes: number): Extracted {
   const text = cleanText(extracted.text);
   checkSize(Buffer.byteLength(text), maxTextBytes);

@@ -31,7 +31,7 @@ async function read(source: Source): Promise<Extracted> {
   return { ...found, degraded: [...(degraded === undefined ? [] : [degraded]), ...(found.degraded ?? [])] };
 }
 
-/** What office programs and readers of books write. */
+/** Reads office documents and electronic books. */
 async function readDocument(source: Source): Promise<Omit<Extracted, 'type'> | null> {
   switch (source.format) {
     case 'docx':
@@ -51,7 +51,7 @@ async function readDocument(source: Source): Promise<Omit<Extracted, 'type'> | n
   }
 }
 
-/** What has other files in it, which are read as any are. */
+/** Reads formats that contain other files. */
 async function readContainer(source: Source): Promise<Omit<Extracted, 'type'> | null> {
   const readMember = (member: Member) => memberText(source, member);
   switch (source.format) {

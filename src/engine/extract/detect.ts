@@ -15,7 +15,7 @@ const mailHeader =
   /^(?:return-path|received|delivered-to|from|to|date|subject|message-id|mime-version|x-[\w-]+|dkim-signature|content-type|reply-to):/i;
 
 /**
- * What a file is: by its content first, then by its MIME type, then by its name.
+ * Detects a file's format by its content first, then by its MIME type, then by its name.
  * Throws `unsupported_type` when no text can be taken from it, `extract_failed` when it is damaged,
  * encrypted, or not what it is said to be.
  */

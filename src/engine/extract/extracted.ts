@@ -22,13 +22,13 @@ export interface Extracted {
   text: string;
   /** How the text is to be chunked. */
   format: ChunkFormat;
-  /** What the content calls itself; null when it has no name (its file name is not used). */
+  /** The title in the content itself; null without one (its file name is not used). */
   title: string | null;
   /** The document's type (API section 10.1). */
   type: 'text' | 'pdf' | 'webpage' | 'tweet' | 'image';
   /** `author`, `date` (ISO 8601), `pages`, `language`, `description`, `siteName`, `image`, `tags`; of mail `from`, `to`, `cc`. */
   metadata?: Metadata;
-  /** What could not be taken over as it was, one sentence each. */
+  /** Losses of the extraction, one sentence each. */
   degraded?: string[];
   /** Images and scans in the file whose text was not given. */
   pictures?: Picture[];
@@ -61,7 +61,7 @@ export interface Member {
 /** Reads a member as Markdown that stands below a heading. Throws as `convert`. */
 export type ReadMember = (member: Member) => Promise<string>;
 
-/** What the content is, before it is read. */
+/** The format of content, before it is read. */
 export type SourceFormat =
   | 'text'
   | 'conversation'

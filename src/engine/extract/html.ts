@@ -102,7 +102,7 @@ interface Article {
   content: DomElement;
 }
 
-/** What Readability takes for the article; the page without its surroundings when that is too little. */
+/** The article as Readability finds it, or the page without its surroundings when that is too little. */
 async function findArticle(document: DomDocument): Promise<Article | null> {
   const { Readability } = await import('@mozilla/readability');
   removeAll(document, surroundings);

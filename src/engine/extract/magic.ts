@@ -1,4 +1,4 @@
-/** What the first bytes of a file say it is. */
+/** A file's format according to its first bytes. */
 export interface Magic {
   kind:
     | 'pdf'

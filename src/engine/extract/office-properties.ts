@@ -12,7 +12,7 @@ const names = [
   'meta:initial-creator',
 ] as const;
 
-/** What a document says of itself: Office files in `docProps/core.xml`, OpenDocument files in `meta.xml`. */
+/** Title and properties in a document: Office files in `docProps/core.xml`, OpenDocument files in `meta.xml`. */
 export function propertiesOf(parts: Parts): { title?: string; metadata: Metadata } {
   const found: Partial<Record<string, string>> = {};
   let current = '';

@@ -1,7 +1,7 @@
 import { isWideText } from './charset.ts';
 import { isBinary, sniffMagic } from './magic.ts';
 
-/** What a file is that is no text, as documents name it. */
+/** Types of files that hold no text, as documents name them. */
 export type MediaType = 'pdf' | 'image' | 'audio' | 'video';
 
 const mediaTypes: readonly string[] = ['pdf', 'image', 'audio', 'video'] satisfies MediaType[];

@@ -1,4 +1,4 @@
-/** What `Batches` need to know of a piece of work. */
+/** The fields of a piece of work that `Batches` read. */
 export interface Sized {
   readonly container: string;
   /** Characters or bytes of content. */
@@ -20,7 +20,7 @@ export interface Batches<Job extends Sized> {
   isLarge(job: Job): boolean;
   add(job: Job): void;
   remove(job: Job): void;
-  /** What is to be worked on next; undefined when nothing waits, or what waits has to wait. Tell `ended` afterwards. */
+  /** The next jobs; undefined when none may start now. Call `ended` afterwards. */
   next(): Job[] | undefined;
   ended(batch: readonly Job[]): void;
   /** Everything that waits; nothing waits afterwards. */
@@ -81,7 +81,7 @@ export function createBatches<Job extends Sized>({ maxLarge }: { maxLarge: numbe
   };
 }
 
-/** What waits, given out in turns: one item of each container, and round again. */
+/** Waiting items, given out in turns: one item of each container, and round again. */
 interface Turns<Item> {
   readonly size: number;
   add(container: string, item: Item): void;

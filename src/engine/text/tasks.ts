@@ -94,7 +94,7 @@ function placeOf({ start, text, role }: Turn): TurnPlace {
   return { start: start!, length: text.length, isMachine: role !== null && role !== 'user' };
 }
 
-/** What the content is; see `detect`, which throws for files that hold no text. */
+/** Detects the content's format; see `detect`, which throws for files that hold no text. */
 export function toSource(input: ExtractInput): Source {
   const maxTextBytes = input.maxTextBytes ?? defaultMaxTextBytes;
   const common = { maxTextBytes, depth: 0, ...(input.url === undefined ? {} : { url: input.url }) };

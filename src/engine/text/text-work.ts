@@ -246,7 +246,7 @@ interface Job extends Sized {
   /** It has its result, its error, or nobody who waits for it. */
   readonly isOver: boolean;
   readonly result: Promise<unknown>;
-  /** What is sent to the thread; made anew each time, because bytes are gone once they are sent. */
+  /** Makes the message for the thread, anew each time, because sending transfers its bytes. */
   call(): Call;
   answer(answer: Answer): void;
   reject(error: unknown): void;

@@ -2,13 +2,13 @@ import { parentPort } from 'node:worker_threads';
 import { MemorydError, type ErrorCode } from '../../base/errors.ts';
 import { tasks, type TaskName } from './tasks.ts';
 
-/** What a thread is asked; `input` is what the task takes. */
+/** A request to a thread; `input` is the task's own. */
 export interface Question {
   task: TaskName;
   input: unknown;
 }
 
-/** What a thread answers to one question. */
+/** A thread's answer to one question. */
 export type Answer = { result: unknown } | { failure: { code: ErrorCode; message: string; cause?: string } };
 
 /** First that everything is loaded, so that loading does not count as work; then answers, in the order of the questions. */

@@ -177,7 +177,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     background.add(kept);
   }
 
-  /** What the work answers, or `late` when it takes longer than a source likes to wait. */
+  /** The result of the work, or `late` when it takes longer than a source likes to wait. */
   async function soon<Value, Late>(work: Promise<Value>, late: Late): Promise<Value | Late> {
     const settled = new AbortController();
     const timer = clock.sleep(patienceMs, AbortSignal.any([stop.signal, settled.signal])).then(() => late);
@@ -188,7 +188,7 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     }
   }
 
-  /** What the work answers. Throws `unavailable` when it takes longer than a source likes to wait. */
+  /** The result of the work. Throws `unavailable` when it takes longer than a source likes to wait. */
   async function inTime<Value>(work: Promise<Value>): Promise<Value> {
     work.catch(() => {});
     const done = await soon(
@@ -247,7 +247,7 @@ type Hints = Extract<HookResult, { hints: unknown }>;
 /** Nobody learns from outside which connections there are: every address without a hook looks alike. */
 const noHook = () => new MemorydError('not_found', 'There is no hook at this address');
 
-/** What a connector throws about a request is about the request: nobody has to look into it. */
+/** A connector's error about a request concerns that request alone and needs no attention. */
 function refusal(error: unknown): MemorydError {
   const unsigned = ConnectorError.is(error) && ['forbidden', 'auth_expired'].includes(error.kind);
   return unsigned
@@ -279,7 +279,7 @@ function handshakeAnswer({
 /** Headers that name the delivery or the state of things, and not the way of the request through proxies. */
 const telling = /^x-(?!forwarded|real-ip|request-id|cloud-trace|amzn|envoy|vercel|b3|cdn)/;
 
-/** What the source calls this request, else what makes it the same request when it comes again. */
+/** The source's id of this request, else a digest that is the same when the request is repeated. */
 function deliveryIdOf(raw: RawHook, result: Extract<HookResult, { hints: unknown }>): string {
   if (result.deliveryId !== undefined && result.deliveryId !== '') return `id:${digest([result.deliveryId])}`;
   const headers = Object.entries(raw.headers)

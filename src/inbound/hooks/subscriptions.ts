@@ -38,7 +38,7 @@ export interface HookSubscriptionOptions {
   openContext: OpenContext;
 }
 
-/** What a connector works with while it talks to its source about hooks, and its release. */
+/** Opens the context in which a connector talks to its source about hooks. */
 export type OpenContext = (
   connector: Connector<any, any>,
   connection: ConnectionRow,
@@ -171,7 +171,7 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     }
   }
 
-  /** What was made for nothing is ended at the source, unless whoever came after has the same. */
+  /** Ends unused subscriptions at the source, unless a later one is the same. */
   async function forsake(id: string, talk: Talk, made: readonly HookSubscription[]): Promise<void> {
     const kept = await listSubscriptions(database, id);
     const idle = made.filter((one) => !kept.some((row) => row.id === one.id));

@@ -293,7 +293,7 @@ async function settleHeld(options: RemovalOptions, connectionId: string): Promis
   });
 }
 
-/** What is left is removed when the last page comes again. */
+/** The error for a connection that is no longer active; repeating the last page removes the rest. */
 function stopped(): MemorydError {
   return new MemorydError('conflict', 'The connection is no longer active', { shouldRetry: false });
 }

@@ -123,7 +123,7 @@ export const maxPushIdBytes = 1_000;
 /** The part of a push connection's ledger that holds its items. */
 export const pushedPartition = 'pushed';
 
-/** What is hashed when no rev was given: the same for equal items, whatever the order of their fields. */
+/** The text to hash when no rev was given: the same for equal items, whatever the order of their fields. */
 export function canonicalText(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value ?? null);
   const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));

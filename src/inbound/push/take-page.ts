@@ -200,7 +200,7 @@ function documentInput(connection: PushConnection, row: PushedItemRow, upsert: P
 
 const skippedAtOnce = 500;
 
-/** What the filters leave out from now on must not stay in memory either. */
+/** Removes documents of items that the filters now leave out. */
 async function dropSkipped(tx: Transaction, { connection, key, clock }: PagePlace): Promise<void> {
   for (let count = skippedAtOnce; count === skippedAtOnce;) {
     const left = await takeSkippedDocuments(tx, key, skippedAtOnce);

@@ -114,8 +114,7 @@ function answerText({ hits, weak, profile, containerTag: named }: Shown): string
   ].join('\n\n');
 }
 
-/** What the results of a search say of themselves, in the words of the tools. */
-
+/** One result of a search, in the words of the tools. */
 export function hitOf(result: SearchResult) {
   const { id, text, similarity, containerTag, trust, author, version, documents } = result;
   const [first] = documents;
@@ -145,7 +144,7 @@ export function writtenBySource({ title, path, from, url, text }: Hit): string[]
   return [title, path, from, url, text].filter((one) => typeof one === 'string');
 }
 
-/** What was told apart from what was mirrored; both in the order of the search. */
+/** Told hits apart from mirrored ones, both in the order of the search. */
 export function hitSections(hits: readonly Hit[], fence: Fence): string[] {
   const numbered = hits.map((hit, index) => ({ hit, label: `[${index + 1}] ${labelOf(hit)}` }));
   const told = numbered

@@ -1,7 +1,7 @@
 import type { BudgetSpec } from '../../connector/contract.ts';
 
 /**
- * What processes know together of one budget. All times are milliseconds since 1970.
+ * The processes' common knowledge of one budget. All times are milliseconds since 1970.
  *
  * Tokens are granted for a short time, and count until a whole period after the last moment at which
  * they may be used. So in any period, however it lies, no more than `rate` of them can have been used
@@ -12,7 +12,7 @@ export interface BudgetState {
   held: [slot: number, tokens: number][];
   /** No request before. */
   blockedUntil: number;
-  /** What the source said is left until `resetAt`, without the reserve. */
+  /** Requests left until `resetAt` according to the source, without the reserve. */
   left: number | null;
   resetAt: number;
   /** Share of the rate that is used since the source refused, and since when it grows again. */
@@ -36,7 +36,7 @@ export interface Settlement {
   lastUsedAt: number;
 }
 
-/** What an answer said about the budget. */
+/** The state of the budget according to an answer. */
 export interface Observation {
   left: number;
   resetAt: number;

@@ -19,7 +19,7 @@ const maxConnectionBytes = 16 * 1024 * 1024;
 const maxConnectionAnswers = 2_000;
 /** One of so many saves also trims. */
 const trimEvery = 16;
-/** What a connector reads besides the body. */
+/** Headers that a connector reads besides the body. */
 const keptHeaders = ['content-type', 'link', 'etag', 'last-modified'];
 
 export function createKeptAnswers(options: {

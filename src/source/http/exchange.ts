@@ -11,7 +11,7 @@ import { readReset } from './reset-time.ts';
 import type { SourceClock } from './source-clock.ts';
 import type { Again, Answer, Hop, SendLimits, Transport } from './transport.ts';
 
-/** What every request of one connection goes through. */
+/** Shared by all requests of one connection. */
 export interface Line {
   provider: string;
   clock: Clock;

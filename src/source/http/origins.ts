@@ -2,7 +2,7 @@ import type { AddressGuard } from '../../base/address-guard.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { badConfig, ConnectorError, type ConnectorSpec } from '../../connector/contract.ts';
 
-/** What an origin may be used for by one connection. */
+/** Decides how one connection may use an origin. */
 export interface Origins {
   /** The authorization may be sent there. */
   mayAuthorize(url: URL): boolean;

@@ -157,7 +157,7 @@ interface HttpParts {
 
 const defaults = { maxBytes: 25 * 1024 * 1024, timeoutMs: 30_000, idleTimeoutMs: 10_000 };
 
-/** What a connector calls its source with. */
+/** The HTTP client of a connector. */
 function createHttp(parts: HttpParts): Http {
   const { perform, kept, origins, userAgent, signal } = parts;
 

@@ -160,7 +160,7 @@ function limitedError(target: string, status: number, until: number, remedy: str
   });
 }
 
-/** What an answer means for the request. */
+/** The consequence of an answer for its request. */
 type Judgement =
   | { kind: 'ok' }
   /** The authorization was refused; another may be tried once. */

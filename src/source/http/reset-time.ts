@@ -10,7 +10,7 @@ export interface Heard {
 /** Smaller numbers in a reset header are seconds from now; the larger ones are seconds since 1970. */
 const firstUnixSeconds = 1_000_000_000;
 
-/** What `Retry-After` says, by this process's clock, in milliseconds since 1970; null when it says nothing. */
+/** The time in `Retry-After` by this process's clock, in milliseconds since 1970; null without one. */
 export function readRetryTime({ headers, now, sourceNow }: Heard): number | null {
   const waitMs = readRetryAfter({ retryAfter: headers['retry-after'], date: headers['date'] }, sourceNow);
   return waitMs === null ? null : now + waitMs;

@@ -34,7 +34,7 @@ export interface SharedBudget {
   refill(): Promise<number | null>;
   /** A request that took tokens has ended; `served` when the source did what it asked for. */
   ended(served: boolean): void;
-  /** What the source says is left until `resetAt` (by this process's clock). */
+  /** Notes how many requests the source says are left until `resetAt` (by this process's clock). */
   observed(left: number, resetAt: number): void;
   /**
    * The source refused a request until a time; when it does not say, for a minute, doubled with each
@@ -74,7 +74,7 @@ export function createSharedBudget(options: {
   let refusals = 0;
   let underWay = 0;
   let usedInAll = 0;
-  /** What the source said, as if nothing had been used since this process began. */
+  /** The source's statement, as if this process had used nothing since it began. */
   let said: Observation | null = null;
   let refilling: Promise<number | null> | null = null;
 

@@ -20,7 +20,7 @@ const decoders: Record<string, Decoder> = {
   deflate: (bytes, options) => ((bytes[0]! & 0x0f) === 8 ? zlib : raw)(bytes, options),
 };
 
-/** What `decode` understands. */
+/** Content codings that `decode` understands. */
 const acceptedCodings = 'gzip, deflate, br';
 
 /** The bytes of a body, counted while they come. Throws `skip` of `too_large` at the first byte too many. */

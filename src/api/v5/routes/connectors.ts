@@ -61,7 +61,7 @@ function createRoute(app: Api, { services, clock }: RouteContext): void {
   );
 }
 
-/** What cannot be done here never can: a status of 500 and above would be asked for again. */
+/** Turns failures that can never succeed into a status below 500, because clients retry those from 500 on. */
 async function permanent<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -17,7 +17,7 @@ export function namespaceDocumentRoutes(app: Api, context: RouteContext): void {
   deleteRoute(app, context);
 }
 
-/** What the interface specification says to the letter. */
+/** Follows the interface specification to the letter. */
 function getRoute(app: Api, { services }: RouteContext): void {
   app.get(
     '/ns/:namespace/document/:id',

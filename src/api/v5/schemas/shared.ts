@@ -35,7 +35,7 @@ export const processing = {
   dreaming: addBody.properties.dreaming,
 };
 
-/** What can be said of a document beside its content. */
+/** Fields of a document beside its content. */
 export const documentFields = {
   supportingContext: Type.Optional(supportingContext),
   metadata: Type.Optional(flatMetadata),
