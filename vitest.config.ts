@@ -11,19 +11,22 @@ const timeoutsMs = {
 
 const inCi = process.env['CI'] !== undefined;
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     pool: 'forks',
     maxWorkers: 2,
     retry: 0,
     allowOnly: !inCi,
     passWithNoTests: false,
+    env: { TEST_LENGTH: mode === 'long' ? 'long' : 'short' },
     globalSetup: ['test/support/leaked-processes.ts'],
     projects: Object.entries(timeoutsMs).map(([name, timeoutMs]) => ({
       extends: true,
       test: {
         name,
         include: [`test/${name}/**/*.test.ts`],
+        // Modules hold no state, so that files can share a process with all that it has loaded.
+        isolate: name === 'e2e',
         setupFiles: ['test/support/property-tests.ts'],
         testTimeout: timeoutMs,
         hookTimeout: timeoutMs,
@@ -33,4 +36,4 @@ export default defineConfig({
       },
     })),
   },
-});
+}));

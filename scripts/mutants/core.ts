@@ -1,7 +1,7 @@
 import type { MutantSet } from './mutant.ts';
 
 /** As many programs as the continuous integration runs. */
-const model = ['test/integration/mirror-model.test.ts', 'test/integration/mirror-model-further.test.ts'];
+const model = ['test/integration/mirror-model.test.ts'];
 
 export const coreMutants: MutantSet = {
   area: 'core',
@@ -18,7 +18,6 @@ export const coreMutants: MutantSet = {
     'test/integration/hidden-documents.test.ts',
     'test/integration/kit-shelves.test.ts',
     'test/integration/mirror-model.test.ts',
-    'test/integration/mirror-model-further.test.ts',
   ],
   near: {
     'src/sync/brake.ts': ['test/integration/mirror-brake.test.ts'],

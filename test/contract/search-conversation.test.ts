@@ -78,7 +78,7 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
   });
 });
 
-describe.each(engines)('what is of a time that the query names on %s', (engine) => {
+describe.each(engines)('texts from a time that the query names, on %s', (engine) => {
   let opened: TestDatabase;
 
   beforeAll(async () => {

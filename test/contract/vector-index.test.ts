@@ -229,7 +229,7 @@ describe.each(engines)('vector index on %s', (engine) => {
 
   if (engine === 'postgres')
     describe('on a server', () => {
-      test('what an interrupted build left is replaced', async () => {
+      test('an unfinished index of an interrupted build is replaced', async () => {
         await storeVectors(threshold);
         await create().ensure();
         const [built] = await indexes();

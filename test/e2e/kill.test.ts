@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../support/daemon.ts';
+import { sized } from '../support/length.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { call, storedFiles } from '../support/memory-of.ts';
 import { stores, type OpenedStore } from '../support/stores.ts';
@@ -29,7 +30,7 @@ describe.each(stores)('a daemon that is killed again and again on $name', (store
   });
 
   // A dead worker's leases on a server last up to half a minute, so that most kills there hit a daemon that waits.
-  const kills = store.name === 'the embedded store' ? 20 : 6;
+  const kills = store.name === 'the embedded store' ? sized(6, 20) : sized(2, 6);
 
   it(`ends after ${kills} kills with memory equal to the folder`, { timeout: 400_000 }, async () => {
     const random = createRandom(20_261_121);

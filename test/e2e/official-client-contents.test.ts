@@ -56,7 +56,7 @@ describe.each(stores)('the official client changes and removes on $name', (store
     expect((await client.documents.list({ containerTags: ['many'] })).memories).toEqual([]);
   });
 
-  it('what an address leads to, unless it is inside', async () => {
+  it('the page at an address, unless it is on a private network', async () => {
     const { id } = await client.add({ content: `${daemon.url}/openapi.json`, containerTag: 'pages' });
     await until(id, 'failed');
     expect(await client.documents.get(id)).toMatchObject({ source: 'url', error: { code: 'fetch_blocked' } });

@@ -5,7 +5,7 @@ import { createSyntheticSource } from '../support/synthetic-source.ts';
 
 const dayMs = 24 * 60 * 60_000;
 
-describe('what has changed lately', () => {
+describe('recent changes', () => {
   const source = createSyntheticSource();
   const connector = source.connector();
   let test: TestApi;

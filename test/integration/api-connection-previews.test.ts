@@ -41,7 +41,7 @@ function createShelves() {
   return { source, connector };
 }
 
-describe('what a connection would mirror', () => {
+describe('a preview of a connection', () => {
   const { source, connector } = createShelves();
   let test: TestApi;
   let id: string;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startTestApi } from '../support/api.ts';
 
-it('what anybody may ask for is the same bytes for all who ask: not reading it holds no memory', async () => {
+it('public answers share their bytes, so that a client that does not read them holds no memory', async () => {
   const sent: unknown[] = [];
   const test = await startTestApi({ onAnswer: (payload) => void sent.push(payload) });
   try {

@@ -5,7 +5,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 const containerTag = 'user_mira';
 const texts = (entries: { memory: string }[]) => entries.map(({ memory }) => memory);
 
-describe('what stands beside memories', () => {
+describe('the context of memories', () => {
   let test: TestApi;
   beforeAll(async () => {
     test = await startTestApi();

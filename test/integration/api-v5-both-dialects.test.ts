@@ -154,7 +154,7 @@ const exchanges: Exchange[] = [
   },
 ];
 
-describe('what one dialect stores the other one reads', () => {
+describe('content stored in one dialect and read in the other', () => {
   it.each(exchanges)('$resource', async ({ older, newer, shows }) => {
     await send(older.write);
     expect(JSON.stringify(await send(older.read))).toContain(shows[0]);
@@ -209,7 +209,7 @@ describe('what one dialect stores the other one reads', () => {
   });
 });
 
-describe('what the newer dialect has no word for', () => {
+describe('fields that the newer dialect lacks', () => {
   const noted = async (...[method, url, body]: Call) => (await test.call(method, url, body)).headers['x-without-v5'];
 
   it('is named by a header of the answer', async () => {

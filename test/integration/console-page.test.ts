@@ -88,7 +88,7 @@ describe('the page of the console', () => {
   });
 });
 
-describe('what the page loads', () => {
+describe('files of the page', () => {
   it.each([
     ['main-abc.js', 'text/javascript; charset=utf-8', 'export {};'],
     ['main-abc.css', 'text/css; charset=utf-8', ':root {}'],

@@ -9,6 +9,7 @@ import type { ConnectorError, Fetched } from 'memoryd/connector';
 import type { FolderConfig } from '../../connectors/folder/config.ts';
 import folder from '../../connectors/folder/index.ts';
 import { asNobody, createContext, createRoot, refOf, writeTree } from './folder-fixture.ts';
+import { sized } from '../support/length.ts';
 
 let root: string;
 let remove: () => Promise<void>;
@@ -106,7 +107,7 @@ describe('outside the rules', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('an absent file', () => {
   it('is gone: a removed file, a folder or a special file in its place', async () => {
     await writeTree(root, ['a.md', 'folder.md/b.md', 'file']);
     execFileSync('mkfifo', [join(root, 'pipe.md')]);
@@ -170,7 +171,7 @@ describe('links', () => {
     await writeTree(root, { 'swapped/note.md': 'public' });
     const swapper = spawn(process.execPath, ['-e', swapForever, join(root, 'swapped'), '../outside']);
     const seen = new Set<string>();
-    for (let round = 0; round < 2_000 || !seen.has('public'); round++) {
+    for (let round = 0; round < sized(300, 2_000) || !seen.has('public'); round++) {
       const fetched = await fetchPath('swapped/note.md').catch((error: ConnectorError) => error.kind);
       seen.add(typeof fetched === 'string' ? fetched : (textOf(fetched) ?? 'gone'));
     }

@@ -370,7 +370,7 @@ it('does not take two files that were born at the same time for one', () => {
   expect(other).not.toBe(one);
 });
 
-describe('what cannot be read', () => {
+describe('unreadable files and folders', () => {
   it('is told apart when it is a folder: the listing shows what lies outside it', async () => {
     await writeTree(root, ['a.md', 'closed/b.md', 'd.md', 'e.md']);
     await chmod(join(root, 'closed'), 0);

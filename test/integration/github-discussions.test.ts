@@ -193,7 +193,7 @@ describe('discussions', () => {
   });
 });
 
-describe('what GitHub refuses or answers in part', () => {
+describe('refusals and partial answers of GitHub', () => {
   const refusals: [string | undefined, object][] = [
     ['FORBIDDEN', { state: 'paused', problem: 'forbidden' }],
     ['INSUFFICIENT_SCOPES', { state: 'paused', problem: 'forbidden' }],

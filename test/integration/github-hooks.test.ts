@@ -12,7 +12,7 @@ const deliveries = recorded.flatMap(({ name, examples }) =>
   examples.map((payload, index) => ({ name, id: `${name}-${index}`, body: JSON.stringify(payload) })),
 );
 
-describe('what GitHub reports', () => {
+describe('deliveries of GitHub', () => {
   let test: Awaited<ReturnType<typeof startGithubApi>>;
   let id: string;
   beforeAll(async () => {

@@ -189,7 +189,7 @@ describe('issues and pull requests', () => {
   });
 });
 
-describe('what GitHub reports', () => {
+describe('deliveries of GitHub', () => {
   const secret = 'hook-secret';
   const deliver = (event: string, payload: object, key = secret) => {
     const body = Buffer.from(JSON.stringify(payload));

@@ -126,7 +126,7 @@ function answerOf({ status, headers, response, responseIsBinary }: Recorded, her
   };
 }
 
-describe('what GitHub really answered', () => {
+describe('recorded answers of GitHub', () => {
   it('fits the description of its API', () => {
     const all = ['get-repository', 'rename-repository', 'paginate-issues'].flatMap(recordingOf);
     const read = all.filter(({ method }) => method === 'get');

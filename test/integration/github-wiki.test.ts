@@ -258,7 +258,7 @@ function onPack(fault: Fault) {
   return ({ method }: SourceRequest) => (method === 'POST' ? fault : undefined);
 }
 
-describe('what is answered in place of a wiki', () => {
+describe('other answers in place of a wiki', () => {
   it('leaves a listing that nobody looked before incomplete', async () => {
     const world = await start();
     world.replace(() => status(404));

@@ -57,7 +57,7 @@ describe('requests of the Gmail connector', () => {
   });
 });
 
-describe('what others lose, and the Gmail connector does not', () => {
+describe('mail that naive mirrors lose', () => {
   it('mail that comes while the first listing goes on is there', async () => {
     const { source, add, sync, mirror, server } = await connectGmail();
     add(4);
@@ -222,7 +222,7 @@ describe('what others lose, and the Gmail connector does not', () => {
   });
 });
 
-describe('what of a mailbox is mirrored', () => {
+describe('the mirrored part of a mailbox', () => {
   it('threads with a chosen label, as a whole: also the mails that do not have it', async () => {
     const made = await connectGmail();
     const { source, sync, mirror, select } = made;
@@ -284,7 +284,7 @@ describe('what of a mailbox is mirrored', () => {
   });
 });
 
-describe('who wrote it', () => {
+describe('authors', () => {
   it('is the sender of each mail, and the owner where Gmail says SENT', async () => {
     const { source, sync, database } = await connectGmail();
     const { id } = source.add({ subject: 'Plan', text: 'What do you think?', from: 'Bob <bob@example.com>' });

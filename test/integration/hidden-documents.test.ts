@@ -159,7 +159,7 @@ describe('documents that a mirror removed', () => {
     expect((await documents.find('scoped:apple', everyContainer))!.id).toBe(mine!.id);
   });
 
-  it('what the user deletes is deleted for good, and stays away until the source changes it', async () => {
+  it('a document that the user deletes stays deleted until the source changes it', async () => {
     const { database, source, sync, mirror, documents } = await open();
     await sync();
     const id = (await mirror.documentIds()).get('apple')!;

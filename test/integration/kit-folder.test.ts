@@ -3,6 +3,7 @@ import { testConnector } from 'memoryd/testing';
 import folder from '../../connectors/folder/index.ts';
 import { listPage } from '../../connectors/folder/list.ts';
 import { createFolderWorld } from '../../fixtures/servers/folder-world.ts';
+import { sized } from '../support/length.ts';
 
 let filesPerPage: number | undefined;
 
@@ -14,6 +15,7 @@ await testConnector({
     filesPerPage = pages === 'small' ? 3 : undefined;
     return createFolderWorld();
   },
+  manyItems: sized(20_000, 100_000),
   // Partitions, the pages of the one listing, and for what changed a call for each batch (of four, here) and each file.
   requests: ({ items, changed }) => 1 + Math.ceil(items / 1_000) + Math.ceil(changed / 4) + changed,
   notApplied: [

@@ -5,6 +5,7 @@ import github from '../../connectors/github/index.ts';
 import { listIssues } from '../../connectors/github/issues.ts';
 import { createGithubIssuesWorld } from '../../fixtures/servers/github/github-issues-world.ts';
 import { openTestDatabase } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 
 let issuesPerPage: number | undefined;
 let unlisted: Set<string>;
@@ -40,7 +41,7 @@ await testConnector({
   },
   // The repository by its name and its newest time, the feeds, pages of five, and issues with their comments.
   requests: ({ items, changed }) => 8 + Math.ceil(items / 5) + 2 * changed,
-  manyItems: 2_000,
+  manyItems: sized(1_000, 2_000),
   notApplied: [
     // Times are positions that never expire.
     '7 expired-position',

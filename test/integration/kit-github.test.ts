@@ -4,6 +4,7 @@ import github from '../../connectors/github/index.ts';
 import { listFiles } from '../../connectors/github/files.ts';
 import { createGithubWorld } from '../../fixtures/servers/github/github-world.ts';
 import { openTestDatabase } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 
 let filesPerPage: number | undefined;
 
@@ -22,7 +23,7 @@ await testConnector({
   },
   // Two repositories by name, each with its commit; then trees, a comparison and the files themselves.
   requests: ({ changed }) => 12 + changed,
-  manyItems: 25_000,
+  manyItems: sized(10_000, 25_000),
   // Files have neither a trash nor rights of their own, and what is encrypted is a binary file.
   notApplied: ['8 trash', '8 access', '16 encrypted'],
 });

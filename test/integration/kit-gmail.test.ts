@@ -3,6 +3,7 @@ import { testConnector } from 'memoryd/testing';
 import gmail from '../../connectors/gmail/index.ts';
 import { listPage } from '../../connectors/gmail/list.ts';
 import { createGmailWorld } from '../../fixtures/servers/gmail/gmail-world.ts';
+import { sized } from '../support/length.ts';
 
 const small = { mailsPerRequest: 5, requestsPerPage: 2, threadsPerPage: 3 };
 let sizes: typeof small | undefined;
@@ -16,7 +17,7 @@ await testConnector({
   },
   // Twice the ids of all mails, five to a page, and of drafts; the history; each changed thread.
   requests: ({ items, changed }) => 6 + 2 * Math.ceil((items * 4) / 3 / 5) + 2 * changed,
-  manyItems: 25_000,
+  manyItems: sized(10_000, 25_000),
   notApplied: [
     // A mail has no access rights and no other name than its subject, which never changes.
     ...['8 access', '9 rename'],

@@ -3,6 +3,7 @@ import { testConnector } from 'memoryd/testing';
 import notion from '../../connectors/notion/index.ts';
 import { createNotionWorld } from '../../fixtures/servers/notion/notion-world.ts';
 import { openTestDatabase } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 
 await testConnector({
   vitest,
@@ -14,7 +15,7 @@ await testConnector({
   },
   // A head, the search, the trash, the names of users; a page each, and two lists for each hundred of a first sync.
   requests: ({ items, changed }) => 4 + 2 * Math.ceil(items / 100) + changed,
-  manyItems: 8_000,
+  manyItems: sized(4_000, 8_000),
   notApplied: [
     // Times are positions that never expire.
     '7 expired-position',

@@ -18,7 +18,7 @@ function shelf() {
   return { connector, put, remove: (id: string) => items.delete(id), clear: () => items.clear() };
 }
 
-describe('who says what', () => {
+describe('trust in statements', () => {
   const source = shelf();
   let test: TestApi;
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('who says what', () => {
     expect((await rows('equal')).map(({ trust }) => trust)).toEqual(['told', 'read']);
   });
 
-  it('what was read of one person is not changed by another', async () => {
+  it('a fact read about one person is not changed by statements about another', async () => {
     source.put('a', { text: "Falcon's manager is Alice.", author: 'Alice', updatedAt: '2026-01-01T00:00:00Z' });
     source.put('b', { text: "Falcon's manager is Bob.", author: 'Bob', updatedAt: '2026-01-02T00:00:00Z' });
     source.put('c', { text: "Falcon's manager is Carol.", author: 'Alice', updatedAt: '2026-01-03T00:00:00Z' });
@@ -140,7 +140,7 @@ describe('who says what', () => {
     expect((await rows('back')).filter(({ latest }) => latest)).toHaveLength(1);
   });
 
-  it('what is forgotten comes back by no source, and by being told again', async () => {
+  it('a forgotten fact comes back when it is told again, and from no source', async () => {
     source.put('again', { text: "Falcon's budget is 10,000 euros." });
     const id = await connect('forgotten', { memories: 'facts' });
     await sync(id);
@@ -206,7 +206,7 @@ describe('who says what', () => {
     expect((await rows('gone')).filter(({ latest }) => latest)).toHaveLength(1);
   });
 
-  it('what is read enters a profile only where it is let in, and episodes never', async () => {
+  it('read facts enter a profile only where that is allowed, and episodes never', async () => {
     await tell('profile', 'I live in Porto.');
     source.put('about', { text: 'Carol lives in Rome.' });
     const id = await connect('profile', { memories: 'facts' });

@@ -7,6 +7,7 @@ import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createFreezingDatabase } from '../support/freezing-database.ts';
+import { sized } from '../support/length.ts';
 import { createMirror } from '../support/mirror.ts';
 import { pagesOfSixty } from '../support/pages-of-sixty.ts';
 import { rescope } from '../support/rescope.ts';
@@ -74,7 +75,7 @@ describe.each(engines)('a process that is stopped and goes on after another took
     let hasEnded = false;
     let stops = 0;
     // The first step takes the lease. What differs by the engine is how a transaction waits, not where runs can stop.
-    const stride = engine === 'pglite' ? 1 : 4;
+    const stride = engine === 'pglite' ? sized(3, 1) : sized(9, 4);
     for (let freezeAt = 2; !hasEnded; freezeAt += stride) {
       const tag = `freeze-${freezeAt}`;
       const { clock, source, mirror } = await prepare(situation, tag);

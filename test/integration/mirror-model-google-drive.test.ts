@@ -1,3 +1,4 @@
+import { sized } from '../support/length.ts';
 import { testWorldModel } from '../support/mirror-model.ts';
 
-testWorldModel('google-drive', { programs: 200, file: 'mirror-model-google-drive.test.ts' });
+testWorldModel('google-drive', { programs: sized(60, 200), file: 'mirror-model-google-drive.test.ts' });

@@ -6,6 +6,7 @@ import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 import { createMirror } from '../support/mirror.ts';
 import { rescope } from '../support/rescope.ts';
 import { createScopedSource, type ScopedItem } from '../support/scoped-source.ts';
@@ -105,7 +106,7 @@ describe.each(engines)('on %s', (engine) => {
     await fc.assert(
       fc.asyncProperty(program, (one) => run(one)),
       {
-        numRuns: wanted === undefined ? 25 : Number(wanted),
+        numRuns: Number(wanted ?? sized(10, 25)),
         endOnFailure: process.env['MIRROR_SHRINK'] === undefined,
         ...(seed ? { seed: Number(seed) } : {}),
       },
@@ -114,7 +115,7 @@ describe.each(engines)('on %s', (engine) => {
 
   it('memory is what lies in the selected folders, however they were moved', async () => {
     opened = await openTestDatabase(engine);
-    const numRuns = Number(process.env['MIRROR_PROGRAMS'] ?? 25);
+    const numRuns = Number(process.env['MIRROR_PROGRAMS'] ?? sized(10, 25));
     await fc.assert(
       fc.asyncProperty(tree, (one) => runTree(one)),
       { numRuns, endOnFailure: process.env['MIRROR_SHRINK'] === undefined },

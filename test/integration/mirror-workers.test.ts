@@ -167,7 +167,7 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
     expect((await mirror.texts()).size).toBe(30);
   });
 
-  it('what a worker of the run read before another one took the item over is not stored', async () => {
+  it('content that a worker read before another one took the item over is not stored', async () => {
     opened = await openTestDatabase(engine);
     const clock = createTestClock();
     const process = createModelProcess(opened.database, () => {});
@@ -215,7 +215,7 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
     expect([...(await mirror.texts()).values()]).toEqual(['old', 'new', 'new']);
   });
 
-  it('who comes when no run is under way has nothing to do', async () => {
+  it('a worker that finds no run under way does nothing', async () => {
     const { mirror, fetched } = await open(3, {});
     await joinRun(mirror.runner(), mirror.id, never);
     expect(fetched).toEqual([]);

@@ -141,7 +141,7 @@ describe.each(engines)('the mirror on %s', (engine) => {
     expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsDeleted: 1 });
   });
 
-  it('an expired position leads to a new listing, nothing is lost and nothing processed again', async () => {
+  it('an expired cursor leads to a new listing, nothing is lost and nothing processed again', async () => {
     const { source, mirror, fill } = await open({ incremental: true });
     fill(6);
     await mirror.sync();

@@ -32,7 +32,7 @@ async function opened(options: NotionFixtureOptions = {}) {
 const textsIn = async () => Object.fromEntries(await fixture.mirror.texts());
 const warningsOf = (run: { warnings?: unknown }) => JSON.stringify(run.warnings ?? []);
 
-describe('what Notion does not show in its times', () => {
+describe('changes that Notion does not show in its times', () => {
   it('finds a second edit within the same minute, by reading a hot page once more when it is quiet', async () => {
     const { clock, workspace, mirror } = await opened({ fill: (all) => oldPages(all, 2) });
     await mirror.sync();
@@ -108,7 +108,7 @@ describe('what Notion does not show in its times', () => {
   });
 });
 
-describe('what the search leaves out', () => {
+describe('pages that the search leaves out', () => {
   it('loads the rows of a database and parents that it omits, and shows nothing twice', async () => {
     const { workspace, mirror } = await opened({
       fill(all) {
@@ -268,7 +268,7 @@ describe('a database that fails', () => {
   });
 });
 
-describe('what is deleted', () => {
+describe('deleted pages', () => {
   it('goes with the trash, and comes back out of it', async () => {
     const { clock, workspace, mirror } = await opened({ fill: (all) => oldPages(all, 4) });
     await mirror.sync();

@@ -9,6 +9,7 @@ import type { Database } from '../../src/store/database.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
 import { makePgliteTemplate } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 import { startPgliteProcess, type PgliteProcess, type PgliteTask } from '../support/pglite-process.ts';
 
 let dataDir: string;
@@ -136,9 +137,9 @@ describe('kill -9', () => {
     expect((await readdir(dataDir)).toSorted()).toEqual(['database', 'database.lock']);
   });
 
-  test('during writes, five times over, loses nothing that was acknowledged and tears nothing', async () => {
+  test('during writes, again and again, loses nothing that was acknowledged and tears nothing', async () => {
     await makeDatabase();
-    for (const writes of [1, 4, 9, 17, 33]) {
+    for (const writes of sized([1, 17], [1, 4, 9, 17, 33])) {
       const writer = startProcess('write');
       await writer.until((lines) => lines.length > writes);
       await writer.kill();
@@ -233,7 +234,7 @@ describe('rights of others', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
-  test('what an earlier version left open is closed at the start, and files of others are left as they are', async () => {
+  test('files that an earlier version left readable to others are closed at the start; foreign files keep their modes', async () => {
     await makeDatabase();
     await writeFile(join(dataDir, 'notes.txt'), 'mine', { mode: 0o644 });
     await chmod(dataDir, 0o755);

@@ -7,7 +7,7 @@ import { openPostgres, unsupported } from '../../src/store/postgres.ts';
 import { sql } from '../../src/store/sql.ts';
 import { describeWithService } from '../support/services.ts';
 
-describe('what the server must be', () => {
+describe('requirements on the server', () => {
   const good = { number: 170_011, version: '17.11', vectorAvailable: '0.8.0', vectorInstalled: null };
 
   test.each([

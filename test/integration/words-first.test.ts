@@ -144,7 +144,7 @@ describe('words before vectors', () => {
     expect(row).toEqual({ worded: 0 });
   });
 
-  it('what is known to take long has its words at once, and short documents their vectors first', async () => {
+  it('long documents are found by their words at once, and short documents get their vectors first', async () => {
     const { database, model, processor, documents, chunks, isInOrder } = await open();
     model.msPerText = 100;
     await documents.add([note('first', 'The first one shows how long it takes.')]);
@@ -218,7 +218,7 @@ describe('words before vectors', () => {
     void drained.catch(() => {});
   });
 
-  it('what the only process held when it died is gone on with at its next start', async () => {
+  it('documents of the only process are continued when it starts again after a crash', async () => {
     const { database, clock, model, options, chunks, status, addWithWords, isInOrder } = await open();
     const process = createCrashingDatabase(database);
     const { id, drained } = await addWithWords(

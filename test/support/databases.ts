@@ -60,10 +60,8 @@ const clones = createReuse(async () => {
   pgliteTemplate ??= makePgliteTemplate();
   return openPglite({ dataDir: 'memory', log: silentLogger, templateFile: await pgliteTemplate });
 });
-// Benchmarks start daemons with this file and without Vitest.
-if (process.env['VITEST'] !== undefined) (await import('vitest')).afterAll(closeIdleDatabases);
 
-/** Databases that wait to be used again keep a process from ending. */
+/** Databases that wait to be used again keep a process from ending, unless Vitest ends it. */
 export function closeIdleDatabases(): Promise<void> {
   return clones.close();
 }

@@ -43,7 +43,7 @@ function testPrograms<Program>(test: ModelTest<Program>): void {
       await opened.close();
     });
 
-    it('whatever happens meanwhile, after the last successful sync memory equals the source', { timeout }, () =>
+    it('memory equals the source after the last successful sync, whatever happened before', { timeout }, () =>
       checkPrograms(test.program, runner.run, {
         programs: Number(MIRROR_PROGRAMS ?? test.programs),
         seed: Number(MIRROR_SEED ?? test.seed),

@@ -392,7 +392,7 @@ describe('problems', () => {
     expect(problems({ file })).toEqual([expect.stringContaining(start)]);
   });
 
-  test('what belongs together is accepted', () => {
+  test('settings that belong together are accepted', () => {
     const env = {
       DATABASE_URL: 'postgresql://db/memory',
       REDIS_URL: 'redis://cache',

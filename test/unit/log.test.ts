@@ -16,7 +16,7 @@ function thrownBy(run: () => unknown): unknown {
   }
 }
 
-describe('what the log has of an error', () => {
+describe('errors in the log', () => {
   it('is the name, the message and where it happened', () => {
     const entry = JSON.parse(logged(new MemorydError('too_large', 'The file is too large.'))) as { err: any };
     expect(entry.err).toMatchObject({ error: 'MemorydError', code: 'too_large', message: 'The file is too large.' });

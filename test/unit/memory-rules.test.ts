@@ -44,7 +44,7 @@ describe('dates', () => {
   });
 });
 
-describe('what is on certain days', () => {
+describe('events on certain days', () => {
   it('is the same question, whether somebody has it then or it is moved', () => {
     const [had] = extract('I have night shifts on Tuesdays and Thursdays.');
     const [moved] = extract('My night shifts moved to Fridays.');
@@ -54,7 +54,7 @@ describe('what is on certain days', () => {
   });
 });
 
-describe('what somebody sold', () => {
+describe('things that somebody sold', () => {
   it('is his car, his phone no longer, where it is named alike', () => {
     const [sold] = extract('We sold the Skoda last week.');
     const [car] = extract('Our car is a red Skoda Octavia from 2016.');
@@ -157,7 +157,7 @@ describe('facts', () => {
   });
 });
 
-describe('who speaks', () => {
+describe('speakers', () => {
   it('messages stand in the text of their conversation, whoever they are by', () => {
     const conversation = 'user (Caroline): I live in Porto.\n\nassistant: Noted.\n\nuser: I live in Porto.';
     const messages = turnsOfMessages(

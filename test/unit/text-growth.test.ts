@@ -48,7 +48,7 @@ function unmeasured(path: string, isText: RegExp): string[] {
   return overText.flatMap(([, name]) => (known.some((one) => one.split(' ')[0] === name) ? [] : [name!]));
 }
 
-it.each(files)('what %s exports over text is measured', (path) => {
+it.each(files)('every function over text that %s exports is measured', (path) => {
   expect(unmeasured(path, typesOfText), 'add it to test/support/text-growth/text-functions.ts').toEqual([]);
 });
 

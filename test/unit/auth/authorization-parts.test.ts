@@ -29,7 +29,7 @@ const spec: ConnectorSpec = {
   ],
 };
 
-describe('what a caller gives', () => {
+describe('fields that a caller gives', () => {
   test('is split by what becomes of it', () => {
     const given = {
       folder: 'f',

@@ -52,7 +52,7 @@ test('it is empty only when nobody is inside or waits', async () => {
   expect(gate.empty).toBe(true);
 });
 
-test('who stops waiting takes no place, and work that fails gives its place back', async () => {
+test('an aborted wait takes no place, and failed work gives its place back', async () => {
   const gate = createGate(1);
   const leave = await gate.enter();
   const stop = new AbortController();

@@ -8,7 +8,7 @@ const ole = (stream: string) =>
   Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1000), Buffer.from(stream, 'utf16le')]);
 const noise = (length: number) => Uint8Array.from({ length }, (_, index) => (index * 151 + (index >> 2) * 7) % 256);
 
-describe('what a file is', () => {
+describe('the format of a file', () => {
   it.each([
     ['content before name', text('<!DOCTYPE html><title>502</title>'), undefined, 'report.pdf', { format: 'html' }],
     ['content before MIME type', makePdf('', [['x']]), 'text/plain', 'x.txt', { format: 'pdf' }],

@@ -50,7 +50,7 @@ describe('a failed item', () => {
   });
 });
 
-describe('what a connector throws', () => {
+describe('errors of a connector', () => {
   const judge = (error: unknown, log = silentLogger) => judgeError(error, { provider: 'x', verb: 'list', log, now });
 
   it.each([
