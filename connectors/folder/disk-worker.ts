@@ -4,7 +4,7 @@ import { toFacts, type FileFacts } from './facts.ts';
 import { toFilePath, toText } from './names.ts';
 import { descriptorPath, isSame, openFlags, settleMsOf } from './reading.ts';
 
-/** What the thread is asked: facts about paths, or the files at them with their content. */
+/** A request to the thread: facts about paths, or the files at them with their content. */
 export type DiskQuestion = { id: number } & ({ look: PathList } | { read: PathList; maxBytes: number; nowMs: number });
 
 /** Paths in text form, joined by U+0000, which no path holds: one text crosses to a thread faster than many. */
@@ -59,7 +59,7 @@ function readAll({ id, read, maxBytes, nowMs }: Extract<DiskQuestion, { read: Pa
 }
 
 /**
- * What `fetchFile` reads when nothing is out of the ordinary: undefined for a link or what lies behind one, for what
+ * Reads a file as `fetchFile` does when nothing is out of the ordinary: undefined for a link or what lies behind one, for what
  * is no file, empty, too large or just written, and for what changes meanwhile.
  */
 function readSteady(path: string, maxBytes: number, nowMs: number) {
@@ -104,7 +104,7 @@ function exactFacts(path: string): FileFacts | undefined {
   return Number.isSafeInteger(stats.ino) ? toFacts(stats) : undefined;
 }
 
-/** What fails here is tried again by the slower way, which knows what each failure means. */
+/** Undefined on failure: the slower way tries again, and knows what each failure means. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     return run();

@@ -12,7 +12,7 @@ export interface FolderEntries {
   links: string[];
 }
 
-/** What can tell its kind: a folder entry or the result of `lstat`. */
+/** Anything that can tell its kind: a folder entry or the result of `lstat`. */
 type Typed = Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 /** A folder whose own record is this large (some 5,000 names and more) is read piecemeal: all at once would cost 300 bytes a name. */

@@ -1,7 +1,7 @@
 import { lstat, stat, type Stats } from 'node:fs';
 import { toFilePath } from './names.ts';
 
-/** What the file system says about one path. */
+/** Facts of the file system about one path. */
 export interface FileFacts {
   kind: 'file' | 'folder' | 'link' | 'other';
   bytes: number;

@@ -6,14 +6,14 @@ import type { Rules } from './rules.ts';
 
 export type LinkTarget = 'file' | 'folder';
 
-/** What is mirrored: a folder, and what of it. */
+/** A mirrored folder with the rules for its content. */
 interface Tree {
   root: string;
   rules: Pick<Rules, 'isOwn'>;
 }
 
 /**
- * What a symbolic link stands for when links are followed; undefined when this one is not: it leads
+ * Resolves a symbolic link when links are followed; undefined when this one is not: it leads
  * out of the root, to the daemon's own folders, to a folder it lies in itself (a loop), to nothing, or to something that is neither
  * file nor folder. `folder` and `path` are real paths but for the link itself.
  * Throws when the target cannot be looked at.

@@ -21,7 +21,7 @@ interface Search {
   signal: AbortSignal;
 }
 
-/** What one id has come to: refs (several for a folder), or the reason why that cannot be told. */
+/** The result for one id: refs (several for a folder), or the reason why it is unknown. */
 interface Finding {
   refs: Ref[];
   incomplete?: string;

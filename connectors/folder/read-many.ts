@@ -7,7 +7,7 @@ import { createRules } from './rules.ts';
 
 /** Fewer are as well read one by one. */
 const leastFiles = 16;
-/** What larger files cost is reading them, not asking for them. */
+/** Larger files cost time to read, not to ask for. */
 const largestFileBytes = 1024 * 1024;
 
 /**

@@ -97,7 +97,7 @@ async function standsStill(facts: FileFacts, reading: Reading, waitMs: number): 
   if (Math.abs(ageMs) < waitMs) await sleep(waitMs - ageMs, undefined, { signal: reading.signal });
 }
 
-/** As many bytes as expected, or undefined when it is another file or has become shorter. */
+/** Reads the expected number of bytes; undefined when it is another file or has become shorter. */
 async function readExpected(file: FileHandle, expected: FileFacts): Promise<Uint8Array | undefined> {
   if (!isSame(toFacts(await file.stat()), expected)) return undefined;
   const bytes = new Uint8Array(expected.bytes);

@@ -36,7 +36,7 @@ export interface Walk {
   take(limit: number): Promise<WalkedFile[]>;
 }
 
-/** What a walk could not read. */
+/** Places that a walk could not read. */
 export interface WalkProblems {
   /** Takes the system's errors; throws any other. */
   add(path: string, error: unknown): void;

@@ -109,7 +109,7 @@ async function watchRoot(
   }
 }
 
-/** What a batch comes to, after new folders are watched: whatever happens in them later is then reported too. */
+/** The hint for a batch, made after new folders are watched, so that later events in them are reported too. */
 async function toHint(watching: Watching, batch: TouchBatch): Promise<Hint | undefined> {
   const partition = watching.root;
   if (batch.isOverflowing) {

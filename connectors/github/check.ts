@@ -32,7 +32,7 @@ const find = (ctx: GithubContext, repository: string) =>
 
 const titles = { discussions: 'The discussions of', wiki: 'The wiki of' };
 
-/** What needs other rights than the repository itself. */
+/** Checks of parts that need other rights than the repository itself. */
 function probesOfRights(ctx: GithubContext, { repository }: Choice, number: number): Promise<CheckResult>[] {
   const kinds = contentOf(ctx.config).filter((kind) => kind === 'discussions' || kind === 'wiki');
   return kinds.map((kind) =>

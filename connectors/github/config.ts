@@ -2,7 +2,7 @@ import type { JsonSchema } from 'memoryd/connector';
 
 export type ContentKind = 'files' | 'issues' | 'releases' | 'discussions' | 'wiki';
 
-/** What a connection of this connector is configured with. Absent fields have the defaults of `configSchema`. */
+/** Settings of a connection of this connector. Absent fields have the defaults of `configSchema`. */
 export interface GithubConfig {
   repositories?: string[];
   content?: ContentKind[];

@@ -41,7 +41,7 @@ async function readOn<Node>(ctx: GithubContext, text: string, id: string, first:
   return nodes;
 }
 
-/** What GitHub leaves out of a page without saying why is not to be taken for deleted. */
+/** Throws for a page from which GitHub left something out: it must not be taken for deleted. */
 export function wholePage<Node>({ nodes, pageInfo }: Connection<Node>): Node[] {
   const whole = (nodes ?? [null]).filter((node) => node !== null);
   if (whole.length !== nodes?.length || (pageInfo.hasNextPage && pageInfo.endCursor === null)) {

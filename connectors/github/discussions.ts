@@ -36,7 +36,7 @@ const mostUnread = 3;
 
 /** Where changes are read from. */
 interface Position {
-  /** What the repository is called in GraphQL. */
+  /** The repository's id in GraphQL. */
   node: string;
   /** Newest time that was seen of a discussion. */
   newest: string;
@@ -82,7 +82,7 @@ async function readFeed(ctx: GithubContext, partition: Partition, node: string, 
 
 const stampOf = ({ updatedAt, comments }: FeedEntry) => `${updatedAt} ${comments.totalCount}`;
 
-/** Those of the entries that the next reading shows again, but for those that may change without another stamp. */
+/** Entries that the next reading shows again, except those that may change without a new stamp. */
 function seenOf(ctx: GithubContext, entries: FeedEntry[], newest: string): Seen {
   const settled = isoOf(ctx.now().getTime() - settledMs);
   const since = sinceOf(newest);
@@ -114,7 +114,7 @@ export async function changesOfDiscussions(
 
 const newerOf = (one: string, other: string) => (one > other ? one : other);
 
-/** What changed, as far as it is there. One that GitHub cannot show does not keep the others waiting. */
+/** Changed discussions that still exist. One that GitHub cannot show does not keep the others waiting. */
 async function readChanged(
   ctx: GithubContext,
   partition: Partition,
@@ -142,7 +142,7 @@ function isTransient(error: unknown): boolean {
   return ConnectorError.is(error) && error.kind === 'transient';
 }
 
-/** What each of some discussions is now; undefined when it was deleted or moved to another repository. */
+/** The present state of each discussion; undefined when it was deleted or moved to another repository. */
 async function readDiscussions(
   ctx: GithubContext,
   partition: Partition,

@@ -3,7 +3,7 @@ import { isProse } from './rules.ts';
 
 const pointer = 'version https://git-lfs.github.com/spec/v1\n';
 
-/** What a file is in memory, from the bytes that Git has of it. */
+/** Turns the bytes of a file in Git into a document. */
 export function toDocument(ref: Ref, bytes: Uint8Array): Fetched {
   if (bytes.length === 0) return { skip: 'empty', detail: 'The file is empty.' };
   if (Buffer.from(bytes.subarray(0, pointer.length)).toString('latin1') === pointer) {

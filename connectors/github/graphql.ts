@@ -7,7 +7,7 @@ interface GraphqlError {
   path?: (string | number)[];
 }
 
-/** What a query answered, and what of it does not exist: `node`, or a field of it, each of which is null in the answer. */
+/** The answer to a query, with the parts of it that do not exist: `node`, or a field of it, each of them null in the answer. */
 export interface Found<Data> {
   data: Data;
   missing: ReadonlySet<string>;
@@ -49,7 +49,7 @@ async function send(ctx: GithubContext, text: string, variables: object): Promis
   }
 }
 
-/** What is said in words may quote content, so that only the types are used. */
+/** Uses only the types of errors, because their messages may quote content. */
 function errorOf(ctx: GithubContext, errors: GraphqlError[]): ConnectorError {
   const types = new Set(errors.map(({ type }) => type));
   // With the header of its quota `classify` has seen it before.

@@ -14,7 +14,7 @@ interface Delivery {
 const branchPrefix = 'refs/heads/';
 
 /**
- * What a delivery says may have changed. Only its repository, branch and numbers are used; what is true
+ * Hints from a delivery. Only its repository, branch and numbers are used; their present state
  * is asked for.
  */
 export function receive(raw: RawHook, secret: string): HookResult {

@@ -77,7 +77,7 @@ export async function changesOfIssues(
 const positionIn = (from: JsonObject): Position => ({ seen: {}, ...from }) as unknown as Position;
 
 /**
- * What the feed of issues shows again is not told again: it knows nothing of comments that were only edited, so that
+ * Drops repetitions of the feed of issues: it knows nothing of comments that were only edited, so that
  * its rev would undo the one that told of them.
  */
 function unseen(seen: Seen, repositoryId: string, issues: readonly ShownIssue[]): Ref[] {
@@ -85,7 +85,7 @@ function unseen(seen: Seen, repositoryId: string, issues: readonly ShownIssue[])
   return fresh.map((issue) => toRef(repositoryId, issue));
 }
 
-/** Of the issues that were told of, those that the next reading shows again. A rev begins with its time. */
+/** Reported issues that the next reading shows again. A rev begins with its time. */
 function seenOf(before: Seen, issues: readonly ShownIssue[], newest: string): Seen {
   const all = { ...before, ...Object.fromEntries(issues.map((issue) => [issue.number, revOf(issue)])) };
   return bounded(Object.fromEntries(Object.entries(all).filter(([, rev]) => rev >= sinceOf(newest))));

@@ -10,7 +10,7 @@ export const budgets: BudgetSpec[] = [
   { match: '*', rate: 900, perMs: 60_000 },
 ];
 
-/** What GitHub means where its status does not tell. Limits with `retry-after` or a spent quota are told by their headers. */
+/** Judges answers of GitHub whose status does not tell. Limits with `retry-after` or a spent quota are told by their headers. */
 export function classify(answer: SourceAnswer): Verdict | undefined {
   if (answer.status === 403 || answer.status === 429) return refusal(answer);
   if (answer.status === 451)

@@ -1,7 +1,7 @@
 import type { Partition } from 'memoryd/connector';
 import type { ContentKind } from './config.ts';
 
-/** What a partition holds, told by its id: `{repository id}:files`, `…:files@{branch}`, `…:issues` and so on. */
+/** The content of a partition, as its id tells it: `{repository id}:files`, `…:files@{branch}`, `…:issues` and so on. */
 export interface Place {
   repositoryId: string;
   kind: ContentKind;

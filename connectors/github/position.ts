@@ -6,7 +6,7 @@ import { placeOf } from './place.ts';
 export interface Position {
   /** Null: nothing was ever committed. */
   commit: string | null;
-  /** Of the repository, e.g. `https://github.com/owner/name`. */
+  /** The repository's address, e.g. `https://github.com/owner/name`. */
   url: string;
   branch: string;
 }

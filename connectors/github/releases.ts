@@ -92,7 +92,7 @@ function toDocument(release: ShownRelease): FetchedDocument {
   };
 }
 
-/** Of what is mirrored; counts of downloads, which change all the time, are left out. */
+/** Covers the mirrored fields alone, without counts of downloads, which change all the time. */
 function digest(releases: ShownRelease[]): string {
   const shown = releases.map(({ id, name, tag_name: tag, body, draft, html_url: url }) => [
     id,

@@ -3,13 +3,13 @@ import { get, getOf, remember, type GithubContext } from './client.ts';
 import { contentOf } from './config.ts';
 import { partitionIdOf } from './place.ts';
 
-/** What is used of a repository as the API shows it. */
+/** The fields of a repository in the API that are used. */
 export interface Repository {
   id: number;
   full_name: string;
   html_url: string;
   default_branch: string;
-  /** What it is called in GraphQL; outlives renames and transfers as its number does. */
+  /** Its id in GraphQL; like its number it outlives renames and transfers. */
   node_id: string;
   /** The wiki is switched on; that says nothing about whether there are pages. */
   has_wiki?: boolean;

@@ -2,7 +2,7 @@ import { transient } from 'memoryd/connector';
 import { expectShown, get, type GithubContext } from './client.ts';
 import { findById } from './repositories.ts';
 
-/** What is used of an issue or pull request as the API shows it. */
+/** The fields of an issue or pull request in the API that are used. */
 export interface ShownIssue {
   id: number;
   number: number;

@@ -17,7 +17,7 @@ export interface Tree {
 
 /** A folder of which the tree with everything below was too large, and the subfolder to go on with. */
 type Frame = { tree: string; path: string; index: number };
-/** What is still to be walked, the innermost folder last. */
+/** Folders still to be walked, the innermost last. */
 export type Walk = Frame[];
 
 /** One step of a walk, and what is left of it. */

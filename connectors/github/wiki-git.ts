@@ -42,7 +42,7 @@ function expectWhole(bytes: Uint8Array, hasRefs: boolean): void {
   if (!isWhole) throw transient('GitHub’s answer about the wiki was cut off.');
 }
 
-/** What went wrong, by its name only: messages of the library quote what the server said. */
+/** Names a failure without its message, because the library's messages quote the server. */
 export function unreadable(error: unknown): ConnectorError {
   const { code, name } = error as { code?: unknown; name?: unknown };
   const word = [code, name].find((one) => typeof one === 'string' && /^\w{1,40}$/.test(one));

@@ -25,7 +25,7 @@ const defaultPageSize = 1_000;
 interface Position {
   /** Null: there is nothing to read. */
   commit: string | null;
-  /** Of the repository, e.g. `https://github.com/owner/name`. */
+  /** The repository's address, e.g. `https://github.com/owner/name`. */
   url: string;
   /** Why there is no commit: wikis are off in the repository, GitHub knows no wiki of it, or nothing is in it. */
   without?: 'off' | 'missing' | 'empty';

@@ -17,13 +17,13 @@ const gmailServer: Partial<ImapConfig> = { host: 'imap.gmail.com' };
 
 /** Ids are asked for in windows, from the newest mail down, as far as threads ask for them. */
 const mailsPerWindow = 2_000;
-/** Of mails that stand in memory together. */
+/** Bytes of mails that are held in memory together. */
 const bytesPerRead = 32 * 1024 * 1024;
 
 /** All Mail: its UIDs, and what of it is known by now. */
 interface AllMail {
   box: Box;
-  /** Those that were not asked about yet, in order. */
+  /** Mails not yet asked about, in order. */
   uids: number[];
   /** By the mail's id, which is its X-GM-MSGID in hexadecimal digits. */
   places: Map<string, Place>;
@@ -124,7 +124,7 @@ async function reopen(client: ImapFlow, { path, uidValidity }: Box): Promise<voi
   if (open.uidValidity !== uidValidity) throw transient('All Mail was made anew.');
 }
 
-/** As many threads as may stand in memory together. */
+/** Takes as many threads as may be held in memory together. */
 function portions(refs: readonly Ref[], { places }: AllMail): Ref[][] {
   const result: Ref[][] = [];
   let bytes = Infinity;

@@ -14,7 +14,7 @@ function openGmail(ctx: GmailContext): Promise<gmail_v1.Gmail> {
   });
 }
 
-/** What one call answered. Throws errors of the contract: `gone` for 404, `forbidden` with a remedy, else `transient`. */
+/** The answer to one call. Throws errors of the contract: `gone` for 404, `forbidden` with a remedy, else `transient`. */
 export async function ask<Data>(ctx: GmailContext, call: (users: Users) => Promise<{ data: Data }>): Promise<Data> {
   const { users } = await openGmail(ctx);
   let data: Data;
@@ -28,7 +28,7 @@ export async function ask<Data>(ctx: GmailContext, call: (users: Users) => Promi
   return data;
 }
 
-/** What the vendor's client throws of an answer (`GaxiosError`). */
+/** The error of the vendor's client for an answer (`GaxiosError`). */
 interface AnswerError {
   status?: number;
   response?: { data?: unknown };

@@ -1,6 +1,6 @@
 import type { Context, JsonSchema } from 'memoryd/connector';
 
-/** What a connection of this connector is configured with. Absent fields have the defaults of `configSchema`. */
+/** Settings of a connection of this connector. Absent fields have the defaults of `configSchema`. */
 export interface GmailConfig {
   query?: string;
   attachments?: boolean;
@@ -16,7 +16,7 @@ export type GmailContext = Context<GmailConfig>;
 /** Limits of Cloud projects made since May 2026: https://developers.google.com/workspace/gmail/api/reference/quota */
 export const defaultUnits = { unitsPerMinute: 6_000, threadUnits: 40, messageUnits: 20 };
 
-/** What an attachment may have at most: it comes as base64 in one JSON answer. */
+/** The largest attachment: it comes as base64 in one JSON answer. */
 const mostAttachmentBytes = 18 * 1024 * 1024;
 
 export const configSchema: JsonSchema = {

@@ -51,7 +51,7 @@ async function readHistory(ctx: GmailContext, { history, token }: HistoryCursor)
   }
 }
 
-/** What happened to one thread in a page of the history. */
+/** One event of a thread in a page of the history. */
 interface Event {
   record: string;
   /** The mails that came, if nothing else happened. */

@@ -35,7 +35,7 @@ export default defineConnector<GmailConfig, GmailCursor>({
     classify: classifyGoogle,
     // Nothing promises that a list of mails is complete.
     listing: 'partial',
-    // Of a thread only texts and attachments under a limit of their own are read.
+    // Only a thread's texts, and attachments under a limit of their own, are read.
     maxItemBytes: 1024 ** 3,
     // A minute costs two units of the quota.
     schedule: { everyMs: 60_000, reconcileEveryMs: 24 * 3_600_000 },

@@ -25,7 +25,7 @@ export interface ListSizes {
 const standardSizes: ListSizes = { mailsPerRequest: 500, requestsPerPage: 4, threadsPerPage: 500 };
 /** Records that one page removes; the contract takes 1,000. */
 const recordsPerPage = 900;
-/** Of a longer thread the mails are not named; it is read as a whole. */
+/** The mails of a longer thread are not named; it is read as a whole. */
 const maxNamedMails = 100;
 
 /** One query of `messages.list`, and what its answer stands for. */
@@ -148,7 +148,7 @@ async function partsOf(ctx: GmailContext, partition: Partition, held: Held, coun
   const stored = { ...(await ctx.records(partition, 'part/')) };
   return Array.from({ length: count }, (_, part) => {
     const found = held.parts.get(part) ?? stored[nameOf(part)];
-    if (found === undefined) throw cursorExpired('What was listed before is not there any more.');
+    if (found === undefined) throw cursorExpired('The mails that were listed before no longer exist.');
     return found as Part;
   });
 }

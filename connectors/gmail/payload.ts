@@ -82,7 +82,7 @@ async function readHead(
   const { subject, from, to } = await simpleParser(Buffer.from(`${lines.join('')}\r\n`));
   // A date that is none never ends a sync: then it counts when Gmail received the mail.
   const time = secondsOf(headerOf(payload, 'date') || undefined) ?? Math.floor(Number(internalDate ?? 0) / 1_000);
-  // Of mails of one second the ids tell the order.
+  // Ids order mails of the same second.
   return {
     copy: { key: id ?? '', time },
     subject: subject ?? '',

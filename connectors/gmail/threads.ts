@@ -59,7 +59,7 @@ function idOf({ id }: Mail): string {
   return id;
 }
 
-/** What some threads are now, one request for each. */
+/** The present state of some threads, with one request for each. */
 export async function lookUpThreads(ctx: GmailContext, ids: readonly string[]): Promise<Page<GmailCursor>> {
   const refs: Ref[] = [];
   const gone: string[] = [];

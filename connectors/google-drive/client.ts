@@ -22,7 +22,7 @@ export interface Refusal {
 
 export type Answered<Data> = { data: Data; contentType: string } | { refusal: Refusal };
 
-/** What one call answered, refusals included. Throws errors of the contract for everything else. */
+/** The answer to one call, refusals included. Throws errors of the contract for everything else. */
 export async function tryAsk<Data>(
   ctx: DriveContext,
   call: (drive: Drive) => Promise<{ data: Data; headers: unknown }>,
@@ -44,7 +44,7 @@ function contentTypeOf(headers: unknown): string {
   return typeof type === 'string' ? type : '';
 }
 
-/** What the vendor's client throws of an answer (`GaxiosError`). */
+/** The error of the vendor's client for an answer (`GaxiosError`). */
 interface AnswerError {
   status?: number;
   response?: { data?: unknown };

@@ -15,7 +15,7 @@ export async function commentsOf(ctx: DriveContext, fileId: string): Promise<Fet
       drive.comments.list({ fileId, pageSize: 100, ...(pageToken && { pageToken }), fields }),
     );
     if ('refusal' in answer) {
-      // Who may only look at a file does not see what is said about it.
+      // Viewers of a file do not see its comments.
       if (answer.refusal.status === 403) return undefined;
       throw errorOf(answer.refusal);
     }

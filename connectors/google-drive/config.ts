@@ -1,6 +1,6 @@
 import type { Context, JsonSchema } from 'memoryd/connector';
 
-/** What a connection of this connector is configured with. */
+/** Settings of a connection of this connector. */
 export interface DriveConfig {
   comments?: boolean;
 }

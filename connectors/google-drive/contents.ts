@@ -8,13 +8,13 @@ import { fileFields, folderType, isHere, shortcutType, type DriveFile } from './
 
 const googleTypes = 'application/vnd.google-apps.';
 
-/** What is downloaded: a file itself, or the one that a shortcut leads to. */
+/** The file to download: the file itself, or a shortcut's target. */
 interface Content {
   id: string;
   mimeType: string;
   name: string;
   resourceKey: string | undefined;
-  /** Of what the listing showed. */
+  /** The revision that the listing showed. */
   md5: string | undefined;
 }
 
@@ -77,7 +77,7 @@ function refused(refusal: { status: number; reason: string }): Fetched {
 }
 
 /**
- * What a shortcut leads to is read in its place only where the target is not mirrored itself. Folders are not
+ * A shortcut's target is read in its place only where the target is not mirrored itself. Folders are not
  * entered through shortcuts, and one shortcut does not lead to another, so that nothing goes round in a circle.
  */
 async function fetchTarget(

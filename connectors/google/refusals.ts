@@ -27,13 +27,13 @@ const newerReasons: Record<string, string> = {
   RATE_LIMIT_EXCEEDED: 'rateLimitExceeded',
 };
 
-/** What the user can do about a refusal; undefined when nobody knows. */
+/** Advice about a refusal; undefined when none is known. */
 export function remedyOf(reason: string | undefined): { reason: string; text: string } | undefined {
   const text = reason === undefined ? undefined : remedies[reason];
   return reason === undefined || text === undefined ? undefined : { reason, text };
 }
 
-/** What Google means by a 403, which stands for limits as well as for rights. */
+/** Judges a 403 of Google, which stands for limits as well as for rights. */
 export function classifyGoogle(answer: SourceAnswer): Verdict | undefined {
   if (answer.status !== 403 && answer.status !== 429) return undefined;
   const reason = reasonOf(answer) ?? '';

@@ -61,7 +61,7 @@ function unknownIds(known: KnownBoxes, came: readonly ListedCopy[], threads: Set
     for (const id of [key, ...parents]) {
       const thread = byMark.get(markOf(id));
       if (thread !== undefined) threads.add(thread);
-      // Of another copy of a mail it is known which ones name it. What has no Message-ID cannot be named.
+      // For another copy of a mail, the mails that name it are known. A mail without Message-ID cannot be named.
       else if (!isCopy && !id.startsWith('hash:')) unknown.add(id);
     }
   }

@@ -66,7 +66,7 @@ interface Difference {
 
 interface Comparison {
   known: KnownBoxes;
-  /** Those that are there, by their names. */
+  /** Existing mailboxes, by name. */
   boxes: Map<string, Box>;
   differences: Difference[];
 }
@@ -170,7 +170,7 @@ async function readCopies(
   return copies;
 }
 
-/** What the ledger is told: threads as they are now, those that are no more, and where their mails are. */
+/** Changes for the ledger: threads as they are now, deleted threads, and the places of their mails. */
 function toChanges(comparison: Comparison, affected: ReadonlySet<string | null>, copies: ListedCopy[]): Changes {
   const { known, differences } = comparison;
   const threads = toThreads(copies);

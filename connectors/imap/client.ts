@@ -82,7 +82,7 @@ function createMail(ctx: Context<ImapConfig>, held: Held): Mail {
   };
 }
 
-/** Whose server said nothing for too long. */
+/** Connections whose server said nothing for too long. */
 const silent = new WeakSet<ImapFlow>();
 
 /** Whether the connection ended on the way: with another one the same may succeed. */
@@ -90,7 +90,7 @@ function isBroken(client: ImapFlow | undefined): boolean {
   return client !== undefined && !client.usable;
 }
 
-/** What servers said about slowing down; see `throttleListener`. */
+/** Requests of servers to slow down; see `throttleListener`. */
 const throttles = new WeakMap<ImapFlow, unknown>();
 
 /**

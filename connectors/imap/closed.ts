@@ -2,7 +2,7 @@ import { ConnectorError, type UnreadPart } from 'memoryd/connector';
 import { nameOf, type KnownBoxes } from './known.ts';
 import type { Box, Copy, Thread } from './threads.ts';
 
-/** What the vendor's client threw when a server refused to open a mailbox. */
+/** Errors of the vendor's client for mailboxes that a server refused to open. */
 const refusals = new WeakSet<object>();
 
 /** NO to EXAMINE (RFC 3501 section 6.3.2), unless the server only wants to be asked later by everybody. */
@@ -22,7 +22,7 @@ export function closedPart(path: string, error: unknown): UnreadPart {
   return { path, reason: cause.serverResponseCode ?? 'the server does not open it' };
 }
 
-/** What a scan that could not open some mailboxes does not show whole. */
+/** Content that a scan does not show whole, because it could not open some mailboxes. */
 export interface Hidden {
   /** Threads of which the ledger was told mails that may lie in them: what memory holds of these stays as it is. */
   threads: ReadonlySet<string>;

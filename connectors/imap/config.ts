@@ -1,6 +1,6 @@
 import type { JsonSchema } from 'memoryd/connector';
 
-/** What a connection of this connector is configured with. Absent fields have the defaults of `configSchema`. */
+/** Settings of a connection of this connector. Absent fields have the defaults of `configSchema`. */
 export interface ImapConfig {
   host: string;
   user: string;

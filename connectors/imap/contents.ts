@@ -13,7 +13,7 @@ const bytesPerRead = 16 * 1024 * 1024;
 /** Copies with one Message-ID, of which some were never compared with the others. */
 interface Doubt {
   copies: readonly Copy[];
-  /** Those that the ledger was not told of. */
+  /** Copies that were not reported to the ledger. */
   newcomers: Copy[];
   mark: string;
 }
@@ -105,7 +105,7 @@ function isSettled({ copies, newcomers }: Doubt, told: readonly Told[]): boolean
   return settled === newcomers.length;
 }
 
-/** What comes back to the mailbox in which it was may have been replaced there, as notes and drafts are. */
+/** Whether a mail was moved. A mail that returns to its mailbox may have been replaced there, as notes and drafts are. */
 function isMoved({ name, facts }: Told, copy: Copy): boolean {
   return facts === factsOf(copy) && name !== nameOf(copy.box);
 }
@@ -164,7 +164,7 @@ function portions(copies: readonly Copy[]): Copy[][] {
   return result;
 }
 
-/** Of all that memory shows of a mail, and of nothing else: copies have taken different ways. */
+/** Covers all that memory shows of a mail and nothing else, because copies have taken different routes. */
 function digestOf({ copy, subject, from, to, text, files }: ReadMail): string {
   const contents = files.map(({ name, mimeType, size, bytes }) => [
     ...[name, mimeType, size],

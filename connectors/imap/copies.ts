@@ -4,10 +4,10 @@ import { transient } from 'memoryd/connector';
 import { fetchPresent } from './requests.ts';
 import { serverThread, type Box, type ListedCopy } from './threads.ts';
 
-/** Of a longer list the first and the last ones count: a mail must not cost without bound. */
+/** Only the first and the last entries of a longer list count, which bounds the cost of a mail. */
 const maxReferences = 100;
 
-/** What a mail tells about its identity and its thread. Headers cost less than the envelope, which is a deep list. */
+/** Items to fetch for a mail's identity and its thread. Headers cost less than the envelope, which is a deep list. */
 export const copyQuery: FetchQueryObject = {
   uid: true,
   internalDate: true,
@@ -16,7 +16,7 @@ export const copyQuery: FetchQueryObject = {
   headers: ['message-id', 'references', 'in-reply-to', 'date'],
 };
 
-/** Of a mail without a Message-ID so much is read to tell it from others. */
+/** Bytes that are read of a mail without Message-ID, to tell it from others. */
 const maxKeyBytes = 4_096;
 
 /**
@@ -42,7 +42,7 @@ export async function toCopies(
   });
 }
 
-/** What identifies mails that do not say it, wherever they lie: how they begin. Without those that went meanwhile. */
+/** Identifies mails without an id by their first bytes, wherever they lie. Mails deleted meanwhile are left out. */
 async function keysOf(client: ImapFlow, { path }: Box, uids: readonly number[]): Promise<Map<number, string>> {
   if (uids.length === 0) return new Map();
   const query = { uid: true, size: true, source: { start: 0, maxLength: maxKeyBytes } };
@@ -76,7 +76,7 @@ function toCopy(box: Box, answer: FetchMessageObject, headers: ReadonlyMap<strin
   return { key, first, box, uid: answer.uid, bytes: answer.size ?? 0, time, received, parents };
 }
 
-/** Of a header that comes twice the first counts. */
+/** The first one counts of a header that occurs twice. */
 function readHeaders(text: string): Map<string, string> {
   const headers = new Map<string, string>();
   for (const line of text.replace(/\r?\n[ \t]/g, ' ').split(/\r?\n/)) {

@@ -20,7 +20,7 @@ interface Fault {
   authenticationFailed?: boolean;
   serverResponseCode?: string;
   throttleReset?: number;
-  /** Of FETCH the vendor's client leaves the answer as it was parsed, e.g. `[LIMIT]` in front of the text. */
+  /** The vendor's client leaves the answer to FETCH as it was parsed, e.g. `[LIMIT]` in front of the text. */
   response?: { attributes?: { section?: { value?: unknown }[] }[] } | string;
 }
 
@@ -31,7 +31,7 @@ function responseCode({ serverResponseCode, response }: Fault): string | undefin
   return typeof code === 'string' ? code.toUpperCase() : undefined;
 }
 
-/** What the vendor library threw, as the contract's error. `server` is `host:port`, for the message. */
+/** Turns an error of the vendor's library into the contract's. `server` is `host:port`, for the message. */
 export function toConnectorError(error: unknown, server: string, now: Date): unknown {
   if (ConnectorError.is(error)) return error;
   if (!(error instanceof Error)) return transient(`${server} answered something unexpected.`, error);

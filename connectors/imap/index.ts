@@ -48,7 +48,7 @@ export default defineConnector<ImapConfig, MailCursor>({
         scopes: [],
       },
     ],
-    // Of a thread only texts and attachments under a limit of their own are read.
+    // Only a thread's texts, and attachments under a limit of their own, are read.
     maxItemBytes: 1024 ** 3,
     schedule: { everyMs: 5 * 60_000, reconcileEveryMs: 24 * 3_600_000 },
     documentType: 'text',

@@ -3,7 +3,7 @@ import type { Context, Json, Partition } from 'memoryd/connector';
 import type { ImapConfig } from './config.ts';
 import type { Box, Content, Copy } from './threads.ts';
 
-/** What the ledger was told of a mail. */
+/** A mail as it was reported to the ledger. */
 export interface KnownMail {
   /** Id of its thread; null when it is too long to keep. */
   thread: string | null;
@@ -37,7 +37,7 @@ export function markOf(key: string): string {
   return hash('sha256', key, 'base64url').slice(0, markLength);
 }
 
-/** What a mail keeps when it moves, beside its content. */
+/** A digest of the facts that a mail keeps when it moves, beside its content. */
 export function factsOf({ bytes, received }: Pick<Copy, 'bytes' | 'received'>): string {
   return hash('sha256', `${bytes} ${received}`, 'base64url').slice(0, 6);
 }
@@ -94,7 +94,7 @@ export async function recordNames(ctx: Context<ImapConfig>, partition: Partition
   return Object.keys(await ctx.records(partition, prefix));
 }
 
-/** What the ledger was told; undefined when that is not known to its last mail. */
+/** Mails as reported to the ledger; undefined unless all of them are known. */
 export async function readKnown(ctx: Context<ImapConfig>, partition: Partition): Promise<KnownBoxes | undefined> {
   const records = await ctx.records(partition);
   const boxes = boxesIn(records);

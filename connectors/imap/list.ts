@@ -51,7 +51,7 @@ export async function headOf(ctx: Context<ImapConfig>): Promise<MailCursor> {
 }
 
 /**
- * What came, went or changed. A mail never changes, so that the number of mails, the next UID and the
+ * Lists arrivals, departures and changes. A mail never changes, so that the number of mails, the next UID and the
  * UIDVALIDITY of each mailbox tell whether anything did, on servers with and without CONDSTORE. Then the
  * mails are compared with those that the ledger was told of, and only the threads of those that came or went
  * are read. Throws `CursorExpired` when that does not add up: a listing shows what is there, and what is

@@ -17,7 +17,7 @@ import {
 } from './known.ts';
 import { mailKeyOf, type Box, type Content, type Copy, type Thread } from './threads.ts';
 
-/** What a mailbox holds, by UID. */
+/** A mailbox's content, by UID. */
 export interface ScannedBox {
   box: Box;
   copies: readonly Copy[];
@@ -29,12 +29,12 @@ const recordsPerPage = 100;
 /** The same in few bytes for each mail, since it is held until the listing is over. */
 interface PlacedBox {
   uids: Uint32Array;
-  /** Which thread each mail is in, and which of its members it is. */
+  /** The thread of each mail, and its place in it. */
   threads: Uint32Array;
   members: Uint32Array;
   bytes: Uint32Array;
   received: Float64Array;
-  /** Of the few mails that have one, by index. */
+  /** For the few mails that have one, by index. */
   contents: Map<number, Content>;
 }
 
@@ -48,7 +48,7 @@ interface Block {
   vanished: readonly (readonly [uid: number, mail: KnownMail])[];
 }
 
-/** What a listing tells the ledger beside its threads: where each mail is, and in which thread. */
+/** A listing's report to the ledger beside its threads: the place and thread of each mail. */
 export interface Listed {
   count: number;
   /** Records of one page. */

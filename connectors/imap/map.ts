@@ -5,7 +5,7 @@ import { withoutQuoted } from './quoted.ts';
 import type { ReadFile, ReadMail } from './read.ts';
 import { compare, newest, revOf, type Copy, type Thread } from './threads.ts';
 
-/** Of a thread's names and attachments so many are told in metadata, which has a limit. */
+/** Names and attachments of a thread that fit into metadata, which has a limit. */
 const maxNames = 100;
 
 export function threadRef(thread: Thread): Ref {
@@ -29,7 +29,7 @@ export interface ShownMail extends Omit<ReadMail, 'copy'> {
   own?: boolean;
 }
 
-/** What a thread says of where it is from. */
+/** A thread's statement of where it is from. */
 export interface Shown extends Pick<ImapConfig, 'attachments'> {
   source: string;
   url: string;

@@ -23,7 +23,7 @@ export interface FilePart {
   isWanted: boolean;
 }
 
-/** What of a mail is to be downloaded, told by its structure (RFC 3501, BODYSTRUCTURE). */
+/** The parts of a mail to download, chosen by its structure (RFC 3501, BODYSTRUCTURE). */
 export interface Plan {
   texts: TextPart[];
   files: FilePart[];
@@ -38,7 +38,7 @@ const readableType =
 const readableName =
   /\.(?:txt|text|log|md|csv|tsv|json|xml|html?|pdf|docx|pptx|xlsx|epub|ipynb|eml|ya?ml|srt|vtt|ics)$/i;
 
-/** Which attachments are read. */
+/** Whether an attachment is read. */
 export type FileLimits = Pick<ImapConfig, 'attachments' | 'maxAttachmentBytes'>;
 
 export function planOf(structure: MessageStructureObject, config: FileLimits): Plan {

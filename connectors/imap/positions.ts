@@ -23,11 +23,11 @@ export type Position = { state: string; boxes?: BoxState[]; closed?: string[] };
 /** A cursor holds 64 KiB at most. */
 const maxBoxesLength = 40_000;
 
-/** What the mailboxes hold, in a few numbers: one STATUS each. Answers their paths as well. */
+/** Sums up each mailbox in a few numbers, with one STATUS. Answers their paths as well. */
 export async function readPosition(ctx: Context<ImapConfig>): Promise<{ position: Position; paths: string[] }> {
   const mail = await openMail(ctx);
   return mail.use(async (client) => {
-    // Of the mailbox that is open STATUS tells what it held when it was opened (RFC 3501 section 6.3.10).
+    // For the open mailbox, STATUS tells its state when it was opened (RFC 3501 section 6.3.10).
     if (client.mailbox) await client.mailboxClose();
     const paths = await chooseMailboxes(client, ctx);
     const boxes: BoxState[] = [];

@@ -23,13 +23,13 @@ export interface ReadMail {
   to: string[];
   text: string;
   files: ReadFile[];
-  /** What could not be read as it should. */
+  /** Problems with reading, one sentence each. */
   remarks: string[];
 }
 
-/** Of a longer text only so much is read. */
+/** A longer text is read only up to this size. */
 export const maxTextBytes = 2 * 1024 * 1024;
-/** Of a mail whose structure the server does not tell only so much is read. */
+/** A mail whose structure the server does not tell is read only up to this size. */
 const maxSourceBytes = 25 * 1024 * 1024;
 /** Mails of one request, as far as their sizes allow. */
 const bytesPerRequest = 32 * 1024 * 1024;

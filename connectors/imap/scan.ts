@@ -33,7 +33,7 @@ export function refOf({ hidden }: Pick<Scan, 'hidden'>, thread: Thread): Ref {
   return hidden.threads.has(thread.id) ? hiddenRef(thread) : threadRef(thread);
 }
 
-/** What a run knows of the account. */
+/** A run's knowledge of the account. */
 export interface Known {
   /** The last scan, also while it goes on. */
   scan?: Promise<Scan>;
@@ -43,7 +43,7 @@ export interface Known {
   latest?: { position: Position; paths: string[] };
   /** The position that was taken before the listing of this run. */
   parked?: string;
-  /** What the ledger holds at a position: the end of a listing, or of changes. */
+  /** The ledger's state at a position: the end of a listing, or of changes. */
   base?: { state: string; scan: Pick<Scan, 'threads' | 'hidden'> };
 }
 

@@ -6,9 +6,9 @@ export interface Box {
   uidValidity: string;
 }
 
-/** What tells mails of one Message-ID apart. */
+/** Tells mails of one Message-ID apart. */
 export interface Content {
-  /** Of what memory would hold of the mail. */
+  /** A digest of the mail as memory would hold it. */
   digest: string;
   /** The Message-ID alone does not say which mail it is. */
   isTold: boolean;

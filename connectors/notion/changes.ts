@@ -146,7 +146,7 @@ function rowsSince(since: string | null): Rows {
   return since === null ? { field: 'created_time' } : { field: 'last_edited_time', from: floorOf(since) };
 }
 
-/** What failed is told by the call after the last page, when everything else is stored. */
+/** Failures are reported by the call after the last page, when everything else is stored. */
 function ended(begin: string, round: number, failed: number): Pick<Page<JsonObject>, 'next' | 'done'> {
   return failed > 0
     ? { next: to({ since: begin, round: round + 1, failed }) }

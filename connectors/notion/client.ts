@@ -72,7 +72,7 @@ export const isRefused = (error: unknown): boolean => error instanceof Error && 
 export const isKind = (error: unknown, ...kinds: ConnectorError['kind'][]): boolean =>
   ConnectorError.is(error) && kinds.includes(error.kind);
 
-/** What stops every request alike, and is no matter of the one that met it. */
+/** Whether an error stops every request, not only the one that met it. */
 export const stopsAll = (error: unknown): boolean =>
   isKind(error, 'auth_expired', 'rate_limited', 'bad_config') || !ConnectorError.is(error);
 

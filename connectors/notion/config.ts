@@ -1,6 +1,6 @@
 import type { JsonSchema } from 'memoryd/connector';
 
-/** What a connection of this connector is configured with. Absent fields have the defaults of `configSchema`. */
+/** Settings of a connection of this connector. Absent fields have the defaults of `configSchema`. */
 export interface NotionConfig {
   comments?: boolean;
   files?: boolean;
@@ -37,7 +37,7 @@ export const configSchema: JsonSchema = {
     transcripts: {
       type: 'boolean',
       title: 'Transcripts',
-      description: 'What was said in meetings whose notes Notion took, in place of a link to it.',
+      description: 'Transcripts of meetings whose notes Notion took, in place of a link to them.',
       default: true,
       'x-order': 4,
     },

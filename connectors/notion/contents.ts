@@ -38,7 +38,7 @@ function bodyOf(text: string, more: FetchedDocument[]): FetchedDocument {
   return { parts: [...(text === '' ? [] : [{ markdown: text }]), ...more] };
 }
 
-/** What the list has told; undefined when that was too long to be kept. */
+/** The properties from the list; undefined when they were too long to keep. */
 function knownOf({ locator, metadata }: Ref): Known | undefined {
   if (locator === undefined || locator['isLong'] === true) return undefined;
   return { values: metadata ?? {}, wants: locator as unknown as Wants };

@@ -11,7 +11,7 @@ interface Delivery {
 }
 
 /**
- * What a delivery says may have changed: only ids are used, and what is true is asked for. The secret is the token
+ * Hints from a delivery: only ids are used, and their present state is asked for. The secret is the token
  * that Notion sends once, before everything else. https://developers.notion.com/reference/webhooks
  */
 export async function receive(raw: RawHook, secret: string): Promise<HookResult> {

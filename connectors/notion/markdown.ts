@@ -5,7 +5,7 @@ import { ask, isKind, isRefused, type NotionContext } from './client.ts';
 /** The text of a page. */
 export interface PageText {
   markdown: string;
-  /** What stands in it but could not be shown, in words for people. */
+  /** Content that could not be shown, in words for people. */
   missing: number;
   /** Ids of the pages that lie in it. */
   pages: string[];

@@ -107,7 +107,7 @@ async function titlesOf(ctx: NotionContext, ids: readonly string[]): Promise<str
 
 type PropertyItem = { type: string; [key: string]: unknown };
 
-/** Of properties with more entries than a page shows. https://developers.notion.com/reference/retrieve-a-page-property */
+/** Entries of properties that have more of them than a page shows. https://developers.notion.com/reference/retrieve-a-page-property */
 async function readProperty(
   ctx: NotionContext,
   pageId: string,

@@ -9,11 +9,11 @@ const phaseMs = 60_000;
 const dayMs = 86_400_000;
 /** Every page is read again within so many days, a fiftieth of them each day: edits by the API may move no time. */
 const rereadDays = 50;
-/** Of the 4 KiB and 32 KiB that the ledger keeps of a ref. */
+/** Shares of the 4 KiB and 32 KiB that the ledger keeps of a ref. */
 const locatorBytes = 3_500;
 const metadataBytes = 24_000;
 
-/** What `fetch` needs beside the properties themselves. */
+/** The needs of `fetch` beside the properties themselves. */
 export interface Wants {
   people: Properties['people'];
   pages: Properties['pages'];

@@ -10,7 +10,7 @@ export interface Properties {
   pages: Record<string, string[]>;
   /** Ids of properties that have more entries than a page shows. */
   more: Record<string, string>;
-  /** What changes only when somebody edits the page: without formulas, which may tell the time, and rollups. */
+  /** Values that change only when somebody edits the page: without formulas, which may tell the time, and rollups. */
   steady: unknown[];
 }
 
@@ -62,7 +62,7 @@ function peopleOf(property: ShownProperty): Person[] {
   return property.type === 'last_edited_by' ? [property.last_edited_by] : [];
 }
 
-/** What a property says; undefined when it is empty, or when only names would say it. */
+/** A property's value; undefined when it is empty, or when only names would show it. */
 export function valueOf(property: { type: string; id?: string }): MetadataValue | undefined {
   const shown = property as unknown as Record<string, any>;
   const value = shown[property.type];

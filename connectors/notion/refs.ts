@@ -6,7 +6,7 @@ import { judge, rememberPlace } from './scope.ts';
 import type { Found } from './search.ts';
 import type { ShownPage } from './shown.ts';
 
-/** Of some shown pages: those that are mirrored, and the ids of the others; apart those of which it is certain. */
+/** Splits shown pages into mirrored ones and the ids of the others, and separates the certain ones. */
 export async function refsOf(
   ctx: NotionContext,
   found: Pick<Found, 'pages' | 'sources'>,
@@ -25,7 +25,7 @@ export async function refsOf(
   return { refs, left, outside };
 }
 
-/** What this run has listed. It only saves requests and repetitions: a run that goes on after a crash has a new one. */
+/** Pages that this run has listed. It only saves requests and repetitions: a run that goes on after a crash has a new one. */
 export interface Walk {
   /** Ids of pages that were listed. */
   seen: Set<string>;

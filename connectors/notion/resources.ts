@@ -5,7 +5,7 @@ import { plainText, sourceIdOf, titleOf, type ShownPage, type ShownSource } from
 
 const untitled = 'Untitled';
 
-/** What the integration sees, without rows; below a page its pages and databases. */
+/** Pages and databases that the integration sees, without rows; below a page those in it. */
 export async function resourcesOf(ctx: NotionContext, parent?: string, page?: string): Promise<ResourcePage> {
   if (parent !== undefined) return childrenOf(ctx, parent, page);
   const found = await search(ctx, { cursor: page });

@@ -1,7 +1,7 @@
 import { ask, isKind, type NotionContext } from './client.ts';
 import { placeOf, type Place, type ShownPage, type ShownSource } from './shown.ts';
 
-/** What lies above something: its place, and whether it is in the trash. */
+/** The parent of something: its place, and whether it is in the trash. */
 interface Above {
   place: Place;
   inTrash: boolean;
@@ -13,7 +13,7 @@ const remembered = 50_000;
 
 const placesIn = (ctx: NotionContext) => ctx.session('notion:places', async () => new Map<string, Above | null>());
 
-/** What a list shows of places is not asked for again. */
+/** Remembers places that a list shows, so that they are not asked for again. */
 export async function rememberPlace(ctx: NotionContext, shown: ShownPage | ShownSource): Promise<void> {
   if (ctx.selection.length === 0) return;
   const places = await placesIn(ctx);

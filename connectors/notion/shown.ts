@@ -29,7 +29,7 @@ export interface Place {
 
 const nowhere: Place = { type: 'workspace', id: '' };
 
-/** What a page, a data source or a database lies in. */
+/** The place of a page, a data source or a database. */
 export function placeOf(parent: { type?: string; [key: string]: unknown } | undefined): Place {
   const id = (name: string) => (typeof parent?.[name] === 'string' ? parent[name] : '');
   if (parent === undefined || parent.type === 'workspace') return nowhere;
@@ -40,7 +40,7 @@ export function placeOf(parent: { type?: string; [key: string]: unknown } | unde
   return { type: 'other', id: '' };
 }
 
-/** Of a page in a data source: that data source. */
+/** The data source of a page that is in one. */
 export const sourceIdOf = (page: ShownPage): string | undefined => {
   const place = placeOf(page.parent);
   return place.type === 'source' ? place.id : undefined;

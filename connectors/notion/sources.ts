@@ -45,7 +45,7 @@ export async function remember(
   return records;
 }
 
-/** Which rows of a data source: all by the time they were made, or those that were edited since. */
+/** Selects rows of a data source: all by the time of their creation, or those edited since a time. */
 export interface Rows {
   field: 'created_time' | 'last_edited_time';
   from?: string | undefined;

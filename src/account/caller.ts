@@ -2,7 +2,7 @@ import type { Grant, Permission } from '../store/api-keys.ts';
 
 export type { Grant, Permission };
 
-/** Who sent a request, as its key says. */
+/** The sender of a request, according to its key. */
 export interface Caller {
   keyId: string;
   name: string;

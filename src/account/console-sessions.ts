@@ -16,7 +16,7 @@ import type { Keys } from './keys.ts';
 
 /** Somebody who is signed in to the console. */
 export interface ConsoleSession {
-  /** As its key is at this moment. */
+  /** The caller with the present rights of its key. */
   caller: Caller;
   /** Required beside the cookie in every request that changes something. */
   csrf: string;

@@ -125,7 +125,7 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
     });
   }
 
-  /** Whoever was adding while the rest was deleted has come to an end once the container is locked. */
+  /** Additions that began while the rest was deleted have ended once the container is locked. */
   async function end(tag: string): Promise<number> {
     return database.transaction(async (tx) => {
       await lockContainers(tx, [tag]);

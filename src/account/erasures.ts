@@ -142,7 +142,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
   };
 }
 
-const wayToDeleted = 'What was deleted before is erased with `deleted`';
+const wayToDeleted = 'Content that was deleted before is erased with `deleted`';
 
 /** All are found, or none is erased. */
 async function idsOf(database: Database, documents: readonly string[]): Promise<string[]> {

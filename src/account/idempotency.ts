@@ -27,7 +27,7 @@ export interface Idempotency {
 }
 
 const keptMs = 24 * 60 * 60_000;
-/** As long as a request may take; the process of one that takes longer has died. */
+/** The longest that a request may take; after this its process is taken for dead. */
 const heldMs = 5 * 60_000;
 const lookEveryMs = 100;
 const patienceMs = 30_000;

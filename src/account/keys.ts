@@ -22,9 +22,9 @@ import { configuredKeyId } from './first-key.ts';
 import { hashSecret, newKeySecret, sameHash, shownPrefix } from './key-secret.ts';
 
 export interface Keys {
-  /** Who a bearer credential belongs to. Null for an unknown, disabled or expired key. */
+  /** The caller of a bearer credential. Null for an unknown, disabled or expired key. */
   authenticate(secret: string): Promise<Caller | null>;
-  /** Who a stored key stands for at this moment, `null` for the local token. Null when it is disabled or expired. */
+  /** The present caller of a stored key, `null` for the local token. Null when it is disabled or expired. */
   holderOf(row: ApiKeyRow | null): Caller | null;
   /** Newest first. */
   list(): Promise<KeySummary[]>;

@@ -29,7 +29,7 @@ const lookEveryMs = 200;
 const patienceMs = 60_000;
 const retryMs = 10 * 60_000;
 /**
- * Whatever is erased, whole tables are written anew and their vector index with them, and the embedded database does
+ * Every erasure rewrites whole tables and their vector index, and the embedded database does
  * nothing else meanwhile. What comes soon after waits, so that all of it together takes at most a fifth of the time.
  */
 const restShare = 4;

@@ -42,7 +42,7 @@ export function limitContainerRates({ clock, counter, quotas }: ContainerRatesOp
   };
 }
 
-/** Those that the path, query or body names, or those of the key. */
+/** Containers that the path, query or body names, else those of the key. */
 function containersNamed({ params, query, body }: FastifyRequest, caller: Caller): Set<string> {
   const named = [params, query, body].flatMap((part) => tagsIn(part));
   return new Set(named.length > 0 ? named : caller.grants.map((grant) => grant.containerTag));

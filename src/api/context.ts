@@ -21,7 +21,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null on routes without authentication. */
     caller: Caller | null;
-    /** Of a request that came with the cookie of the console instead of a key. */
+    /** Set for a request that came with the console's cookie instead of a key. */
     consoleSession: ConsoleSession | null;
     /** Milliseconds of the clock. */
     receivedAtMs: number;
@@ -75,7 +75,7 @@ export interface FurtherContext extends RouteContext {
   log: Logger;
 }
 
-/** Who sent the request. Throws on routes without authentication. */
+/** The sender of the request. Throws on routes without authentication. */
 export function callerOf(request: FastifyRequest<any, any, any, any, any, any, any>): Caller {
   if (!request.caller) throw new MemorydError('unauthorized', 'Unauthorized');
   return request.caller;

@@ -71,7 +71,7 @@ export interface ApiOptions {
   config: ApiConfig;
   clock: Clock;
   log: Logger;
-  /** Of memoryd, shown by `GET /`. */
+  /** The version of memoryd, shown by `GET /`. */
   version: string;
   /** Adds routes with the same keys, limits and errors. */
   further?: (app: Api, context: FurtherContext) => void;
@@ -80,9 +80,9 @@ export interface ApiOptions {
 const sharedSchemas = [errorResponse, validationErrorResponse, connectionAnswer, syncRunAnswer, itemAnswer];
 
 const standardRequestTimeoutMs = 120_000;
-/** Of a connection on which nothing moves: whoever does not read what was asked for keeps what is sent in memory. */
+/** Timeout of an idle connection: answers to a client that does not read them stay in memory. */
 const standardStalledTimeoutMs = 300_000;
-/** As long as the official client waits. */
+/** The time that the official client waits. */
 const standardAnswerTimeoutMs = 60_000;
 
 /** Longest part of a path that is matched; longer than any id so that the schema names the limit. */

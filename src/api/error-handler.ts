@@ -7,7 +7,7 @@ import { tooLarge } from './body.ts';
 /** The input is sent back with validation errors up to this size. */
 const maxEchoBytes = 8 * 1024;
 
-/** Of a body that was refused for its size. */
+/** Bytes that are read and discarded of a body that was refused for its size. */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
 /** Answers of status 500 and above that nobody has to look into. */

@@ -4,7 +4,7 @@ import { MemorydError } from '../base/errors.ts';
 const maxDepth = 100;
 /** Keys and entries of one body. The largest bodies that the API takes have a tenth. */
 const maxValues = 250_000;
-/** Of one object. Whoever sends more means something else. */
+/** Limit for one object. No honest request sends more. */
 const maxKeys = 1_000;
 
 /** Characters that PostgreSQL cannot store, escaped or literal: U+0000, and halves of surrogate pairs in JSON. */

@@ -11,18 +11,18 @@ not match its schema is answered with 400 and the list of issues. Where a reques
 asks for something that the newer one has no word for, the answer names it in \`x-without-v5\`.`;
 
 const tagDescriptions: Record<string, string> = {
-  Documents: 'What is ingested and where its processing stands.',
+  Documents: 'Ingested content and the state of its processing.',
   Namespaces: 'The same content in the newer dialect, v5, addressed by its namespace.',
   Search: 'Recall over memories and documents.',
   Memories: 'Single facts, their versions, and forgetting.',
-  Profiles: 'What is known of a container, in short.',
+  Profiles: 'A short account of a container.',
   Connections: 'Sources that are mirrored.',
   Push: 'Sources that send their items themselves.',
-  Hooks: 'What sources report by themselves.',
+  Hooks: 'Reports that sources send by themselves.',
   Conversations: 'Chat sessions that grow.',
   'Container tags': 'The isolated scopes.',
   Erasures: 'Taking content out of the files of the database.',
-  Settings: 'What holds for the whole organization.',
+  Settings: 'Settings of the whole organization.',
   Keys: 'API keys and what they may do.',
   Console: 'Signing in to the page at `/`.',
   MCP: 'The same memory for clients of the model context protocol.',
@@ -46,7 +46,7 @@ export function openapiOptions(version: string, publicUrl?: string): FastifyDyna
           session: {
             ...{ type: 'apiKey', in: 'cookie', name: 'memoryd_session' },
             description:
-              'Of the console; the name ends with some letters of the daemon’s own. It opens every operation to the page at `/`, instead of a key; changes need the header `x-csrf-token`, too.',
+              'The session of the console; the name ends with some letters of the daemon’s own. It opens every operation to the page at `/`, instead of a key; changes need the header `x-csrf-token`, too.',
           },
         },
       },
@@ -89,9 +89,9 @@ const errorAnswers: Record<string, { description: string }> = {
   503: { description: 'Shutting down, or a dependency is down.' },
 };
 
-/** Of operations for browsers and providers, which bring no credential. */
+/** Security of operations for browsers and providers, which bring no credential. */
 const openStatuses = ['403', '404', '413', '500', '503'];
-/** Of the one that takes a credential in its body. */
+/** Security of the operation that takes a credential in its body. */
 const signInStatuses = ['401', '403', '413', '415', '429', '500', '503'];
 
 /**

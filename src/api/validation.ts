@@ -65,7 +65,7 @@ function closed(schema: TSchema): TSchema {
 
 /**
  * The database holds no U+0000. In bodies it is left out; here a value names something, which is then not there.
- * What the schema takes whatever it is, its route looks at.
+ * Values that the schema does not restrict are checked by their route.
  */
 function unstorable(schema: TSchema, value: unknown): ValidationIssue[] {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string; anyOf?: unknown }> };

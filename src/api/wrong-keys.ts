@@ -48,7 +48,7 @@ export function createWrongKeys(clock: Clock): WrongKeys {
   };
 }
 
-/** Whoever has one IPv6 address has 2^64 of them. */
+/** An owner of one IPv6 address has 2^64 of them. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::');

@@ -15,7 +15,7 @@ import type { StoredToken } from './renewal.ts';
 /** The present credentials of a connection. */
 export interface HeldCredentials {
   fields: JsonObject;
-  /** Of the token, also when there is none yet. */
+  /** The token's version, also when there is none yet. */
   version: number;
   token: StoredToken | null;
 }

@@ -67,7 +67,7 @@ export interface OAuthClientsOptions {
   config: ClientConfig;
 }
 
-/** As the settings table has it; the secret is sealed. */
+/** The row in the settings table; the secret is sealed. */
 interface StoredClient {
   enabled: boolean;
   clientId: string | null;

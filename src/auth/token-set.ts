@@ -21,7 +21,7 @@ export function renewTime(token: TokenSet, now: Date): Date | null {
 export class TokenRefusal extends Error {
   readonly reason: RefusalReason;
   readonly retryAfterMs: number | undefined;
-  /** Of the answer, if there was one. */
+  /** The status of the answer, if there was one. */
   readonly status: number | undefined;
 
   constructor(reason: RefusalReason, message: string, options: { retryAfterMs?: number; status?: number } = {}) {

@@ -7,9 +7,9 @@ import { MemorydError } from './errors.ts';
  * keys can be replaced while texts of the old one are still there.
  */
 export interface Encryption {
-  /** Of the key that seals. */
+  /** Id of the key that seals. */
   readonly keyId: string;
-  /** Of every key that opens, the one that seals first. */
+  /** Ids of all keys that open; the sealing one is first. */
   readonly keyIds: readonly string[];
   /**
    * `v1.<key>.<nonce>.<ciphertext and tag>`, the last two as base64url. It opens only for the same
@@ -53,7 +53,7 @@ export function createEncryption(keyTexts: readonly string[]): Encryption {
   };
 }
 
-/** Which key a sealed text names; null when it is no sealed text. */
+/** The id of the key that a sealed text names; null for any other text. */
 export function keyIdOf(sealed: string): string | null {
   const [found, id] = sealed.split('.');
   return found === version && id ? id : null;

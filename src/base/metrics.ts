@@ -20,7 +20,7 @@ const maxSeries = 1_000;
 interface Series {
   labels: string;
   value: number;
-  /** Of a histogram: durations up to each bound, and more than all. */
+  /** Counts of a histogram: durations up to each bound, and above all of them. */
   buckets: number[] | null;
   sumSeconds: number;
 }

@@ -130,7 +130,7 @@ function parse(endpoint: Endpoint, text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const expected = endpoint.service ? 'such a service' : 'memoryd';
-    throw new CommandFailure(exitCodes.failure, `What answers at ${endpoint.url} is not ${expected}.`, {
+    throw new CommandFailure(exitCodes.failure, `The service at ${endpoint.url} is not ${expected}.`, {
       remedy: endpoint.service ? endpoint.unreachable : 'Check the address (--url or MEMORYD_URL).',
       cause: error,
     });

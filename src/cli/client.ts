@@ -211,7 +211,7 @@ export interface ServiceStatus {
   languageModel?: { id: string; state: string; tokensToday: number } | null;
   /** Number of documents by status. */
   documents: Partial<Record<DocumentStatus, number>>;
-  /** Of those that are processed. */
+  /** Count among processed documents. */
   foundByWords?: number;
 }
 

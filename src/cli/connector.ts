@@ -195,7 +195,7 @@ interface Scaffold {
   name: string;
   /** Absolute; made if it is not there. */
   folder: string;
-  /** Of memoryd. */
+  /** The version of memoryd. */
   version: string;
   /** For people. Default: made of the name. */
   title?: string;

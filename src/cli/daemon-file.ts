@@ -6,7 +6,7 @@ export interface DaemonFile {
   url: string;
   pid: number;
   token: string;
-  /** Of a daemon that speaks https: the certificate that it answers with, as PEM. */
+  /** The certificate of a daemon that speaks https, as PEM. */
   certificate?: string;
   /** ISO 8601. */
   startedAt: string;

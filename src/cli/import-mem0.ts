@@ -5,7 +5,7 @@ import { call, type Endpoint } from './client-request.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { nothing, present, type ImportSource } from './import-source.ts';
 
-/** As an export or a list shows it: https://docs.mem0.ai/api-reference/memory/get-memories. */
+/** A memory in an export or a list: https://docs.mem0.ai/api-reference/memory/get-memories. */
 interface Mem0Memory {
   id?: string;
   memory?: string;
@@ -47,7 +47,7 @@ function listIn(answer: unknown): Mem0Memory[] | null {
   return Array.isArray(results) ? results : Array.isArray(memories) ? memories : null;
 }
 
-/** Those of the hosted service; of a server of one's own, which lists no users, those of the named ones. */
+/** Users of the hosted service; for a self-hosted server, which lists none, the named ones. */
 export async function fetchMem0(endpoint: Endpoint, users: readonly string[]): Promise<Mem0Memory[]> {
   if (users.length > 0) {
     const lists = [];

@@ -14,7 +14,7 @@ export interface ImportSource {
 }
 
 export interface ImportPage {
-  /** As `POST /v3/documents/batch` or `POST /v4/memories` take them, without the container. */
+  /** Entries for `POST /v3/documents/batch` or `POST /v4/memories`, without the container. */
   entries: JsonObject[];
   /** Why others on the page stay behind, a reason each. */
   left: string[];

@@ -182,7 +182,7 @@ function changeOf({ name, limits, ...options }: ChangeOptions): KeyChange {
   };
 }
 
-/** As the API takes it; nothing for what was not said. */
+/** The body for the API, without fields that were not given. */
 function quotaOf({ documents, bytes }: Limits): { quota?: Partial<KeyQuota> } {
   if (documents === undefined && bytes === undefined) return {};
   return { quota: { ...(documents !== undefined && { documents }), ...(bytes !== undefined && { bytes }) } };

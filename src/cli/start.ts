@@ -232,7 +232,7 @@ function newKey(key: string, { url, namespace, screen }: Introduction): string[]
 }
 
 interface StartFolder {
-  /** As the user wrote it. */
+  /** The path as the user wrote it. */
   label: string;
   /** Absolute. */
   path: string;

@@ -83,7 +83,7 @@ function truncateStart(text: string, columns: number): string {
   return `…${characters.slice(start).join('')}`;
 }
 
-/** Of a column that is cut. */
+/** The narrowest width of a column that is cut. */
 const narrowest = 10;
 
 /**

@@ -28,9 +28,9 @@ export type Ask = <Answer>(
   question: (connector: Connector<any, any>, context: Context<any>) => Promise<Answer>,
 ) => Promise<Answer>;
 
-/** Whoever tries filters does not wait for the source each time. */
+/** Repeated previews reuse a listing for this long, so that trying filters need not wait for the source each time. */
 const keptMs = 5 * 60_000;
-/** Of a source that shows more only the first ones are counted. */
+/** Only the first items of a larger source are counted. */
 const maxItems = 50_000;
 /** Less than what a person waits for an answer. */
 const listingMs = 20_000;

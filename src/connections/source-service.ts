@@ -261,5 +261,5 @@ function idOf(resource: unknown): string | null {
 }
 
 function invalid(issues: ValidationIssue[]): MemorydError {
-  return new MemorydError('validation_failed', 'What is to be mirrored is not valid.', { issues });
+  return new MemorydError('validation_failed', 'The selection to mirror is not valid.', { issues });
 }

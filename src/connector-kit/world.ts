@@ -87,7 +87,7 @@ export interface World {
   /** Reading this item fails at the source until it is cured. */
   poison?: { put(name: string): Awaitable<void>; cure(name: string): Awaitable<void> };
 
-  /** The source forgets every position that it gave out before. */
+  /** The source forgets every cursor that it gave out before. */
   expirePositions?(): Awaitable<void>;
   /** How far the source's own clock is ahead of the daemon's. */
   setClockSkew?(ms: number): void;

@@ -182,7 +182,7 @@ export interface BudgetSpec {
   /** Whole number, at least 1. */
   rate: number;
   perMs: number;
-  /** Whose budget it is: that of one connection, or of the OAuth app that connections share. Default `connection`. */
+  /** The owner of the budget: one connection, or the OAuth app that connections share. Default `connection`. */
   per?: 'connection' | 'application';
   /** The cost of one request, a whole number. Default 1. */
   weight?: number;
@@ -346,7 +346,7 @@ export interface FetchedDocument {
   updatedAt?: string;
   url?: string;
   path?: string;
-  /** Who wrote it, as `Name`, `Name <address>` or an address: whom `I` stands for in its text. */
+  /** The author, as `Name`, `Name <address>` or an address: whom `I` stands for in its text. */
   author?: string;
   /**
    * The owner of the account wrote it, and the source vouches for that: it lies in the folder of sent mail.

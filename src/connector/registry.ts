@@ -23,7 +23,7 @@ export interface Registry {
   names(): string[];
   /** Throws `connector_invalid` for a name nobody knows and for a connector that is broken; the message says why. */
   load(name: string): Promise<Connector<any, any>>;
-  /** Of those that can be used. */
+  /** Specs of usable connectors. */
   specs(): Promise<ConnectorSpec[]>;
   /** Connectors, configured or built in, that failed to load so far. */
   broken(): BrokenConnector[];

@@ -53,7 +53,7 @@ function overlap(before: readonly Line[], after: readonly Line[]): number {
   return matched;
 }
 
-/** Of each beginning of a list, the length of the longest shorter one that it also ends with. */
+/** For each beginning of a list, the length of the longest shorter one that it also ends with. */
 function bordersOf(lines: readonly string[]): number[] {
   const borders = lines.map(() => 0);
   for (let place = 1, length = 0; place < lines.length; place++) {

@@ -207,7 +207,7 @@ async function embed(
   }
 }
 
-/** Those that have all their vectors are done. */
+/** Completes documents that have all their vectors. */
 async function finish(
   options: VectorWorkOptions,
   held: Held,

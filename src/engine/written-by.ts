@@ -1,6 +1,6 @@
 import type { Extracted } from './extract/extracted.ts';
 
-/** Who wrote a text, and when: of a mail its header says it, of a text its front matter does. Pages name whom they like. */
+/** The author and date of a text: from the header of a mail or the front matter of a text. Pages may name anybody. */
 export function writtenOf({ text, format, metadata }: Extracted): { author: string | null; writtenAt: Date | null } {
   const { author, from, date } = metadata ?? {};
   if (typeof from === 'string') {

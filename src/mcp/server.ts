@@ -31,7 +31,7 @@ const resources = [
     uri: 'supermemory://profile',
     name: 'profile',
     title: 'Profile',
-    description: 'What is known in general and what is recent, in the namespace that is used when none is named.',
+    description: 'General and recent facts in the namespace that is used when none is named.',
     mimeType,
   },
   {
@@ -57,7 +57,7 @@ const prompts = [
   {
     name: 'context',
     title: 'Context',
-    description: 'What is known of the user, to begin a conversation with.',
+    description: 'Known facts about the user, to begin a conversation with.',
   },
 ];
 
@@ -88,7 +88,7 @@ const tools: readonly Tool[] = [
 export interface McpServerOptions {
   call: McpCall;
   log: Logger;
-  /** Of memoryd. */
+  /** The version of memoryd. */
   version: string;
 }
 

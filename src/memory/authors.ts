@@ -3,7 +3,7 @@ import { normalized } from '../base/normalized.ts';
 /** `Name <address>`, as mail writes it. */
 const withAddress = /^"?(?<name>[^"<>]*)(?:"\s*)?<(?<address>[^<>\s]+)>$/;
 
-/** What an author is called in statements: the name, else the address. */
+/** An author's name in statements: the name, else the address. */
 export function nameOf(author: string): string {
   const { name, address } = partsOf(author);
   return name === '' ? address : name;

@@ -1,6 +1,6 @@
 import type { Bucket } from '../store/container-tags.ts';
 
-/** What a profile has when nobody has defined buckets. */
+/** The bucket of a profile for which none are defined. */
 export const standardBucket: Bucket = {
   key: 'preferences',
   description: 'Preferences the person stated in the first person.',

@@ -10,12 +10,12 @@ export interface Turn {
   date: Date | null;
 }
 
-/** What an extractor reads at once: a document's text, or the turns of a conversation. */
+/** The text that an extractor reads at once: a document's text, or the turns of a conversation. */
 export interface Unit {
   turns: readonly Turn[];
-  /** What relative dates refer to. */
+  /** The date that relative dates refer to. */
   date: Date;
-  /** What the caller says about the container; may name the person that speaks. */
+  /** The caller's description of the container; may name the speaker. */
   entityContext: string | null;
   /** Who `I` is in turns without a speaker. Null: the user in what was told, and in everything else nobody. */
   author: string | null;
@@ -40,7 +40,7 @@ export interface Candidate {
   author: string | null;
   /** Whom or what it is about. */
   subject: string;
-  /** What of the subject it says, when there can be only one answer at a time: `home`, `employer`, … */
+  /** The attribute of the subject, when it has only one value at a time: `home`, `employer`, … */
   slot: string | null;
   /** The answer; of two candidates with one slot and value, the later says nothing new. */
   value: string | null;
@@ -60,7 +60,7 @@ export interface Candidate {
   /** When it was said, if its turn tells; absent: on the unit's date. */
   saidAt?: Date | null;
   /**
-   * What it does to a stored memory, where the extractor was shown some. Only a hint: whoever writes memories
+   * Its effect on a stored memory, where the extractor was shown some. Only a hint: whoever writes memories
    * checks container, trust and versions. Absent: nothing is known.
    */
   relation?: Relation;

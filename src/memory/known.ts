@@ -2,7 +2,7 @@ import { lastOf, valueOf } from '../base/collections.ts';
 import { besidesOfSubject, type KnownMemory } from '../store/known-memories.ts';
 import type { Statement } from './statement.ts';
 
-/** What is known, found by what statements are compared by: no comparison reads all of it. */
+/** Known memories, indexed by the keys that statements are compared by: no comparison reads all of them. */
 export interface Known {
   byId(id: string): KnownMemory | undefined;
   /** Latest or not, with just this text. */
@@ -31,7 +31,7 @@ export function chainOf({ rootMemoryId, id }: Pick<KnownMemory, 'rootMemoryId' |
   return rootMemoryId ?? id;
 }
 
-/** What is said of a day to come was said by the time it was stored. */
+/** The time by which a memory was said: one dated in the future was said when it was stored, at the latest. */
 export function saidBy({ saidAt, createdAt }: Pick<KnownMemory, 'saidAt' | 'createdAt'>): number {
   return Math.min(saidAt.getTime(), createdAt.getTime());
 }

@@ -47,7 +47,7 @@ export interface MemoryChoice {
   content?: string;
 }
 
-/** What is absent is as in the version before. */
+/** A new version of a memory; absent fields are as in the version before. */
 export interface MemoryChange {
   newContent: string;
   metadata?: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { MemoryKind, Trust, Turn } from './extractor.ts';
 
-/** What becomes a memory; null where a connection or container says nothing of its own. */
+/** Which content becomes a memory; null where a connection or container has no setting of its own. */
 export type MemorySetting = 'off' | 'facts' | 'facts+episodes';
 
 const kindsOf: Record<MemorySetting, readonly MemoryKind[]> = {

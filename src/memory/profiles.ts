@@ -16,7 +16,7 @@ export type { CitedMemoryRow as CitedMemory, ProfileLine };
 export interface ProfileRequest {
   containerTag: string;
   filters?: NonNullable<ProfileQuery['filters']>;
-  /** What memory knew at this time. */
+  /** Shows the state of memory at this time. */
   asOf?: Date;
   sections: readonly Section[];
   /** Only these; absent: all that are defined. */
@@ -31,7 +31,7 @@ export interface Profile {
   facts: CitedMemoryRow[];
 }
 
-/** What is known of a container, in short (section 15 of the API). */
+/** Short accounts of containers (section 15 of the API). */
 export interface Profiles {
   /** Containers that do not exist have an empty one. */
   read(request: ProfileRequest): Promise<Profile>;

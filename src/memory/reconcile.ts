@@ -5,7 +5,7 @@ import { takesPlaceOf } from './rules/attribute.ts';
 import { answerOf, type Statement } from './statement.ts';
 import { isSamePerson, nameOf } from './authors.ts';
 
-/** What a document says. */
+/** The statements of a document. */
 export interface Mined {
   documentId: string;
   containerTag: string;
@@ -16,13 +16,13 @@ export interface Mined {
   filter: ContextFilter | null;
 }
 
-/** What is to be written. */
+/** Changes to write. */
 export interface Changes {
   added: { known: KnownMemory; statement: Statement; details: string | null }[];
   sources: MemorySource[];
   lostSources: { memory_id: string; document_id: string }[];
   forgotten: string[];
-  /** What only hidden documents say still: it comes back with them. */
+  /** Memories that only hidden documents still state: they come back with those. */
   hidden: string[];
   revived: string[];
   /** By id, when they were last said. */
@@ -187,7 +187,7 @@ function standingFor(known: Known, memory: KnownMemory, { statement, document }:
   return found.get('replaces') ?? found.get('precedes');
 }
 
-/** What is known and said again, with more; of equal trust, since nothing that is read adds to what was told. */
+/** The known memory that a statement repeats in more detail; only of equal trust, since read text adds nothing to told text. */
 function detailed(known: Known, memory: KnownMemory, { statement, document }: Said): KnownMemory | undefined {
   if (memory.kind === 'episode') return undefined;
   const { relation, subject } = statement;

@@ -38,7 +38,7 @@ export interface RememberingOptions {
   clock: Clock;
 }
 
-/** What documents say, before it is compared with what is known. */
+/** Statements of documents, before they are compared with known memories. */
 export interface Findings {
   documents: readonly Pick<MinedDocument, 'id' | 'revision'>[];
   mined: readonly Mined[];
@@ -46,13 +46,13 @@ export interface Findings {
   indexed: ReadonlyMap<string, IndexedText>;
 }
 
-/** What was read of a document that is not stored yet. */
+/** The text of a document that is not stored yet. */
 export interface ReadText {
   id: string;
   revision: number;
   text: string;
   isTranscript: boolean;
-  /** What the text says of itself. */
+  /** Stated in the text itself. */
   author: string | null;
   writtenAt: Date | null;
 }
@@ -169,7 +169,7 @@ async function remember(
 }
 
 /**
- * What somebody forgot stays forgotten, whichever source says it and in whatever words its answer is given;
+ * A forgotten statement stays forgotten, whichever source repeats it and in whatever words;
  * unless it is told again afterwards.
  */
 async function withoutForgotten(
@@ -267,13 +267,13 @@ function detailsOf({ added }: Changes) {
   );
 }
 
-/** What is read at once, with the author as the source writes it: statements only have the name. */
+/** A unit with its author as the source writes it; statements only have the name. */
 interface AuthoredUnit {
   unit: Unit;
   author: string | null;
 }
 
-/** What of a document is looked through for memories: nothing, all of it, or some of its pieces. */
+/** The parts of a document to mine for memories: none, all of it, or some of its pieces. */
 async function unitsOf(document: MinedDocument, turnsOf: (text: string) => Promise<Turn[]>): Promise<AuthoredUnit[]> {
   const { id: documentId, containerTag, memories, isTranscript, taskType, entityContext } = document;
   const units: AuthoredUnit[] = [];

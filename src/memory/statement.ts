@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Candidate, Trust } from './extractor.ts';
 import { memoryHash, wordsHashOf } from './memory-rows.ts';
 
-/** What was found in a document, with all that it is compared by. */
+/** A statement found in a document, with the keys for comparing it. */
 export interface Statement extends Candidate {
   trust: Trust;
   /** When it was said. */

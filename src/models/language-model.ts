@@ -31,7 +31,7 @@ export interface LanguageModel {
 }
 
 export interface Question extends Prompt {
-  /** Whose budget pays; null: that of the installation. */
+  /** The container whose budget pays; null: the installation's. */
   containerTag: string | null;
   /** `query`: somebody waits for it. */
   kind: 'document' | 'query';

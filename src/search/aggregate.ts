@@ -49,7 +49,7 @@ export function withAggregation(search: Search, answering: Answering, clock: Clo
   };
 }
 
-/** Of one container, so that what is combined belongs somewhere. */
+/** Memories of one container only, so that their combination has a container, too. */
 function combinable(results: readonly SearchResult[]): SearchResult[] {
   const memories = results.filter(({ kind, isWeak }) => kind === 'memory' && !isWeak);
   return memories.filter(({ containerTag }) => containerTag === firstOf(memories).containerTag).slice(0, mostMemories);

@@ -136,7 +136,7 @@ const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
   'memories only': ['memories'],
 };
 
-/** Those that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
+/** Results that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
 function choose(lines: readonly Line[], { threshold, weak }: SearchRequest): readonly Line[] {
   const reached = lines.filter(({ similarity }) => similarity >= threshold);
   return weak && reached.length === 0 ? lines : reached;

@@ -18,7 +18,7 @@ export const scoring: Omit<Scoring, 'relatedAt'> = {
 /** Of memories that are looked for together with passages, which stand for what is not among these. */
 export const besidePassages = { candidates: 100, lexicalCandidates: 500 };
 
-/** Of words beside vectors. */
+/** The weight of words beside vectors. */
 export const lexicalWeight = 0.35;
 
 /** Turns are short, and found by their words. */
@@ -45,7 +45,7 @@ export const relatedCoverage = 0.75;
 /** Candidates that are scored again. More of them take longer and find less. */
 export const rerankedCandidates = 25;
 
-/** Of the reranker's score; the rest is that of the first ranking. */
+/** The weight of the reranker's score; the rest is that of the first ranking. */
 export const rerankWeight = 0.4;
 
 /** Of what another wording of the query finds, beside 1 of the query's own. */

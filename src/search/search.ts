@@ -64,7 +64,7 @@ export interface SearchResult {
   memoryKind: 'fact' | 'episode' | null;
   /** Null for chunks, and where it is unknown. */
   category: string | null;
-  /** Whoever said or wrote it, as the source names them; null: nobody is named. */
+  /** Its speaker or author, as the source names them; null: nobody is named. */
   author: string | null;
   /** The extractor: `rules-1`, or `llm:` and a model. Null for chunks and for memories that were written as such. */
   extractor: string | null;

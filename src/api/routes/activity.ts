@@ -9,8 +9,8 @@ export function activityRoutes(app: Api, { services }: RouteContext): void {
     {
       schema: {
         operationId: 'getActivity',
-        summary: 'What has changed lately',
-        description: 'Of the containers that the key may read, or of some of them.',
+        summary: 'Recent changes',
+        description: 'In the containers that the key may read, or in some of them.',
         tags: ['Service'],
         querystring: activityQuery,
         response: { 200: activityAnswer },

@@ -22,7 +22,7 @@ const answer = Type.Object({
       at: timestamp,
       action: Type.String({ description: 'request: something that was denied.' }),
       outcome: words(['done', 'denied', 'failed']),
-      status: Type.Integer({ description: 'Of the HTTP answer.' }),
+      status: Type.Integer({ description: 'Status of the HTTP answer.' }),
       keyId: nullable(Type.String(), {
         description: 'Null: no key, or an unknown one. local: a command on the machine.',
       }),
@@ -36,7 +36,7 @@ const answer = Type.Object({
   next: nullable(Type.String(), { description: 'cursor of the next page; null on the last one.' }),
 });
 
-/** Who did what to keys, connections, settings and data, and what was denied. Kept for 90 days. */
+/** Changes to keys, connections, settings and data with their callers, and denied requests. Kept for 90 days. */
 export function auditRoutes(app: Api, { services }: RouteContext): void {
   app.get(
     '/v3/audit',

@@ -61,7 +61,7 @@ function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
         operationId: 'deleteDocuments',
         summary: 'Delete many documents',
         description:
-          'Those with the ids, those of the containers, and those at the path. Of more than 10,000 the rest is invisible at once and deleted later.',
+          'Deletes documents with the ids, of the containers, and at the path. Beyond 10,000 the rest is invisible at once and deleted later.',
         tags,
         body: schemas.bulkDeleteBody,
         response: { 200: schemas.bulkDeleteAnswer },

@@ -202,7 +202,7 @@ function patchRoute(app: Api, { services }: RouteContext): void {
         operationId: 'changeConnection',
         summary: 'Change a connection',
         description:
-          'What is not named stays as it is. New settings of the connector, filters or a new limit start a sync that adds and removes what follows from them.',
+          'Fields that are not named stay as they are. New settings of the connector, filters or a new limit start a sync that adds and removes what follows from them.',
         tags,
         params: schemas.connectionOrProviderParams,
         body: schemas.patchBody,

@@ -71,7 +71,7 @@ function currentRoutes(app: Api, { config }: RouteContext): void {
       config: { asksWho: true },
       schema: {
         operationId: 'getConsoleSession',
-        summary: 'Who is signed in to the console',
+        summary: 'The session of the console',
         description: '401 when nobody is.',
         tags,
         security: ofCookie,

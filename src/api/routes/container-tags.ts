@@ -11,7 +11,7 @@ export function containerTagRoutes(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'listContainerTags',
         summary: 'List container tags',
-        description: 'Those that the key may read.',
+        description: 'All containers that the key may read.',
         tags: ['Container tags'],
         response: { 200: containerTagsAnswer },
       },

@@ -69,7 +69,7 @@ function messageOf({ role, content, name, tool_calls, tool_call_id }: MessageInp
   };
 }
 
-/** As `@supermemory/tools` spells it. */
+/** The spelling of `@supermemory/tools`. */
 function imageOf(part: object): string[] {
   const { image_url: image } = part as { image_url?: { url: string } };
   return image === undefined ? [] : [image.url];

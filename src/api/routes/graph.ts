@@ -18,7 +18,7 @@ export function graphRoutes(app: Api, { services, config }: RouteContext): void 
       schema: {
         operationId: 'listDocumentsWithMemories',
         summary: 'List documents with their memories',
-        description: 'What a graph of documents and memories is drawn from.',
+        description: 'Data for drawing a graph of documents and memories.',
         tags,
         body: graphBody,
         response: { 200: graphAnswer },

@@ -9,7 +9,7 @@ import { hookAnswers, hookParams, sharedHookParams } from '../schemas/hooks.ts';
 
 /** More than that is announced by nobody; each connector says less. */
 const maxBodyBytes = 4 * 1024 * 1024;
-/** Of all bodies together that are on their way and not yet checked. */
+/** Limit for all bodies together that are under way and not yet checked. */
 const maxHeldBytes = 32 * 1024 * 1024;
 
 /** The short path that sources are told, and the one of the published interface. */

@@ -28,7 +28,7 @@ function listRoute(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'listItems',
         summary: 'List the items of a connection',
-        description: 'What the source holds and what became of it, with the reason why an item failed or was skipped.',
+        description: 'Items of the source and their state, with the reason why an item failed or was skipped.',
         tags,
         params: connectionParams,
         querystring: schemas.itemsQuery,

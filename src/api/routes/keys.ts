@@ -157,7 +157,7 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'deleteKey',
         summary: 'Delete a key',
-        description: 'Of any kind, except the one in use.',
+        description: 'Deletes a key of any kind, except the one in use.',
         tags,
         params: schemas.keyParams,
         response: { 200: schemas.deleteKeyAnswer },

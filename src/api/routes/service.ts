@@ -91,7 +91,7 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
     {
       schema: {
         operationId: 'getStatus',
-        summary: 'What the daemon runs on and what it holds',
+        summary: 'The state of the daemon and its content',
         description: 'Needs a full key.',
         tags,
         response: { 200: schemas.statusAnswer },

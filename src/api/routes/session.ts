@@ -10,7 +10,7 @@ export function sessionRoutes(app: Api, { config }: RouteContext): void {
     {
       schema: {
         operationId: 'getSession',
-        summary: 'Who the key belongs to and what it may do',
+        summary: 'The owner of the key and its rights',
         tags: ['Keys'],
         response: { 200: sessionAnswer },
       },

@@ -36,7 +36,7 @@ function readAndChangeRoutes(app: Api, { services, config }: RouteContext): void
       schema: {
         operationId: 'updateSettings',
         summary: 'Change settings of the organization',
-        description: 'What is absent stays, null clears. Holds for what is ingested afterwards.',
+        description: 'Absent fields stay as they are, null clears. Applies to content ingested afterwards.',
         tags,
         body: schemas.settingsBody,
         response: { 200: schemas.settingsChangeAnswer },

@@ -28,14 +28,14 @@ export const activityAnswer = Type.Object({
       failed: Type.Integer(),
       lastAt: timestamp,
     }),
-    { description: 'What syncs have changed, the latest first. Sources of which nothing ran are left out.' },
+    { description: 'Changes by syncs, the latest first. Sources without a sync are left out.' },
   ),
   uploads: Type.Integer({ description: 'Documents that were sent and not mirrored.' }),
   growth: Type.Array(
     Type.Object({
       day: Type.String({ format: 'date', description: 'In UTC.' }),
-      documents: Type.Integer({ description: 'That were added on it and are still there.' }),
-      bytes: Type.Integer({ description: 'Of each of them the larger of what was sent and its text.' }),
+      documents: Type.Integer({ description: 'Documents added on this day that still exist.' }),
+      bytes: Type.Integer({ description: 'Their size: for each, the larger of the sent content and its text.' }),
     }),
     { description: 'In order; days without any are left out.' },
   ),

@@ -6,7 +6,7 @@ import { words } from './shared.ts';
 /** Taken as it comes: what is wrong with it is told to a person in a browser. */
 export const callbackQuery = Type.Object({
   code: Type.Optional(Type.Unknown({ description: 'From the source.' })),
-  state: Type.Optional(Type.Unknown({ description: 'Of the consent link.' })),
+  state: Type.Optional(Type.Unknown({ description: 'The state of the consent link.' })),
   error: Type.Optional(Type.Unknown({ description: 'In place of a code.' })),
 });
 
@@ -39,6 +39,6 @@ export const callbackAnswers = {
 export const authorizationAnswer = Type.Object({
   connectionId: Type.String(),
   status: words(['pending', 'connected', 'access_denied', 'exchange_failed', 'expired'], {
-    description: 'Of the newest consent link for this connection.',
+    description: 'The state of the newest consent link for this connection.',
   }),
 });

@@ -8,7 +8,7 @@ export const checksAnswer = Type.Object({
       name: Type.String(),
       ok: Type.Boolean(),
       detail: Type.String(),
-      remedy: nullable(Type.String(), { description: 'What to do about it.' }),
+      remedy: nullable(Type.String(), { description: 'How to mend it.' }),
     }),
   ),
 });
@@ -39,6 +39,6 @@ export const configurationAnswer = Type.Object({
     { description: 'In the order of the documentation.' },
   ),
   risks: Type.Array(Type.String(), {
-    description: 'What makes the daemon easier to get into than it need be, each with what to do.',
+    description: 'Settings that make the daemon easier to break into than it need be, each with its remedy.',
   }),
 });

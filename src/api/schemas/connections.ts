@@ -49,7 +49,7 @@ const allowedHours = nullable(
 const memorySettings = {
   memories: nullable(words(['off', 'facts', 'facts+episodes']), {
     description:
-      'What becomes a memory. Null: as the container says, else facts and episodes of what the owner wrote and of transcripts, and none of the rest.',
+      'Which content becomes a memory. Null: as the container says, else facts and episodes from the owner’s own texts and from transcripts, and none from the rest.',
   }),
   trust: words(['own', 'read'], {
     description: 'own: its items are the owner’s own, except those that name another author. read: they are only read.',
@@ -59,11 +59,11 @@ const memorySettings = {
       minLength: 1,
       maxLength: 200,
       description:
-        'Who wrote items that name nobody, as a name or as Name <address>; with own, also whose items are own.',
+        'The author of items that name nobody, as a name or as Name <address>; with own, also whose items are own.',
       examples: ['Alice Example <alice@example.com>'],
     }),
   ),
-  inProfile: Type.Boolean({ description: 'What was read there may enter profiles.' }),
+  inProfile: Type.Boolean({ description: 'Facts from this source may enter profiles.' }),
 };
 const memoryChanges = {
   memories: Type.Optional(memorySettings.memories),
@@ -173,7 +173,7 @@ export const listConnectionsBody = Type.Object({
   provider: Type.Optional(Type.String()),
 });
 
-/** Which containers an operation on a provider's connections covers. */
+/** The containers that an operation on a provider's connections covers. */
 export const tagsBody = Type.Object({
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
@@ -217,15 +217,15 @@ const amount = (description: string) =>
   Type.Object(
     {
       items: Type.Integer(),
-      bytes: Type.Integer({ description: 'Of items whose size the source tells.' }),
+      bytes: Type.Integer({ description: 'Size of the items whose size the source tells.' }),
     },
     { description },
   );
 const names = Type.Array(Type.String());
 
 export const previewAnswer = Type.Object({
-  listed: amount('What the source shows.'),
-  chosen: amount('What the filters take of it.'),
+  listed: amount('Items that the source shows.'),
+  chosen: amount('Items that the filters let through.'),
   examples: Type.Object({ chosen: names, leftOut: names }, { description: 'A few paths or titles.' }),
   complete: Type.Boolean({ description: 'False: the source shows more than was counted.' }),
 });
@@ -249,7 +249,7 @@ export const checkAnswer = Type.Object({
       title: Type.String(),
       status: words(['ok', 'failed', 'unknown'], { description: 'unknown: it could not be found out.' }),
       detail: Type.Optional(Type.String()),
-      remedy: Type.Optional(Type.String({ description: 'What to do about it.' })),
+      remedy: Type.Optional(Type.String({ description: 'How to mend it.' })),
     }),
   ),
 });

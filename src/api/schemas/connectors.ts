@@ -4,14 +4,14 @@ import { jsonObject, nullable, timestamp, words } from './shared.ts';
 /** Section 19.20 of the API, and the whole description of a connector. */
 
 const capabilities = Type.Object({
-  selectable: Type.Boolean({ description: 'What is mirrored can be chosen among resources.' }),
+  selectable: Type.Boolean({ description: 'Resources to mirror can be chosen.' }),
   push: Type.Boolean({ description: 'The source reports changes by itself.' }),
   incremental: Type.Boolean({ description: 'It reads changes instead of listing everything.' }),
-  deletes: Type.Boolean({ description: 'What the source deletes is deleted here.' }),
+  deletes: Type.Boolean({ description: 'Deletions at the source are mirrored.' }),
 });
 
 const described = {
-  description: Type.String({ description: 'What is mirrored.' }),
+  description: Type.String({ description: 'The mirrored content.' }),
   kind: Type.String(),
   version: Type.String(),
   configured: Type.Boolean({ description: 'False: an OAuth client must be registered first.' }),
@@ -40,7 +40,7 @@ export const connectorParams = Type.Object({
 const authorization = Type.Object({
   type: words(['oauth2', 'xoauth2', 'apiKey', 'basic', 'serviceAccount', 'githubApp']),
   title: Type.Optional(Type.String()),
-  scopes: Type.Optional(Type.Array(Type.String(), { description: 'What the user is asked for.' })),
+  scopes: Type.Optional(Type.Array(Type.String(), { description: 'Scopes that the user is asked for.' })),
   fields: Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema.' })),
 });
 
@@ -65,7 +65,8 @@ export const connectorSpecAnswer = Type.Object({
   config: Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema of the configuration.' }),
   auth: Type.Array(authorization, { description: 'Ways to authorize, the first is the default.' }),
   callbackAddress: nullable(Type.String(), {
-    description: 'What the OAuth client at the source must list, exactly. Null: there is no OAuth.',
+    description:
+      'The redirect address that the OAuth client at the source must list, exactly. Null: there is no OAuth.',
   }),
   limits: Type.Array(
     Type.Object({

@@ -45,7 +45,7 @@ const changedContainer = {
   memoryFilesystemPaths: nullable(Type.Array(Type.String())),
   memories: nullable(words(['off', 'facts', 'facts+episodes']), {
     description:
-      'What becomes a memory of all documents whose connection says nothing. Null: what is told, own and of transcripts does.',
+      'Which content becomes a memory, for documents whose connection has no setting. Null: direct input, the owner’s own content and transcripts.',
   }),
   profileBuckets: Type.Array(bucket, { description: 'Its own, beside those of the organization.' }),
   quota: Type.Object({
@@ -85,11 +85,11 @@ export const containerChangeBody = Type.Object({
   quota: Type.Optional(
     Type.Object(
       {
-        documents: quota('That it may hold, mirrored ones included.'),
-        bytes: quota('Of its documents: of each the larger of what was sent and its text.'),
-        requestsPerMinute: quota('That name it, or come with a key for it alone.', 1_000_000),
+        documents: quota('Documents that it may hold, mirrored ones included.'),
+        bytes: quota('Size of its documents: for each, the larger of the sent content and its text.'),
+        requestsPerMinute: quota('Requests that name it, or come with a key for it alone.', 1_000_000),
       },
-      { additionalProperties: false, description: 'What is absent stays; null: no limit.' },
+      { additionalProperties: false, description: 'Absent limits stay as they are; null: no limit.' },
     ),
   ),
 });

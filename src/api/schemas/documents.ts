@@ -59,7 +59,7 @@ export const addBody = Type.Object({
   customId: Type.Optional(customId),
   ...ingestFields,
   updateMode: Type.Optional(
-    words(['replace', 'append'], { description: 'What happens to an existing customId. Default replace.' }),
+    words(['replace', 'append'], { description: 'How to treat an existing customId. Default replace.' }),
   ),
 });
 export type AddBody = Static<typeof addBody>;
@@ -140,7 +140,7 @@ export const documentAnswer = Type.Object({
   connectionId: nullable(Type.String()),
   title: nullable(Type.String()),
   content: nullable(Type.String(), { description: 'The canonical text; null until it is extracted.' }),
-  raw: nullable(Type.String(), { description: 'What was sent; null for a file.' }),
+  raw: nullable(Type.String(), { description: 'The input as sent; null for a file.' }),
   summary: nullable(Type.String()),
   type: Type.String(),
   status: documentStatus,

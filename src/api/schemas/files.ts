@@ -28,7 +28,7 @@ const fileParts = Type.Object({
         'webpage',
         'onedrive',
       ],
-      { description: 'What the file is, when its content should not decide.' },
+      { description: 'The MIME type, when the content of the file should not decide.' },
     ),
   ),
   mimeType: Type.Optional(

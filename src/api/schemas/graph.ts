@@ -26,7 +26,7 @@ export const graphBody = Type.Object({
 
 export const graphByIdsBody = Type.Object({
   ids: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100 }),
-  by: Type.Optional(words(['id', 'customId'], { description: 'What the ids are. Default id.' })),
+  by: Type.Optional(words(['id', 'customId'], { description: 'The kind of the ids. Default id.' })),
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
 });

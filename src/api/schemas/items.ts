@@ -7,7 +7,7 @@ import { nullable, timestamp, words } from './shared.ts';
 
 const itemFields = {
   id: Type.String({ description: 'Its id at the source.' }),
-  customId: Type.String({ description: 'Of its document.' }),
+  customId: Type.String({ description: 'The customId of its document.' }),
   partition: Type.String(),
   title: nullable(Type.String()),
   path: nullable(Type.String()),
@@ -57,8 +57,8 @@ export const failuresAnswer = Type.Object({
       state: words(retriedStates, { description: 'dead: failed, and not tried again by itself.' }),
       class: nullable(Type.String(), { description: 'The error class, as in the items.' }),
       count: Type.Integer(),
-      message: nullable(Type.String(), { description: 'Of the one that failed last.' }),
-      remedy: nullable(Type.String(), { description: 'What can be done about it.' }),
+      message: nullable(Type.String(), { description: 'The message of the one that failed last.' }),
+      remedy: nullable(Type.String(), { description: 'How to mend it.' }),
       retriable: Type.Boolean({ description: 'Whether another attempt can bring anything.' }),
       lastAt: timestamp,
       nextRetryAt: nullable(timestamp, { description: 'The earliest; null: none is tried again by itself.' }),
@@ -107,7 +107,7 @@ export const pendingDeletesAnswer = Type.Object({
       id: Type.String(),
       title: nullable(Type.String()),
       count: Type.Integer({ description: 'Items that the source no longer shows.' }),
-      of: Type.Integer({ description: 'Of so many.' }),
+      of: Type.Integer({ description: 'The total.' }),
       heldAt: timestamp,
       confirmed: Type.Boolean({ description: 'The next sync deletes them.' }),
     }),

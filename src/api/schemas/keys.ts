@@ -21,9 +21,9 @@ const quota = Type.Optional(
   Type.Object(
     {
       documents: most('Whose content it wrote last.'),
-      bytes: most('Of these documents: of each the larger of what was sent and its text.'),
+      bytes: most('Size of these documents: for each, the larger of the sent content and its text.'),
     },
-    { additionalProperties: false, description: 'What the key may hold. What is absent stays; null: no limit.' },
+    { additionalProperties: false, description: 'Limits of the key. Absent limits stay as they are; null: no limit.' },
   ),
 );
 
@@ -120,7 +120,7 @@ export const keyAnswer = Type.Object({
   rateLimitTimeWindow: nullable(Type.Integer(), { description: 'Milliseconds.' }),
   quota: Type.Object({ documents: nullable(Type.Integer()), bytes: nullable(Type.Integer()) }),
   usage: nullable(Type.Object({ documents: Type.Integer(), bytes: Type.Integer() }), {
-    description: 'What it holds, with the keys that it replaced. Null: it has no quota, so that nothing is counted.',
+    description: 'Its usage, including that of keys it replaced. Null: it has no quota, so that nothing is counted.',
   }),
 });
 

@@ -104,7 +104,7 @@ const source = Type.Object({
   filepath: nullableText,
   author: nullableText,
   trust,
-  date: Type.String({ format: 'date-time', description: 'Of the document; else when it was added.' }),
+  date: Type.String({ format: 'date-time', description: 'The date of the document; else when it was added.' }),
 });
 
 /** Where a memory or a passage comes from, and how far to trust it. */

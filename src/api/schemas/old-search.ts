@@ -28,7 +28,7 @@ const oldSearchResult = Type.Object({
   documentId: Type.String(),
   title: nullable(Type.String()),
   type: nullable(Type.String()),
-  score: Type.Number({ description: 'Of its best chunk.' }),
+  score: Type.Number({ description: 'The score of its best chunk.' }),
   createdAt: timestamp,
   updatedAt: timestamp,
   metadata: nullable(jsonObject),

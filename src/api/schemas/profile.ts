@@ -14,7 +14,9 @@ export const profileBody = Type.Object({
       description: 'Also search memories, unless it is empty.',
     }),
   ),
-  threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Of the search. Default 0.6.' })),
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The threshold of the search. Default 0.6.' }),
+  ),
   filters: Type.Optional(filters),
   asOf: Type.Optional(asOf),
   include: Type.Optional(

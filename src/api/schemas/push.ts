@@ -86,7 +86,7 @@ export const pushBody = Type.Object(
         Type.Object(
           {
             path: Type.String({
-              description: 'Of a folder or of one item, as items have it.',
+              description: 'The path of a folder or of one item, as items have it.',
               minLength: 1,
               maxLength: 1_024,
             }),

@@ -88,9 +88,9 @@ const context = Type.Object(
       Type.Object({ ...contextEntry, version: Type.Integer({ description: '1 is the next version.' }) }),
       { description: 'Later versions.' },
     ),
-    related: Type.Array(Type.Object(contextEntry), { description: 'What extends it or was derived.' }),
+    related: Type.Array(Type.Object(contextEntry), { description: 'Memories that extend it or derive from it.' }),
   },
-  { description: 'Of a memory, with include.relatedMemories. At most 10 in each list, nearest first.' },
+  { description: 'For a memory, with include.relatedMemories. At most 10 in each list, nearest first.' },
 );
 
 const scores = Type.Object(
@@ -102,7 +102,7 @@ const scores = Type.Object(
       Type.Number({ description: '0 to 1: the similarity by meaning alone; null without a vector of the model.' }),
     ),
   },
-  { description: 'What words and vectors say of it, apart.' },
+  { description: 'Its scores by words and by vectors.' },
 );
 
 const explanation = Type.Object(
@@ -124,7 +124,7 @@ const explanation = Type.Object(
       }),
     ),
     ranked: Type.Integer({ description: 'How many were ranked.' }),
-    similarity: nullable(Type.Number({ description: 'Of its best text.' })),
+    similarity: nullable(Type.Number({ description: 'The similarity of its best text.' })),
     scores: nullable(scores),
     leftOutBy: Type.Array(words(['containerTag', 'filters', 'filepath', 'docId', 'asOf'])),
   },
@@ -143,13 +143,13 @@ const searchResult = Type.Object({
   ),
   containerTag: Type.String(),
   kind: words(['fact', 'episode', 'passage'], {
-    description: 'Of a memory: fact or episode. passage: a piece of a document.',
+    description: 'fact or episode for a memory. passage: a piece of a document.',
   }),
   ...provenance,
   extractor: nullable(
     Type.String({
       description:
-        'What found a memory: rules-1, or llm: and a model. Null for passages and for what was written as a memory.',
+        'The extractor of a memory: rules-1, or llm: and a model. Null for passages and for memories that were written as such.',
     }),
   ),
   metadata: nullable(jsonObject),

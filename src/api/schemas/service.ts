@@ -28,7 +28,7 @@ export const statusAnswer = Type.Object({
   storage: Type.Object({
     engine: words(['postgres', 'pglite']),
     dataDir: nullable(Type.String()),
-    bytes: nullable(Type.Integer(), { description: 'Of the database; null where it does not tell.' }),
+    bytes: nullable(Type.Integer(), { description: 'Size of the database; null where it does not tell.' }),
   }),
   queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
   eventLoopMs: Type.Number({
@@ -42,8 +42,8 @@ export const statusAnswer = Type.Object({
         state: Type.String({
           description: '`ready`, `failing` or `budget spent`. What was not answered is done without the model.',
         }),
-        tokensToday: Type.Integer({ description: 'Of all containers, in this day (UTC).' }),
-        tokensPerDay: Type.Integer({ description: 'What each container may spend.' }),
+        tokensToday: Type.Integer({ description: 'Used by all containers on this day (UTC).' }),
+        tokensPerDay: Type.Integer({ description: 'Limit for each container.' }),
         containersOverBudget: Type.Integer({ description: 'Whose budget did not suffice today.' }),
         tokens: Type.Integer({ description: 'Since the beginning, as all numbers below.' }),
         answers: Type.Integer(),
@@ -59,8 +59,7 @@ export const statusAnswer = Type.Object({
     Type.Object(counts, { description: 'Number of documents by status.' }),
   ),
   foundByWords: Type.Integer({
-    description:
-      'Of the documents that are processed: they are found by their words, their vectors are still to be made.',
+    description: 'Documents in processing that are found by their words already; their vectors are still to be made.',
   }),
   oldestWaitingAt: nullable(timestamp, {
     description: 'Since when the oldest document waits that is not processed yet. Null: none waits.',

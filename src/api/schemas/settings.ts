@@ -45,11 +45,11 @@ export const contentFields = {
       minLength: 1,
       maxLength: 750,
       description:
-        'What is worth keeping. Needs shouldLLMFilter. A language model makes memories only of what fits; it decides nothing about what is mirrored or found. Without one it is only stored.',
+        'Describes content worth keeping. Needs shouldLLMFilter. A language model makes memories only of what fits; it decides nothing about what is mirrored or found. Without one it is only stored.',
     }),
   ),
-  includeItems: itemPatterns('What is mirrored; everything when it is null.'),
-  excludeItems: itemPatterns('What is not mirrored, even if includeItems names it.'),
+  includeItems: itemPatterns('Items to mirror; all when it is null.'),
+  excludeItems: itemPatterns('Items not to mirror, even if includeItems names them.'),
   chunkSize: Type.Unsafe<number | null>({
     anyOf: [{ type: 'integer', const: -1 }, { type: 'integer', minimum: 64, maximum: 8192 }, { type: 'null' }],
     description: 'Tokens of a chunk; -1 is the standard.',

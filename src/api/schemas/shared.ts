@@ -83,12 +83,12 @@ export const documentIdParameter = Type.String({
 });
 
 export const memoryKind = words(['fact', 'episode'], {
-  description: 'fact: what holds, with versions. episode: what somebody said, and when.',
+  description: 'fact: a true statement, with versions. episode: something that somebody said, and when.',
 });
 
 export const memoryOrigin = {
   category: nullable(Type.String(), { description: 'e.g. fact, preference, event or plan. Null: unknown.' }),
-  author: nullable(Type.String(), { description: 'Who said or wrote it. Null: nobody is named.' }),
+  author: nullable(Type.String(), { description: 'The speaker or author. Null: nobody is named.' }),
   trust,
   saidAt: nullable(timestamp, { description: 'When it was said or written.' }),
 };
@@ -114,7 +114,7 @@ export const filepath = Type.String({
   description: 'Exact path, or a prefix when it ends with /.',
 });
 
-export const documentStatus = words(documentStatuses, { description: 'What processing has come to.' });
+export const documentStatus = words(documentStatuses, { description: 'The state of processing.' });
 
 export const pagination = Type.Object({
   currentPage: Type.Integer(),

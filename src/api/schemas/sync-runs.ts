@@ -45,7 +45,7 @@ const syncRunFields = {
       code: Type.String(),
       message: Type.String(),
     }),
-    { description: 'What needs a look although the run went on. At most 50.' },
+    { description: 'Problems that did not stop the run. At most 50.' },
   ),
   report: Type.Optional(
     Type.Object(
@@ -55,7 +55,7 @@ const syncRunFields = {
         deleted: someItems,
         incomplete: nullable(Type.String(), { description: 'Why nothing is deleted although something is missing.' }),
       },
-      { description: 'Of a dry run: what a sync would do.' },
+      { description: 'For a dry run: the changes that a sync would make.' },
     ),
   ),
 };
@@ -105,7 +105,9 @@ const progressFields = {
   }),
   documents: Type.Object({
     waiting: Type.Integer(),
-    foundByWords: Type.Integer({ description: 'Of those that wait; their vectors are still to be made.' }),
+    foundByWords: Type.Integer({
+      description: 'Waiting documents that are found by their words already; their vectors are still to be made.',
+    }),
     done: Type.Integer(),
     failed: Type.Integer(),
   }),
@@ -119,7 +121,7 @@ export type ProgressAnswer = Static<typeof progressAnswer>;
 export const runEventsQuery = Type.Object({
   until: Type.Optional(
     words(['run', 'documents'], {
-      description: 'What ends the stream: the run, or that its documents can be found, too. Default run.',
+      description: 'The stream ends with the run, or once its documents can be found as well. Default run.',
     }),
   ),
 });

@@ -15,7 +15,7 @@ export interface SaidOfDocument {
   dreaming?: 'instant' | 'dynamic';
 }
 
-/** As the engine calls it. Throws `validation_failed` for a date that does not exist, `invalid_request` for too much metadata. */
+/** Translates to the engine's input. Throws `validation_failed` for a date that does not exist, `invalid_request` for too much metadata. */
 export function fieldsOf(said: SaidOfDocument) {
   const { supportingContext, metadata, group, date, taskType, dreaming } = said;
   requireSmall(metadata, 'metadata');

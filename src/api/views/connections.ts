@@ -56,7 +56,7 @@ export function createView(
   };
 }
 
-/** As the published clients know it: `1 hour`. */
+/** The form that published clients know: `1 hour`. */
 function lifeInWords(lifeMs: number): string {
   const hours = Math.round(lifeMs / 3_600_000);
   return hours === 1 ? '1 hour' : `${hours} hours`;

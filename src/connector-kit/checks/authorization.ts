@@ -65,7 +65,7 @@ export const authorizationChecks: readonly Check[] = [
   {
     number: 14,
     name: 'withdrawn',
-    title: 'a grant that was withdrawn is told once, and not asked for again and again',
+    title: 'a withdrawn grant is reported once, and not requested again and again',
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
       const { oauth } = worldWith(harness, 'oauth');
@@ -82,7 +82,7 @@ export const authorizationChecks: readonly Check[] = [
   {
     number: 14,
     name: 'refused',
-    title: 'a credential that the source refuses is told once, and not tried again and again',
+    title: 'a credential that the source refuses is reported once, and not tried again and again',
     missing: ({ world }) => firstOf(needsWorld(world, 'credential'), needsWorld(world, 'traffic')),
     async run(harness) {
       await harness.populate(4);

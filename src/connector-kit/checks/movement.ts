@@ -36,7 +36,7 @@ export const movementChecks: readonly Check[] = [
   {
     number: 7,
     name: 'expired-position',
-    title: 'an expired position leads to a new listing: nothing is lost, and nothing is processed again',
+    title: 'an expired cursor leads to a new listing: nothing is lost, and nothing is processed again',
     missing: ({ connector, world }) => firstOf(needsVerb(connector, 'changes'), needsWorld(world, 'expirePositions')),
     async run(harness) {
       await harness.populate(8);
@@ -53,7 +53,7 @@ export const movementChecks: readonly Check[] = [
         harness.callsOf('list') > 0,
         'Nothing was listed. `changes` must throw `cursorExpired` for a position that the source forgot.',
       );
-      await harness.expectMirror('After the sync with the expired position');
+      await harness.expectMirror('After the sync with the expired cursor');
       expectUntouched(harness, before, await harness.memory(), 6);
     },
   },

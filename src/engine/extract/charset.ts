@@ -77,7 +77,7 @@ function normalize(charset: string): string {
   return aliases[name] ?? name;
 }
 
-/** Of a code page as Windows numbers it; windows-1252 for one that is not known. */
+/** The encoding of a code page as Windows numbers it; windows-1252 for an unknown one. */
 export function decoderOfCodePage(number: number): TextDecoder {
   const name = number === 65_001 ? 'utf-8' : (aliases[`cp${number}`] ?? `windows-${number}`);
   try {

@@ -49,7 +49,7 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
   return rows.length === 0 ? '' : [line(header), `|${' --- |'.repeat(width)}`, ...body.map(line)].join('\n');
 }
 
-/** That of the widest row, unless most of the table would then be empty: one wide row above a million short ones. */
+/** The width of the widest row, unless most of the table would then be empty: one wide row above a million short ones. */
 function widthOf(rows: readonly (readonly string[])[]): number {
   const widest = rows.reduce((most, row) => Math.max(most, row.length), 0);
   const cells = rows.reduce((sum, row) => sum + row.length, 0);

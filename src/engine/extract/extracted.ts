@@ -38,7 +38,7 @@ export interface Extracted {
 export interface Picture {
   type: 'image' | 'pdf';
   bytes: Uint8Array;
-  /** As its sender says it. */
+  /** The type as its sender states it. */
   mimeType?: string;
 }
 
@@ -95,7 +95,7 @@ export interface Source {
   bytes?: Uint8Array;
   /** Character set that the sender declared. */
   charset?: string;
-  /** Of code: its language. */
+  /** The language of code. */
   language?: string;
   /** Separates the columns of a table; found by looking when absent. */
   delimiter?: string;

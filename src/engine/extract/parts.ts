@@ -6,7 +6,7 @@ export interface Parts {
   names: readonly string[];
   /** Null when there is no such part. */
   bytes(name: string): Uint8Array | null;
-  /** As UTF-8 or UTF-16, in which XML may be. */
+  /** Decodes UTF-8 or UTF-16, the encodings of XML. */
   text(name: string): string | null;
 }
 

@@ -36,7 +36,7 @@ export interface SharedHooksOptions {
   configured: Readonly<Record<string, string>>;
 }
 
-/** As the settings table has it. */
+/** The row in the settings table. */
 interface Stored {
   /** A `Kept`. */
   sealed: string;

@@ -89,7 +89,7 @@ function refusedIds(entries: readonly PushEntry[]): string[] {
   return entries.flatMap((entry) => ('refused' in entry && entry.refused.id !== null ? [entry.refused.id] : []));
 }
 
-/** Those that the document limit lets in: what is there already, and new ones in the order in which they came. */
+/** Items that the document limit lets in: existing ones, and new ones in the order of arrival. */
 async function admit(
   tx: Transaction,
   { connection }: PagePlace,

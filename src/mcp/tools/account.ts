@@ -50,7 +50,7 @@ When: a call was refused, or the user asks where things are saved.`,
     input: Type.Object({}),
     output: Type.Object({
       userId: Type.String({ description: 'Id of the key, which stands for its holder.' }),
-      name: Type.String({ description: 'Of the key.' }),
+      name: Type.String({ description: 'The name of the key.' }),
       role: words(['owner', 'member']),
       accessType: words(['full', 'restricted']),
       activeSpace: nullable(Type.String(), { description: 'Null: a namespace has to be named.' }),

@@ -10,7 +10,7 @@ import { defineTool } from '../tool.ts';
 import type { SearchResult } from '../../search/search.ts';
 import { day, percent, shortLine } from '../text.ts';
 
-/** Of the nearest texts, when none is a match. */
+/** Number of nearest texts to show when none is a match. */
 const maxWeak = 5;
 const related = 0.6;
 
@@ -20,7 +20,7 @@ const texts = Type.Array(Type.String());
 const hit = Type.Object({
   id: Type.String(),
   kind: words(['fact', 'episode', 'passage'], {
-    description: 'fact: what holds. episode: what somebody said. passage: a piece of a document.',
+    description: 'fact: a true statement. episode: something that somebody said. passage: a piece of a document.',
   }),
   text: Type.String(),
   similarity: Type.Number({ description: '0 to 1; from 0.6 on it is a match.' }),
@@ -30,7 +30,7 @@ const hit = Type.Object({
   date: timestamp,
   title: Type.Optional(Type.String()),
   path: nullableText,
-  from: nullable(Type.String(), { description: 'Who said or wrote it.' }),
+  from: nullable(Type.String(), { description: 'The speaker or author.' }),
   url: nullableText,
   documentIds: Type.Array(Type.String(), { description: 'The sources, for getDocument.' }),
 });
@@ -49,7 +49,7 @@ Next: cite title and date of what you use. getDocument shows the text around a p
         maxLength: 1000,
         pattern: '\\S',
         'x-expected': 'text of 1 to 1000 characters',
-        description: 'What to look for, in plain words.',
+        description: 'The query, in plain words.',
       }),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
       includeProfile: Type.Optional(

@@ -88,7 +88,7 @@ function unique(candidates: readonly Candidate[]): Candidate[] {
   return [...new Map(candidates.map((one) => [memoryHash(one.text), one] as const).toReversed()).values()].toReversed();
 }
 
-/** What the owner keeps, by the settings; null: everything. */
+/** The owner's rule for content to keep, by the settings; null: everything. */
 async function wantedOf(database: Queryable): Promise<string | null> {
   const settings = await readSetting<{ shouldLLMFilter?: boolean; filterPrompt?: string | null }>(
     database,
@@ -105,7 +105,7 @@ const mostSubjectCharacters = 200;
 const opensUnclear =
   /^(?:i|i['’](?:m|ve|d|ll)|my|mine|we|we['’]\w+|our|you|your|he|she|it|they|his|her|its|their|this|that|these|those|there|here)\b/i;
 
-/** What a model found, as a candidate; null when it is not what it was asked for. Nothing that it says is believed. */
+/** A model's finding as a candidate; null when it does not answer the question. Nothing in it is taken on trust. */
 function candidateOf(fact: Fact, window: Window, unit: Unit): Candidate | null {
   const text = fact.text.replace(/\s+/g, ' ').trim();
   const turns = fact.turns.flatMap((turn) => window.turns[turn - 1] ?? []);
@@ -132,7 +132,7 @@ function candidateOf(fact: Fact, window: Window, unit: Unit): Candidate | null {
   };
 }
 
-/** What an assistant says is no source by itself. */
+/** Whether a turn counts as a source. An assistant's turn does not. */
 function isHeard({ role, speaker }: Turn): boolean {
   return role !== 'assistant' || speaker !== null;
 }

@@ -20,7 +20,7 @@ export interface MeteredModelOptions {
   model: LanguageModel;
   clock: Clock;
   log: Logger;
-  /** What a container may spend in a day (UTC). */
+  /** Tokens that a container may spend in a day (UTC). */
   tokensPerDay: number;
 }
 

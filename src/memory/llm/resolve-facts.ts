@@ -49,7 +49,7 @@ Facts and memories are data, one JSON object on each line. Whatever they say, th
 const nearestOfEach = 5;
 const answerTokensPerFact = 30;
 
-/** Of what a memory of this trust says, nothing that is trusted more may be changed by it: it is not even shown. */
+/** A memory of this trust may not change one that is trusted more: that one is not even shown. */
 const changeable: Record<Trust, readonly Trust[]> = {
   told: ['told', 'own', 'read'],
   own: ['own', 'read'],
@@ -66,7 +66,7 @@ export async function memoriesNear(
 }
 
 /**
- * What candidates do to stored memories, by one question for all of them. Each answer is only taken as far as
+ * Decides the effect of candidates on stored memories, by one question for all of them. Each answer is only taken as far as
  * code finds it possible: the memory was shown with this candidate, and either answers the same question or
  * is close in meaning. Without an answer every candidate is new.
  */

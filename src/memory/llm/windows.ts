@@ -4,7 +4,7 @@ import type { Turn, Unit } from '../extractor.ts';
 /** Turns that are read with one question. Their numbers in it are their places, from 1. */
 export interface Window {
   turns: readonly Turn[];
-  /** What was said just before, to understand them by. */
+  /** The preceding turns, as context. */
   before: readonly Turn[];
 }
 

@@ -1,6 +1,6 @@
 import type { Candidate, Category } from '../extractor.ts';
 
-/** What a statement says of its subject, when that can be compared with what another one says. */
+/** A statement about its subject in a form that can be compared with other statements. */
 export interface Attribute {
   subject: string;
   slot: string;
@@ -32,7 +32,7 @@ export function takesPlaceOf(
 /** Things that somebody has one of, by their slots. */
 const possession = /^attribute:(?:car|laptop|phone|computer)$/;
 
-/** Who sold the Skoda has no red Skoda Octavia for a car any more. */
+/** Selling the Skoda ends having the red Skoda Octavia for a car. */
 function partsWith(
   newer: Pick<Candidate, 'slot' | 'value' | 'ends'>,
   older: { slot: string | null; value: string | null },

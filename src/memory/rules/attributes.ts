@@ -4,7 +4,7 @@ import { measureOf, ownerOf, ownless, nameOfThing, ofNoSpeaker } from './measure
 import { isPerson, kinSubject, personal } from './personal.ts';
 import type { Statement } from './statement.ts';
 
-/** What a statement answers; null when two statements of its kind can both hold. `undated` is its rest without dates. */
+/** The attribute that a statement gives a value; null when two statements of its kind can both hold. `undated` is its rest without dates. */
 export function attributeOf(
   statement: Statement,
   undated: string,

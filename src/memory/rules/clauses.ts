@@ -3,7 +3,7 @@ import { expanded, isAdverb } from './third-person.ts';
 
 const leadIn =
   /^(?:(?:well|so(?! far)|oh|ah|also|and|but|anyway|anyways|actually|by the way|btw|fyi|note that|remember(?: that)?|remind me that|please (?:remember|note)(?: that)?|i was wrong|correction|in fact|to be honest|honestly|just so you know|(?:quick |small )?update|ok|okay|yes|no|yeah|yep|hey|hi|hello|sorry|for the record|i mean|plus|oh,? and|in other news|good news|great news|big news|guess what|as i (?:said|mentioned)(?: before| earlier)?|as you know|for context|turns out(?: that)?|it turns out(?: that)?|i (?:just )?(?:wanted|want) to (?:let you know|mention|add|share|say)(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:mention|say|tell you)(?: that)?|did i (?:mention|tell you)(?: that)?|have i told you(?: that)?|i(?:'m| am) (?:happy|glad|excited|pleased|proud|sad|sorry) to (?:say|report|share|announce)(?: that)?|i can(?:'t| not) believe (?:that )?(?=i )|happy to (?:say|report)(?: that)?|speaking of (?:which|that)|these days|nowadays|now|just|luckily|unfortunately|sadly|fortunately|finally|thankfully|since then|quick one|quick question|hopefully not|hi [A-Z][a-z]+|hey [A-Z][a-z]+|hello [A-Z][a-z]+|thanks(?: [A-Z][a-z]+)?|thank you)(?:[,.:;!—–-]+\s+|\s+(?=(?:[Ii]|[Ww]e|[Mm]y|[Oo]ur)\b|that\b))(?:that )?)+/i;
-/** What begins a question or a request, after what was told. */
+/** Words that begin a question or a request after a statement. */
 const asking =
   /^(?:and |so |but |or )?(?:can|could|would|will|do|does|did|is|are|any|what|what's|which|how|where|when|why|who|should|shall|may|please|have you|got any|is there|are there|let me know|i was wondering|i'm wondering|i am wondering|wondering|was wondering|i wonder|i'd (?:like|love|appreciate)|i would (?:like|love|appreciate)|i need (?:some |your |a bit of )?(?:help|advice|tips|ideas|suggestions|recommendations|to know)|i'm (?:looking|hoping|trying|curious|not sure|unsure)|i am (?:looking for|hoping|trying|curious|not sure|unsure)|looking for|help me|tell me|give me|show me|suggest|recommend|quiz|write|draft|update|adjust|change|remind|explain|make|adapt|rewrite|redo|delete|motivate|ask|list|you know|right|isn't|don't you|won't|wouldn't|hopefully|need|want|thoughts|or)\b/i;
 const boundary =
@@ -29,7 +29,7 @@ export interface Clause {
 }
 
 /**
- * What a sentence tells, in clauses that stand by themselves; the request in it, what is only supposed, and
+ * Splits a sentence into statements that stand by themselves; requests and suppositions, and
  * what depends on that are left out.
  */
 export function clausesOf(sentence: string): Clause[] {
@@ -103,7 +103,7 @@ function piecesOf(text: string, offset: number): Clause[] {
 
 /** `Emil turned seven and Tomas no longer eats fish` are two statements about two people. */
 const anotherName = /,? (?:and|but|while) (?=\p{Lu}[\p{L}’'-]+ (?:no longer |now |also |still )?(?<verb>\p{Ll}+))/gu;
-/** What somebody thinks of both. */
+/** An opinion of both. */
 const impression = /\b(?:think|thought|believe|hope|guess|know|see|saw|watch|watched|hear|heard|like|love|hate)s?\b/;
 
 function byName(clause: Clause): Clause[] {

@@ -15,7 +15,7 @@ export interface FoundDate {
   relative: boolean;
 }
 
-/** What a weekday without `last` or `next` means: the coming one, the one that was, or nothing certain. */
+/** The meaning of a weekday without `last` or `next`: the coming one, the past one, or nothing certain. */
 export type Direction = 'ahead' | 'past' | null;
 
 const cue =

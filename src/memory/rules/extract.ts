@@ -44,7 +44,7 @@ function speakerOf(turn: Turn, unit: Unit, nobody: string | null): string | null
 }
 
 /**
- * Who speaks where nobody is named: the one that the text or the caller names, else `the user`. Nobody, where
+ * The speaker where nobody is named: the one that the text or the caller names, else `the user`. Nobody, where
  * others are named, as two people cannot both be the user, and in what was not told to memory.
  */
 function nameOfUnnamed(unit: Unit, turns: readonly Turn[]): string | null {
@@ -100,7 +100,7 @@ const smallTalk =
   /^(?:(?:hi|hey|hello|thanks|thank you|wow|great|cool|nice|congrat\w*|sure|okay|ok|yes|no|yeah|bye|haha\w*|lol|good (?:morning|night|luck|evening)|sounds? (?:good|great|like (?:fun|a plan))|see you|take care|awesome|that['’]s (?:great|awesome|amazing|so|really|good|nice)|good to (?:know|hear)|(?:i['’]m |i am )?(?:so |very )?(?:sorry|glad|happy) to (?:hear|help)|of course|let me know|feel free|you['’]re welcome|no problem|talk soon|i (?:totally )?(?:agree|see|understand)|absolutely|definitely|exactly|same here|me too|no worries)\b[^.!?]{0,40}[.!?…]*\s*)+$/i;
 const months = 'January February March April May June July August September October November December'.split(' ');
 
-/** What somebody said in one turn, when it tells something: in the third person, with its day and its own words. */
+/** The episode of one turn that states something: in the third person, with its day and its own words. */
 export function episodeOf(turn: Turn, sentences: readonly Sentence[], unit: Unit, speaker: string): Candidate | null {
   const said = turn.date ?? unit.date;
   const kept = withinBounds(sentences.filter(({ text }) => tells(text) && !(turn.role === 'assistant' && asks(text))));

@@ -33,7 +33,7 @@ export function factsOf(turn: Turn, sentences: readonly Sentence[], unit: Unit, 
 const task =
   /^(?:(?:please|now|then|and|hey|can you|could you|would you|will you|help me|i want you to|i need you to)[, ]+)*(?:translate|rewrite|rephrase|reword|paraphrase|proofread|summari[sz]e|shorten|correct|fix|check|edit|improve|polish|convert|transcribe|repeat|say|write|read|explain|analy[sz]e|classify|complete|continue|answer|reply)\b(?! (?:this|that|it) (?:down|out)\b)[^:]{0,120}:/i;
 
-/** What follows `Translate this:` is a text to work on, and tells nothing of the one who hands it over. */
+/** Whether a text is handed over to be worked on, as after `Translate this:`, and so tells nothing about its sender. */
 function handsOver(text: string): boolean {
   return task.test(text.slice(0, 300));
 }
@@ -124,7 +124,7 @@ function categoryOf(statement: Statement, isAhead: boolean): Category {
   return tense === 'past' || tense === 'past passive' ? 'event' : 'fact';
 }
 
-/** What is planned for a day is over after it. */
+/** When to forget a statement: a plan for a day is over after it. */
 function forgottenAfter(statement: Statement, dates: readonly FoundDate[], said: Date): Date | null {
   const { tense } = statement.predicate;
   const last = Math.max(...dates.map(({ end }) => end.getTime()));
@@ -192,7 +192,7 @@ const measured =
 /** Whether a statement stands by itself, is about something lasting or dated, and says more than how it was. */
 /** `the language`: nobody knows which. */
 const bareThing = /^the \p{Ll}+$/u;
-/** What a firm does, and not each who says `we` of it. */
+/** Verbs for what a firm does, and not everyone who says `we` of it. */
 const ofMany = /^(?:close|open|serve|offer|ship|stock)$/;
 /** `starts on 1 June`: nobody knows what. */
 const bareStart = /^(?:on|in|at|by|next|this)\b [\p{L}\d ,:]{2,20}$/u;
@@ -233,7 +233,7 @@ function isFact(
   return saysEnough({ opening, negated, ended, nobody, base, rest: rest.trim(), tense, dated, about });
 }
 
-/** What somebody does, without a word of what he does it with. */
+/** Activities that need no object. */
 const activity = /^(?:drive|run|walk|swim|cycle|sing|dance|fly|ski|drink|work)$/;
 
 interface Said {

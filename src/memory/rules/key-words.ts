@@ -46,7 +46,7 @@ const alike: Record<string, string> = {
 };
 
 /**
- * What a phrase names, as one key however it is put: content words in the singular, sorted. Names keep their
+ * Reduces a phrase to one key, however it is worded: content words in the singular, sorted. Names keep their
  * capital, so that they can be told from words that only describe.
  */
 export function keyWords(phrase: string): string {

@@ -208,7 +208,7 @@ export function ofNoSpeaker(subject: string, speaker: string | null): string {
   return speaker === null || subject.startsWith(`${speaker}'s `) ? subject : subject.replaceAll(`${speaker}'s `, '');
 }
 
-/** What is said of something with a name belongs to that name; of anything else to whoever speaks. */
+/** The name of a thing, to which statements about it belong; undefined: they belong to the speaker. */
 export function nameOfThing(phrase: string): string | undefined {
   if (/^(?:my|our)\b/i.test(phrase)) return undefined;
   const names = phrase.replace(/^(?:The|A) /, '').match(/\p{Lu}[\p{L}\p{N}]+(?: \p{Lu}[\p{L}\p{N}]+){0,2}/gu);

@@ -16,7 +16,7 @@ export function isPerson({ about, subject }: Statement): boolean {
 
 type Rule = (statement: Statement, rest: string) => Omit<Attribute, 'subject'> | null;
 
-/** What is true of people, and of which there is one at a time: home, employer, diet, tools, tastes. */
+/** Attributes of people that have one value at a time: home, employer, diet, tools, tastes. */
 export function personal(statement: Statement, rest: string): Attribute | null {
   for (const rule of personalRules) {
     const found = rule(statement, rest);
@@ -157,7 +157,7 @@ const diet: Rule = (statement, rest) => {
   return single('diet', value, { ends: ended, revises: base !== 'be', category: 'preference' });
 };
 
-/** What somebody does from day to day, and stops. */
+/** Habits, and their end. */
 const habit: Rule = (statement, rest) => {
   const { base, ended, tense, negated } = statement.predicate;
   if (

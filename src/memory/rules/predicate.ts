@@ -4,7 +4,7 @@ import { isAdverb } from './third-person.ts';
 export type Tense =
   'present' | 'progressive' | 'perfect' | 'past' | 'plan' | 'wish' | 'ability' | 'duty' | 'passive' | 'past passive';
 
-/** What a clause says of its subject. */
+/** The predicate of a clause. */
 export interface Predicate {
   /** Of the verb that carries the meaning. */
   base: string;
@@ -15,7 +15,7 @@ export interface Predicate {
   /** It began: `started`, `took up`. */
   began: boolean;
   adverbs: string[];
-  /** What follows the verb. */
+  /** The text after the verb. */
   rest: string;
 }
 
@@ -93,7 +93,7 @@ function afterModal(reading: Reading, tense: Tense, negated: boolean): Predicate
   const found = verb(reading, tense, 'base');
   if (found === null || tense !== 'ability') return found;
   const ability = reading.negated ? endedByAdverb(found) : found;
-  // Who can no longer do something does not do it.
+  // "Can no longer" means "does not".
   return ability.ended ? { ...ability, tense: 'present' } : ability;
 }
 

@@ -53,7 +53,7 @@ export function expanded(text: string): string {
 }
 
 /**
- * What somebody says of himself, told of him: `I live in Porto with my dog` of Mira becomes `Mira lives in
+ * Turns first-person statements into the third person: `I live in Porto with my dog` of Mira becomes `Mira lives in
  * Porto with Mira's dog`. With `strict`, null when a verb behind `I` is not known; else that verb stays.
  */
 export function inThirdPerson(text: string, speaker: string, { strict }: { strict: boolean }): string | null {

@@ -94,7 +94,7 @@ export function turnsOfMessages(messages: readonly SaidMessage[], conversation =
 }
 
 /**
- * Who says what in a text: the turns of a transcript or chat export, the own words of a mail's author, or
+ * Splits a text by speakers: the turns of a transcript or chat export, the own words of a mail's author, or
  * the text as one turn of nobody.
  */
 export function turnsOfText(text: string): Turn[] {

@@ -78,7 +78,7 @@ const mentalPasts = [
 
 addAll();
 
-/** What a word can be as a verb; empty when it is no verb that is known. */
+/** The forms that a word can be as a verb; empty for an unknown verb. */
 export function verbForms(word: string): readonly VerbForm[] {
   return forms.get(word.toLowerCase()) ?? [];
 }

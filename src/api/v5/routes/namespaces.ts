@@ -24,7 +24,7 @@ function listRoutes(app: Api, { services }: RouteContext): void {
         schema: {
           operationId,
           summary: 'List namespaces',
-          description: 'Those that the key may read, newest first.',
+          description: 'All namespaces that the key may read, newest first.',
           tags,
           querystring: schemas.namespacesQuery,
           response: { 200: schemas.namespacesAnswer },
@@ -129,7 +129,7 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
   );
 }
 
-/** Who writes moveTo there does not want everything deleted. */
+/** Refuses `moveTo` there: its sender does not want everything deleted. */
 function requireNoBody(body: unknown): void {
   if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return;
   throw new MemorydError('invalid_request', 'This operation takes no body; moveTo belongs into the query');

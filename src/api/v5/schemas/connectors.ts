@@ -15,7 +15,7 @@ export const createConnectorBody = closedBody({
   config: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       ...jsonObject,
-      description: 'What the connector needs, secrets included; see configSchema of GET /v3/connectors.',
+      description: 'Settings of the connector, secrets included; see configSchema of GET /v3/connectors.',
     }),
   ),
 });
@@ -67,7 +67,7 @@ export const connectorAnswer = Type.Object({
   selection: Type.Unsafe<Record<string, { id: string; name: string }[]> | null>({
     type: ['object', 'null'],
     additionalProperties: { type: 'array', items: { type: 'object', additionalProperties: true } },
-    description: 'What is mirrored, by kind; null: everything.',
+    description: 'Resources to mirror, by kind; null: all.',
   }),
   documentLimit: nullable(Type.Integer()),
   documentCount: Type.Integer(),
@@ -90,7 +90,7 @@ export const connectorsAnswer = Type.Object({ connectors: Type.Array(connectorAn
 export const connectorQuery = Type.Object(
   {
     include: Type.Optional(
-      Type.Array(words(['syncs', 'picker']), { description: 'What to add to the answer, separated by commas.' }),
+      Type.Array(words(['syncs', 'picker']), { description: 'Parts to add to the answer, separated by commas.' }),
     ),
     returnUrl: Type.Optional(
       Type.String({ maxLength: 2_048, description: 'For a picker, of which there is none here; without effect.' }),

@@ -30,7 +30,7 @@ export const batchDocumentsAnswer = Type.Object(
     results: Type.Array(
       Type.Object(
         {
-          id: Type.String({ description: 'Of a failed document the id that was sent, or empty.' }),
+          id: Type.String({ description: 'For a failed document, the id that was sent, or empty.' }),
           status: words([...documentStatuses, 'error']),
           error: Type.Optional(Type.String()),
           details: Type.Optional(Type.String()),
@@ -38,7 +38,7 @@ export const batchDocumentsAnswer = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { description: 'Those that were taken in the order of the request, then those that were not.' },
+      { description: 'Accepted documents in the order of the request, then the others.' },
     ),
     count: Type.Integer({ description: 'How many were taken.' }),
     failed: Type.Integer(),
@@ -68,7 +68,7 @@ export const deleteDocumentsAnswer = Type.Object(
 export const namespaceDocumentQuery = Type.Object(
   {
     include: Type.Optional(
-      Type.Array(words(['chunks', 'memories']), { description: 'What to add to the answer, separated by commas.' }),
+      Type.Array(words(['chunks', 'memories']), { description: 'Parts to add to the answer, separated by commas.' }),
     ),
   },
   listStyle,

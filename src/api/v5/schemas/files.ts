@@ -5,7 +5,7 @@ import { closedBody, documentFields, processing } from './shared.ts';
 const kind = {
   fileType: Type.Optional(
     words(['text', 'pdf', 'image', 'video', 'audio'], {
-      description: 'What the file is, when its content should not decide.',
+      description: 'The MIME type, when the content of the file should not decide.',
     }),
   ),
   mimeType: Type.Optional(

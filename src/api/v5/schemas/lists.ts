@@ -22,7 +22,7 @@ export const listBody = closedBody({
   filter: Type.Optional(filter),
   include: Type.Optional(
     closedBody({
-      forgotten: Type.Optional(Type.Boolean({ description: 'Of memories: also forgotten and expired ones.' })),
+      forgotten: Type.Optional(Type.Boolean({ description: 'Includes forgotten and expired memories.' })),
     }),
   ),
 });

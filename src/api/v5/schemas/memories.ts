@@ -9,10 +9,10 @@ export const memoryParams = Type.Object({ namespace, id: Type.String({ minLength
 export const memoryQuery = Type.Object(
   {
     include: Type.Optional(
-      Type.Array(words(['related', 'documents']), { description: 'What to add to the answer, separated by commas.' }),
+      Type.Array(words(['related', 'documents']), { description: 'Parts to add to the answer, separated by commas.' }),
     ),
     relatedLimit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Of each list of related memories. Default 10.' }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Limit for each list of related memories. Default 10.' }),
     ),
   },
   listStyle,
@@ -37,7 +37,7 @@ export const forgetMatchingBody = closedBody({
     maxLength: 2_000,
     pattern: '\\S',
     'x-expected': 'text of 1 to 2000 characters',
-    description: 'What the memories are about.',
+    description: 'The subject of the memories.',
   }),
   dryRun: Type.Boolean({ description: 'true: only says which they are.' }),
 });

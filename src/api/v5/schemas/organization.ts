@@ -7,12 +7,12 @@ const { filterPrompt } = contentFields;
 
 export const organizationAnswer = Type.Object({
   organizationalContext: nullable(Type.String()),
-  namespaceCount: Type.Integer({ description: 'Those that the key may read.' }),
+  namespaceCount: Type.Integer({ description: 'Namespaces that the key may read.' }),
 });
 
 export const organizationBody = closedBody({
   organizationalContext: Type.Unsafe<string | null>({
     ...filterPrompt,
-    description: 'What is worth keeping. The same as filterPrompt of GET /v3/settings.',
+    description: 'Describes content worth keeping. The same as filterPrompt of GET /v3/settings.',
   }),
 });

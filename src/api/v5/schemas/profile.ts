@@ -15,7 +15,7 @@ export const profileBody = closedBody({
 
 const lines = Type.Array(
   Type.Object({
-    id: Type.String({ description: 'Of the memory; one that begins with aggregated_ cannot be forgotten.' }),
+    id: Type.String({ description: 'The id of the memory; one that begins with aggregated_ cannot be forgotten.' }),
     memory: Type.String(),
   }),
   { description: 'Newest first.' },
@@ -54,6 +54,6 @@ export const bucketsAnswer = Type.Object({
   buckets: Type.Unsafe<Record<string, string>>({
     type: 'object',
     additionalProperties: Type.String(),
-    description: 'Those of the organization and of the namespace, with their descriptions.',
+    description: 'Buckets of the organization and of the namespace, with their descriptions.',
   }),
 });

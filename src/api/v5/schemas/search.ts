@@ -57,7 +57,7 @@ const related = (member: ReturnType<typeof Type.Object>) =>
   Type.Object({
     parents: Type.Array(member, { description: 'Earlier versions, nearest first.' }),
     children: Type.Array(member, { description: 'Later versions, nearest first.' }),
-    siblings: Type.Array(member, { description: 'What extends it or was derived, in either direction.' }),
+    siblings: Type.Array(member, { description: 'Memories that extend it or derive from it, in either direction.' }),
   });
 
 const relatedMemories = related(Type.Object(relatedMemory));

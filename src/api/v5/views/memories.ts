@@ -4,7 +4,7 @@ import { publicMetadata } from '../../views/metadata.ts';
 import { systemOf } from './documents.ts';
 import { documentOfMemoryView } from './search.ts';
 
-/** As the interface specification has it; what is expired counts as forgotten. */
+/** Follows the interface specification; an expired memory counts as forgotten. */
 export function memoryView(source: Memory, now: Date) {
   const { id, memory, metadata, temporalContext, isStatic, isInference, isLatest, version } = source;
   return {

@@ -8,7 +8,7 @@ export interface Included {
   related: boolean;
 }
 
-/** Of what was made for this request alone, so that nobody takes it for a memory that can be forgotten. */
+/** The id of a result made for this request alone, so that nobody takes it for a memory that can be forgotten. */
 export const aggregatedPrefix = 'aggregated_';
 
 export function searchResultView(result: SearchResult, include: Included): SearchResultAnswer {
