@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Milliseconds that one test of each kind may take on a busy machine with two cores. */
 const timeoutsMs = {
   meta: 60_000,
-  unit: 10_000,
+  unit: 30_000,
   contract: 30_000,
   integration: 60_000,
   e2e: 120_000,

@@ -121,7 +121,7 @@ async function locate(client: ImapFlow, { box, uids, places }: AllMail, mails: r
 /** Under another UIDVALIDITY a UID is another mail. */
 async function reopen(client: ImapFlow, { path, uidValidity }: Box): Promise<void> {
   const open = await openBox(client, path);
-  if (open.uidValidity !== uidValidity) throw transient('All Mail was made anew.');
+  if (open.uidValidity !== uidValidity) throw transient('All Mail was recreated.');
 }
 
 /** Takes as many threads as may be held in memory together. */

@@ -46,7 +46,7 @@ function errorOf(error: unknown): Error {
   const { code, status } = error;
   if (code === APIErrorCode.ObjectNotFound) return gone('Notion does not show it to the integration.');
   if (code === APIErrorCode.RestrictedResource) {
-    return forbidden('The integration lacks a capability, or the access to what was asked for.');
+    return forbidden('The integration lacks a capability, or access to the requested page.');
   }
   if (code === APIErrorCode.ValidationError && /cursor/i.test(error.message)) {
     return cursorExpired('Notion no longer knows where the list was.');
@@ -85,6 +85,6 @@ export function listIn<Entry>(answer: { results?: Entry[]; has_more?: boolean; n
   if (!Array.isArray(results) || typeof hasMore !== 'boolean') {
     throw transient('Notion answered a list without entries.');
   }
-  if (hasMore && !next) throw transient('Notion answered a list that does not say where it goes on.');
+  if (hasMore && !next) throw transient('Notion answered a list without its next cursor.');
   return { results, next: hasMore ? (next ?? undefined) : undefined };
 }

@@ -96,7 +96,7 @@ export function createMerges(options: MergesOptions): Merges {
 
   function runLater(id: string): void {
     const running = run(id, stop.signal).catch((error: unknown) =>
-      log.error({ err: error, mergeId: id }, 'merge of containers stopped, it goes on by itself'),
+      log.error({ err: error, mergeId: id }, 'merge of containers stopped, it will be resumed'),
     );
     going.add(running);
     void running.then(() => going.delete(running));

@@ -106,7 +106,7 @@ export function createRewriting(options: { database: Database; clock: Clock; log
     turn = turn
       .then(() => rest(ended))
       .then(() => runOnce(ended))
-      .catch((error: unknown) => log.error({ err: error }, 'erasing stopped, it goes on by itself'));
+      .catch((error: unknown) => log.error({ err: error }, 'erasing stopped, it will be resumed'));
     return turn;
   }
 

@@ -73,7 +73,7 @@ function agreed(
     throw mismatch(written, keyIds);
   }
   if (written.current === keyId) return written;
-  log.info({ keyId }, 'the encryption key has changed, run `memoryd encryption rotate` to seal everything anew');
+  log.info({ keyId }, 'the encryption key has changed, run `memoryd encryption rotate` to reseal everything');
   return { current: keyId, previous: needed.filter((id) => id !== keyId) };
 }
 

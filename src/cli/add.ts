@@ -111,7 +111,7 @@ async function waitUntilDone(client: Client, accepted: AddAnswer, context: Comma
     await context.clock.sleep(pollMs, context.signal);
     if (context.signal.aborted) {
       line.clear();
-      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The daemon goes on processing it.');
+      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The daemon continues to process it.');
     }
     ({ status } = await client.document(accepted.id));
   }

@@ -76,7 +76,7 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .option('--author <name>', 'who wrote what names nobody, e.g. "Alice <alice@example.com>"')
     .option('--profile', 'let what is read there enter profiles')
     .option('--wait', 'wait for the first sync', true)
-    .option('--no-wait', 'return at once; the first sync goes on in the daemon');
+    .option('--no-wait', 'return at once; the first sync continues in the daemon');
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },

@@ -43,7 +43,7 @@ export async function followToEnd(
     ...(followed.run === undefined ? {} : { sinceRun: followed.run }),
   });
   if (!outcome) {
-    throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The sync goes on in the daemon.', {
+    throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The sync continues in the daemon.', {
       remedy: '`memoryd status` shows how far it is.',
     });
   }

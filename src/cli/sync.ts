@@ -205,7 +205,7 @@ async function untilOver(
     await clock.sleep(pollMs, signal);
     if (signal.aborted) {
       line.clear();
-      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The dry run goes on in the daemon.', {
+      throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The dry run continues in the daemon.', {
         remedy: `\`memoryd cancel ${connection.id}\` ends it.`,
       });
     }

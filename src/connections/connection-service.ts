@@ -224,7 +224,7 @@ function createRemoval(options: RemovalOptions): Removal {
 
   function deleteLater(id: string): void {
     const deletion = deleteAll(id, stop.signal).catch((error: unknown) =>
-      log.error({ err: error, connectionId: id }, 'deletion of a connection stopped, it goes on by itself'),
+      log.error({ err: error, connectionId: id }, 'deletion of a connection stopped, it will be resumed'),
     );
     going.add(deletion);
     void deletion.then(() => going.delete(deletion));

@@ -160,7 +160,7 @@ function explained(error: unknown, now: Date): MemorydError {
     case 'bad_config':
     case 'forbidden':
     case 'source_missing':
-      return new MemorydError('invalid_request', 'The source refused to list what it has', details);
+      return new MemorydError('invalid_request', 'The source refused to list its content', details);
     case 'gone':
       return new MemorydError('not_found', 'Resource not found', details);
     case 'rate_limited': {

@@ -141,7 +141,7 @@ export function createDreaming(options: DreamingOptions): Dreaming {
     async keepRunning(signal) {
       while (!signal.aborted) {
         await run(signal).catch((error: unknown) => {
-          if (isLeaseLost(error)) log.info({}, 'dreaming goes on in another process');
+          if (isLeaseLost(error)) log.info({}, 'dreaming continues in another process');
           else log.error({ err: error }, 'dreaming failed, tried again');
         });
         await clock.sleep(lookEveryMs, signal);

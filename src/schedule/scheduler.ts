@@ -76,9 +76,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function repeat(everyThisMs: number, what: string, run: () => Promise<unknown>): Promise<void> {
     while (!stop.signal.aborted) {
       await run().catch((error: unknown) => {
-        if (isLeaseLost(error)) log.info({ what }, 'another process has taken the scheduled work over');
-        else if (!stop.signal.aborted)
-          log.error({ err: error, what }, 'scheduled work failed, the next time tries again');
+        if (isLeaseLost(error)) log.info({ what }, 'another process has taken over the scheduled work');
+        else if (!stop.signal.aborted) log.error({ err: error, what }, 'scheduled work failed, it will be tried again');
       });
       await clock.sleep(everyThisMs, stop.signal);
     }
@@ -117,9 +116,9 @@ function createChores({ chores = [], log }: SchedulerOptions, signal: AbortSigna
       .then(() => chore.run(signal, lease))
       .then(() => {})
       .catch((error: unknown) => {
-        if (isLeaseLost(error)) log.info({ what: chore.name }, 'another process has taken the scheduled work over');
+        if (isLeaseLost(error)) log.info({ what: chore.name }, 'another process has taken over the scheduled work');
         else if (!signal.aborted)
-          log.error({ err: error, what: chore.name }, 'scheduled work failed, the next time tries again');
+          log.error({ err: error, what: chore.name }, 'scheduled work failed, it will be tried again');
       })
       .finally(() => running.delete(chore));
   }

@@ -44,7 +44,7 @@ export function judgeError(
       return forbidden('The source does not allow access.', error);
     case 404:
     case 410:
-      return gone('The source says that it is not there.');
+      return gone('The source reports that it does not exist.');
     case 429:
       return rateLimited('The source allows no more requests for now.', new Date(now.getTime() + defaultRetryMs));
     default:

@@ -193,8 +193,7 @@ function contract(open: OpenQueue): void {
     };
     await queue.work('process-documents', handler, { concurrency: 1, attempts: 4, backoffMs: 100 });
     await queue.enqueue('process-documents', { slot: 1 }, { key: 'a' });
-    await expect.poll(() => times.length).toBe(2);
-    await sleep(20);
+    await expect.poll(() => times.length).toBeGreaterThanOrEqual(2);
     await queue.enqueue('process-documents', { slot: 1 }, { key: 'a' });
     await expect.poll(() => times.length, { timeout: 5_000 }).toBe(4);
     const pauses = times.slice(1).map((time, index) => time - times[index]!);

@@ -118,7 +118,7 @@ describe('exit codes', () => {
     });
     const result = await memoryd(['sync', '--wait'], { env: access(), onStart: (started) => (child = started) });
     expect(result.exitCode).toBe(130);
-    expect(result.stderr).toContain('The sync goes on in the daemon.');
+    expect(result.stderr).toContain('The sync continues in the daemon.');
   });
 });
 

@@ -315,7 +315,7 @@ describe('the tools', () => {
     expect((await mcp.tool('listMemories', { containerTag })).structured.memoryEntries).toEqual([]);
     expect(await mcp.tool('add_memory', { ...forgetting, content: 'Noor has a submarine' })).toMatchObject({
       isError: true,
-      text: 'Error: No memory says this',
+      text: 'Error: No memory matches this',
     });
   });
 

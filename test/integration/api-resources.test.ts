@@ -109,7 +109,7 @@ describe('resources', () => {
     [
       badConfig('No such team.', 'Name another.'),
       400,
-      'The source refused to list what it has',
+      'The source refused to list its content',
       'No such team. Name another.',
     ],
     [gone('No such folder.'), 404, 'Resource not found', 'No such folder.'],

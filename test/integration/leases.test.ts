@@ -168,7 +168,7 @@ describe.each(engines)('the lease of a role on %s', (engine) => {
         },
       ],
     });
-    await expect.poll(() => lines.join('\n')).toContain('another process has taken the scheduled work over');
+    await expect.poll(() => lines.join('\n')).toContain('another process has taken over the scheduled work');
     await scheduler.close();
     expect(await written()).toEqual([]);
   });

@@ -67,7 +67,7 @@ describe('connect', () => {
     const clock = createJumpingClock(() => controller.abort());
     const result = await cli.run(['connect', 'folder', 'notes'], { clock, signal: controller.signal });
     expect(result.exitCode).toBe(130);
-    expect(result.stderr).toContain('Stopped waiting. The sync goes on in the daemon.');
+    expect(result.stderr).toContain('Stopped waiting. The sync continues in the daemon.');
     expect(cli.api.seen().filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 

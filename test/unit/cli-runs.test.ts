@@ -288,7 +288,10 @@ describe('sync --wait', () => {
     cli.api.on(events(imapId), () => event('progress', 'a', progress('running', 2)));
     const clock = createJumpingClock(() => controller.abort());
     const result = await cli.run(['sync', 'imap', '--wait'], { clock, signal: controller.signal });
-    expect(result).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('The sync goes on in the daemon.') });
+    expect(result).toMatchObject({
+      exitCode: 130,
+      stderr: expect.stringContaining('The sync continues in the daemon.'),
+    });
   });
 });
 

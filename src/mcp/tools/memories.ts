@@ -280,7 +280,7 @@ async function save(content: string, containerTag: string, { services, config, c
 async function forget(content: string, containerTag: string, call: McpCall) {
   const found =
     (await forgetExactly(content, containerTag, call)) ?? (await forgetClosest(content, containerTag, call));
-  if (!found) throw new MemorydError('not_found', 'No memory says this');
+  if (!found) throw new MemorydError('not_found', 'No memory matches this');
   return { id: found.id, message: `Forgot "${oneLine(found.memory)}".` };
 }
 

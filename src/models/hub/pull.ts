@@ -156,7 +156,9 @@ async function translatingFullDisks<T>(work: () => Promise<T>): Promise<T> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause;
-    throw new MemorydError('disk_full', 'The disk is full; what has arrived of the model is kept.', { cause });
+    throw new MemorydError('disk_full', 'The disk is full; the parts of the model that have arrived are kept.', {
+      cause,
+    });
   }
 }
 

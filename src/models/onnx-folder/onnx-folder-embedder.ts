@@ -136,7 +136,7 @@ function attempt<T>(path: string, work: () => T): T {
 function frameOf(idsOf: (text: string, framed: boolean) => number[]): Pick<Tokenizer, 'start' | 'end'> {
   const [bare, framed] = [idsOf(probe, false), idsOf(probe, true)];
   const before = framed.findIndex((_, index) => bare.every((id, offset) => framed[index + offset] === id));
-  if (bare.length === 0 || before < 0) throw new Error('it says nothing that a text can be found in');
+  if (bare.length === 0 || before < 0) throw new Error('it leaves no place for a text');
   return { start: framed.slice(0, before), end: framed.slice(before + bare.length) };
 }
 

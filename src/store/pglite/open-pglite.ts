@@ -189,7 +189,7 @@ async function openSession(leave: () => void, session: EngineSession, guard: Fol
 }
 
 async function refuseRestart(): Promise<never> {
-  throw new MemorydError('internal', 'The database in memory broke down, and what it held is lost.');
+  throw new MemorydError('internal', 'The database in memory broke down, and its content is lost.');
 }
 
 /** Writes a tar of a cluster that `prepare` has filled, which `templateFile` opens in a fraction of the time. */

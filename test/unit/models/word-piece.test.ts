@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
 import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
+import { cpuMs } from '../../support/cpu-time.ts';
 
 const tokenizer = parseTokenizer(readModelFile(findModelFolder(), 'tokenizer').toString('utf8'), 'tokenizer.json');
 
@@ -77,9 +78,10 @@ describe('WordPiece', () => {
     ['syllables', '한'.repeat(300_000)],
     ['different words', Array.from({ length: 150_000 }, (_, index) => `w${index.toString(36)}`).join(' ')],
   ])('takes time in proportion to a megabyte of %s', { timeout: 60_000 }, (_, text) => {
-    const startedAt = performance.now();
-    tokenizer.count(text);
-    tokenizer.encode(text, 256);
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    const spent = cpuMs(() => {
+      tokenizer.count(text);
+      tokenizer.encode(text, 256);
+    });
+    expect(spent).toBeLessThan(20_000);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isAllowed, parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
 import { nextSyncAt, type SyncTiming } from '../../../src/schedule/connection-schedule.ts';
 import { parseSchedule, type Schedule } from '../../../src/schedule/schedule-text.ts';
+import { sized } from '../../support/length.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -151,7 +152,7 @@ describe('for any schedule, hours, connection and moment around changes of the c
         expect(at.getTime()).toBeGreaterThanOrEqual(one.now.getTime());
         if (one.hours) expect(isAllowed(one.hours, at)).toBe(true);
       }),
-      { numRuns: 250 },
+      { numRuns: sized(100, 250) },
     );
   });
 
@@ -165,7 +166,7 @@ describe('for any schedule, hours, connection and moment around changes of the c
         const moved = { ...one, lastSyncedAt, now: lastSyncedAt > one.now ? lastSyncedAt : one.now };
         expect(nextSyncAt(moved)!.getTime()).toBeGreaterThanOrEqual(at);
       }),
-      { numRuns: 250 },
+      { numRuns: sized(100, 250) },
     );
   });
 
@@ -179,7 +180,7 @@ describe('for any schedule, hours, connection and moment around changes of the c
         const { everyMs } = one.schedule;
         expect(waitMs).toBeLessThanOrEqual(everyMs + Math.min(everyMs / 10, 5 * minuteMs));
       }),
-      { numRuns: 250 },
+      { numRuns: sized(100, 250) },
     );
   });
 });

@@ -99,7 +99,7 @@ function changeRoutes(app: Api, { services, config }: RouteContext, uploads: Upl
     },
     async (request) =>
       change(request, request.params, ({ file, said, isEmpty }) => {
-        if (isEmpty) throw new MemorydError('invalid_request', 'Send a file, or something that is said of it');
+        if (isEmpty) throw new MemorydError('invalid_request', 'Send a file, or fields that describe it');
         return { ...(file && fileContentOf(file, said)), ...fieldsOf(said) };
       }),
   );
