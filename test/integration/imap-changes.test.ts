@@ -9,6 +9,7 @@ import { fillMaildir } from '../../fixtures/servers/imap/fill-maildir.ts';
 import { startTap, type Tap } from '../../fixtures/servers/imap/tap.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createRandom } from '../../src/connector-kit/random.ts';
+import { sized } from '../support/length.ts';
 import {
   createKeptPages,
   keepListing,
@@ -20,7 +21,7 @@ import {
 } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';
 
-const rounds = 10;
+const rounds = sized(5, 10);
 
 describeWhen(dovecotBinary, 'there is no Dovecot', 'changes of mailboxes', (binary) => {
   describe.each([

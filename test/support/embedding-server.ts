@@ -22,7 +22,8 @@ export interface ServerSettings {
   encoding: 'float' | 'base64';
   /** Sends the vectors in another order than the texts. */
   reversed: boolean;
-  delayMs: number;
+  /** Answers wait until so many requests are open. */
+  together: number;
 }
 
 export interface EmbeddingServer {
@@ -40,21 +41,30 @@ export interface EmbeddingServer {
 /** An OpenAI-compatible `/v1/embeddings` on loopback; its vectors are hashed words. */
 export async function startEmbeddingServer(changes: Partial<ServerSettings> = {}): Promise<EmbeddingServer> {
   const settings: ServerSettings = {
-    ...{ dimensions: 128, maxInputs: 64, encoding: 'float', reversed: false, delayMs: 0 },
+    ...{ dimensions: 128, maxInputs: 64, encoding: 'float', reversed: false, together: 1 },
     ...changes,
   };
   const requests: SeenRequest[] = [];
   const planned: PlannedAnswer[] = [];
   let [open, mostAtOnce] = [0, 0];
+  const waiting: (() => void)[] = [];
+
+  async function untilTogether(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    if (waiting.length >= settings.together) for (const go of waiting.splice(0)) go();
+    return promise;
+  }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     mostAtOnce = Math.max(mostAtOnce, ++open);
-    response.once('close', () => open--);
     const body = JSON.parse(await readText(request)) as SeenRequest['body'];
     const { authorization } = request.headers;
     requests.push({ body, authorization });
     const next = planned.shift() ?? (await serve(settings, request, body, authorization));
-    if (settings.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.delayMs));
+    await untilTogether();
+    // Before the client can know, which may then send the next one.
+    open--;
     response.writeHead(next.status, { 'content-type': 'application/json', ...next.headers });
     response.end(typeof next.body === 'string' ? next.body : JSON.stringify(next.body ?? {}));
   }

@@ -98,12 +98,13 @@ describe('HTTP embedder', () => {
   });
 
   it('splits calls into requests, of which only so many run at once', async () => {
-    const { embedder, server } = await connect({ maxInputs: 5, concurrency: 3 }, { delayMs: 10 });
+    const { embedder, server } = await connect({ maxInputs: 5, concurrency: 3 }, { together: 3 });
     const texts = Array.from({ length: 42 }, (_, index) => `text ${index}`);
     const vectors = await embedder.embed(texts);
     const sizes = server.requests.map((request) => request.body.input.length);
     expect(sizes.toSorted((left, right) => left - right)).toEqual([2, 5, 5, 5, 5, 5, 5, 5, 5]);
     expect(server.mostAtOnce()).toBe(3);
+    server.settings.together = 1;
     expect(vectors[41]).toEqual((await embedder.embed(['text 41']))[0]);
   });
 
@@ -231,7 +232,7 @@ describe('HTTP embedder', () => {
   });
 
   it('sends queries before waiting documents, and drops what is aborted', async () => {
-    const { embedder, server } = await connect({ maxInputs: 1, concurrency: 1 }, { delayMs: 5 });
+    const { embedder, server } = await connect({ maxInputs: 1, concurrency: 1 });
     const controller = new AbortController();
     const dropped = failureOf(embedder.embed(['d1', 'd2', 'd3', 'd4'], { signal: controller.signal }));
     const query = embedder.embed(['q'], { kind: 'query' });
