@@ -46,12 +46,12 @@ export const movementChecks: readonly Check[] = [
       await harness.world.remove('note-6');
       await harness.create('note-9');
       await worldWith(harness, 'expirePositions').expirePositions();
-      harness.note('The source forgot its positions after an edit, a deletion and an addition.');
+      harness.note('The source forgot its cursors after an edit, a deletion and an addition.');
       harness.forget();
       await harness.syncWell();
       harness.expect(
         harness.callsOf('list') > 0,
-        'Nothing was listed. `changes` must throw `cursorExpired` for a position that the source forgot.',
+        'Nothing was listed. `changes` must throw `cursorExpired` for a cursor that the source forgot.',
       );
       await harness.expectMirror('After the sync with the expired cursor');
       expectUntouched(harness, before, await harness.memory(), 6);
