@@ -1,13 +1,15 @@
+import { Writable } from 'node:stream';
+import { createInterface } from 'node:readline/promises';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { CommandFailure, exitCodes } from './cli/exit.ts';
 import { systemClock } from './base/clock.ts';
 import { processEnvironment } from './base/config.ts';
 import type { Screen } from './cli/context.ts';
 import { openBrowser } from './cli/open-browser.ts';
 import { runCommandLine } from './cli/program.ts';
-import { askTerminal } from './cli/terminal-question.ts';
 
 function screenOf(stream: WriteStream): Screen {
   return {
@@ -76,3 +78,35 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   tryLanguageModel: async (options) => (await import('./adapters.ts')).tryLanguageModel(options),
   rotateKeys: async (options, discard) => (await import('./adapters.ts')).rotateKeys(options, discard),
 });
+
+/**
+ * Asks whoever sits at the terminal of this process for one line. `hidden`: what is typed is not
+ * shown. Throws `interrupted` at Ctrl-C and when the input ends.
+ */
+async function askTerminal({
+  question,
+  hidden,
+  signal,
+}: {
+  question: string;
+  hidden: boolean;
+  signal: AbortSignal;
+}): Promise<string> {
+  // The reader writes what is typed, and would write the question again at each key.
+  const silent = new Writable({ write: (_, __, done) => done() });
+  const output = hidden ? silent : process.stderr;
+  const reader = createInterface({ input: process.stdin, output, terminal: true });
+  const ended = new AbortController();
+  // In this mode the terminal hands Ctrl-C over as a key.
+  reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  reader.on('close', () => ended.abort());
+  if (hidden) process.stderr.write(question);
+  try {
+    return await reader.question(hidden ? '' : question, { signal: AbortSignal.any([signal, ended.signal]) });
+  } catch (error) {
+    throw new CommandFailure(exitCodes.interrupted, 'Interrupted.', { cause: error });
+  } finally {
+    reader.close();
+    if (hidden) process.stderr.write('\n');
+  }
+}

@@ -3,10 +3,7 @@ import { ConnectorError, cursorExpired, transient, type Page, type Ref } from 'm
 import { ask } from './client.ts';
 import type { GmailContext } from './config.ts';
 import { decidingLabels, isKept } from './labels.ts';
-import { heldOf, revOf, type GmailCursor } from './list.ts';
-
-/** Where the history is read on; with a token in the middle of one answer. A type, so that it is `Json`. */
-export type HistoryCursor = { history: string; token?: string };
+import { heldOf, revOf, type GmailCursor, type HistoryCursor } from './list.ts';
 
 const recordsPerRequest = 500;
 const historyTypes = ['messageAdded', 'messageDeleted', 'labelAdded', 'labelRemoved'];

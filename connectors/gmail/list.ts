@@ -2,7 +2,9 @@ import { hash } from 'node:crypto';
 import { cursorExpired, transient, type Json, type Page, type Partition, type Ref } from 'memoryd/connector';
 import { ask, RefusedRequest } from './client.ts';
 import type { GmailContext } from './config.ts';
-import type { HistoryCursor } from './history.ts';
+
+/** Where the history is read on; with a token in the middle of one answer. A type, so that it is `Json`. */
+export type HistoryCursor = { history: string; token?: string };
 
 /**
  * A listing has two halves. First the ids of all mails are gathered, one request for 500 of them, and kept in

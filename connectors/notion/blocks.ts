@@ -1,6 +1,14 @@
 import { ask, isKind, listIn, type NotionContext } from './client.ts';
 import { blockText, type ShownBlock } from './block-text.ts';
-import type { PageText } from './markdown.ts';
+
+/** The text of a page. */
+export interface PageText {
+  markdown: string;
+  /** Content that could not be shown, in words for people. */
+  missing: number;
+  /** Ids of the pages that lie in it. */
+  pages: string[];
+}
 
 const deepest = 12;
 const mostBlocks = 20_000;

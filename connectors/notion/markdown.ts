@@ -1,15 +1,6 @@
 import { transient } from 'memoryd/connector';
-import { readBlocks } from './blocks.ts';
+import { readBlocks, type PageText } from './blocks.ts';
 import { ask, isKind, isRefused, type NotionContext } from './client.ts';
-
-/** The text of a page. */
-export interface PageText {
-  markdown: string;
-  /** Content that could not be shown, in words for people. */
-  missing: number;
-  /** Ids of the pages that lie in it. */
-  pages: string[];
-}
 
 /** Requests for what one answer leaves out, and bytes of a page; the rest is named as missing. */
 const mostExtras = 500;

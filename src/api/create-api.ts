@@ -1,3 +1,6 @@
+import type { Socket } from 'node:net';
+import { STATUS_CODES } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import swagger from '@fastify/swagger';
 import fastify from 'fastify';
 import { Type } from 'typebox';
@@ -9,10 +12,8 @@ import { checkHosts, setSecurityHeaders } from './allowed-hosts.ts';
 import { auditRequests } from './audit-requests.ts';
 import { authenticateWith } from './authentication.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
-import { refuseBrokenRequests } from './broken-requests.ts';
 import type { Api, FurtherContext, RouteContext } from './context.ts';
 import { limitContainerRates } from './container-rates.ts';
-import { allowOrigins } from './cors.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
 import { limitRates } from './rate-limit.ts';
@@ -62,7 +63,7 @@ import type { ApiConfig, ApiServices } from './services.ts';
 import { createUploads } from './uploads.ts';
 import { namespaceFileRoutes } from './v5/routes/files.ts';
 import { namespaceRoutes } from './v5/routes.ts';
-import { noteWithoutV5 } from './v5/without-counterpart.ts';
+import { noteWithoutV5, withoutV5Header } from './v5/without-counterpart.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
@@ -257,5 +258,59 @@ function requestIdWith(clock: Clock) {
   return (request: { headers: Record<string, string | string[] | undefined> }): string => {
     const given = request.headers['x-request-id'];
     return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId(clock.now());
+  };
+}
+
+const allowedHeaders = ['authorization', 'content-type', 'idempotency-key', 'x-request-id'];
+const exposedHeaders = `x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ${withoutV5Header}`;
+
+/** Lets web pages of the given origins call the API. Preflight requests carry no key and end here. */
+function allowOrigins(origins: readonly string[]) {
+  return async function answerCors(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | void> {
+    const { origin } = request.headers;
+    if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return;
+    reply.header('access-control-allow-origin', origin).header('vary', 'Origin');
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+      reply.header('access-control-expose-headers', exposedHeaders);
+      return;
+    }
+    return reply
+      .code(204)
+      .header('access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE')
+      .header('access-control-allow-headers', headersAllowedFor(request))
+      .header('access-control-max-age', '600')
+      .send();
+  };
+}
+
+/** The official clients add headers that say which runtime they are, and of what they send; they change nothing. */
+function headersAllowedFor(request: FastifyRequest): string {
+  const asked = String(request.headers['access-control-request-headers'] ?? '').toLowerCase();
+  const ofClient = asked.match(/x-(?:stainless|fern)-[a-z-]+|x-content-hash|x-request-integrity|x-sm-source/g) ?? [];
+  return [...allowedHeaders, ...ofClient].join(', ');
+}
+
+/** Requests that never come as far as a route, by the codes of Node.js; everything else is broken HTTP. */
+const refusals: Record<string, { status: number; error: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'The request did not arrive in time' },
+  HPE_HEADER_OVERFLOW: { status: 431, error: 'The headers are too large' },
+};
+const broken = { status: 400, error: 'The request is not valid HTTP' };
+
+/** Answers in the form of section 3 what Node.js refuses by itself, and ends the connection. */
+function refuseBrokenRequests(clock: Clock) {
+  return function refuse({ code }: { code?: string }, socket: Socket): void {
+    // ECONNRESET: nobody is there any more.
+    if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
+    const { status, error } = refusals[code ?? ''] ?? broken;
+    const body = JSON.stringify({ error });
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${newId(clock.now())}`,
+      'connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
   };
 }

@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 
 interface RemovedPath {

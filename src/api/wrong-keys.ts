@@ -1,5 +1,5 @@
-import { forgetOldest } from '../base/collections.ts';
 import { isIPv6 } from 'node:net';
+import { forgetOldest } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 
 /** So many wrong keys cost an address nothing: somebody mistypes, a program has an old key. */

@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { firstOf } from '../base/collections.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { AuthSpec, ConnectorSpec, JsonObject, JsonSchema, OAuth2Spec } from '../connector/contract.ts';
 import { propertiesOf } from './vault.ts';

@@ -1,7 +1,7 @@
-import { firstOf, lastOf } from './collections.ts';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Value from 'typebox/value';
+import { firstOf, lastOf } from './collections.ts';
 import { ConfigFileError, parseConfigFile, type ConfigFile } from './config-file.ts';
 import {
   configFields,

@@ -1,5 +1,5 @@
-import { valueOf } from './collections.ts';
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { valueOf } from './collections.ts';
 import { MemorydError } from './errors.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { firstOf } from '../base/collections.ts';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative, resolve, dirname, sep } from 'node:path';
 import { spawn } from 'node:child_process';
@@ -6,6 +5,7 @@ import { createRequire } from 'node:module';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Option, type Command } from 'commander';
+import { firstOf } from '../base/collections.ts';
 import { addCheckCommand } from './check.ts';
 import { printLine, type CommandContext, printJson } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

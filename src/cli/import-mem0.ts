@@ -1,5 +1,5 @@
-import { valueOf } from '../base/collections.ts';
 import { readFile } from 'node:fs/promises';
+import { valueOf } from '../base/collections.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

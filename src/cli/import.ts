@@ -1,7 +1,7 @@
-import { lastOf } from '../base/collections.ts';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { lastOf } from '../base/collections.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import type { Client } from './client.ts';
 import { withPatience, type Endpoint } from './client-request.ts';

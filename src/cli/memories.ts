@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import type { Command } from 'commander';
+import { firstOf } from '../base/collections.ts';
 import type { Client, ForgottenAnswer, MemoryAnswer } from './client.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';

@@ -1,5 +1,5 @@
-import { at } from '../base/collections.ts';
 import { Option, type Command } from 'commander';
+import { at } from '../base/collections.ts';
 import type { SearchMode } from '../search/search.ts';
 import { printJson, printLine, type CommandContext, paint, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';

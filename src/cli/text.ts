@@ -1,5 +1,5 @@
-import { at, firstOf, lastOf } from '../base/collections.ts';
 import { stripVTControlCharacters } from 'node:util';
+import { at, firstOf, lastOf } from '../base/collections.ts';
 
 /**
  * Text of documents made safe for a terminal: escape sequences, control characters and direction

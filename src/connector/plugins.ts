@@ -1,8 +1,8 @@
-import { at } from '../base/collections.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { at } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { claimedName, connectorProblems } from './connector-shape.ts';

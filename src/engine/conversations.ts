@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { lockByCustomId } from '../store/documents.ts';

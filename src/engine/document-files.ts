@@ -1,6 +1,6 @@
-import { firstOf } from '../base/collections.ts';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { extname } from 'node:path';
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';

@@ -1,5 +1,5 @@
-import { lastOf } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
+import { lastOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { createGate } from '../base/gate.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,5 +1,5 @@
-import { valueOf } from '../base/collections.ts';
 import { hash } from 'node:crypto';
+import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Transaction } from '../store/database.ts';

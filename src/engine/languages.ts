@@ -1,4 +1,3 @@
-import { at } from '../base/collections.ts';
 import { stemmer as danish } from '@orama/stemmers/danish';
 import { stemmer as dutch } from '@orama/stemmers/dutch';
 import { stemmer as finnish } from '@orama/stemmers/finnish';
@@ -27,6 +26,7 @@ import { stopwords as russianWords } from '@orama/stopwords/russian';
 import { stopwords as spanishWords } from '@orama/stopwords/spanish';
 import { stopwords as swedishWords } from '@orama/stopwords/swedish';
 import { stopwords as turkishWords } from '@orama/stopwords/turkish';
+import { at } from '../base/collections.ts';
 import { stemGerman } from './stem-german.ts';
 
 /** A language other than English whose words are stemmed. */

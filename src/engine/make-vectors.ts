@@ -1,5 +1,5 @@
-import { paired } from '../base/collections.ts';
 import { randomUUID } from 'node:crypto';
+import { paired } from '../base/collections.ts';
 import type { Findings } from '../memory/remember.ts';
 import { minedDocuments } from '../store/dreaming.ts';
 import { releaseLeases, suspectAfter } from '../store/processing.ts';

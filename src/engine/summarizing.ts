@@ -1,5 +1,5 @@
-import { lastOf } from '../base/collections.ts';
 import Type, { type Static } from 'typebox';
+import { lastOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Answering } from '../models/language-model.ts';

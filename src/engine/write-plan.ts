@@ -1,5 +1,5 @@
-import { paired, valueOf } from '../base/collections.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { paired, valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Embedder } from '../models/embedder.ts';

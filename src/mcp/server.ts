@@ -1,4 +1,3 @@
-import { firstOf } from '../base/collections.ts';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
   CallToolRequestSchema,
@@ -12,6 +11,7 @@ import {
   ReadResourceRequestSchema,
   type CallToolResult,
 } from '@modelcontextprotocol/sdk/types.js';
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { McpCall, Tool } from './tool.ts';

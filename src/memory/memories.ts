@@ -1,5 +1,5 @@
-import { at, firstOf, valueOf } from '../base/collections.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { at, firstOf, valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';

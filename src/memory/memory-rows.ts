@@ -1,5 +1,5 @@
-import { at } from '../base/collections.ts';
 import { hash } from 'node:crypto';
+import { at } from '../base/collections.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { MemoryWrite } from '../store/memories.ts';
 import { normalized } from '../base/normalized.ts';

@@ -1,5 +1,5 @@
-import { valueOf } from '../base/collections.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { valueOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

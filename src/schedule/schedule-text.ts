@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import { Cron } from 'croner';
+import { firstOf } from '../base/collections.ts';
 
 /** When a connection is synced by itself. */
 export type Schedule =

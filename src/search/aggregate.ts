@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import Type, { type Static } from 'typebox';
+import { firstOf } from '../base/collections.ts';
 import { newId } from '../base/ids.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Answering } from '../models/language-model.ts';

@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import pg from 'pg';
+import { firstOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';

@@ -1,6 +1,6 @@
-import { forgetOldest } from '../base/collections.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { QueryConfig, QueryResult } from 'pg';
+import { forgetOldest } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
 import { endsSession, isTransactionConflict, isUnreachable, translateError } from './database-errors.ts';

@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import { createHash } from 'node:crypto';
+import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { PartitionKey } from '../store/partitions.ts';
 import { lastOf } from '../base/collections.ts';
-import { randomUUID } from 'node:crypto';
 import { MemorydError } from '../base/errors.ts';
 import { caught } from '../engine/caught.ts';
 import { mayReadLater } from '../engine/ocr.ts';

@@ -1,5 +1,5 @@
-import { firstOf } from '../base/collections.ts';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { firstOf } from '../base/collections.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { JsonSchema, Ref } from '../connector/contract.ts';
 import { compileGlob, GlobProblem, type PathMatcher } from './glob.ts';

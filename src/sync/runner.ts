@@ -1,5 +1,5 @@
-import { createDocumentLimit } from './document-limit.ts';
 import { randomUUID } from 'node:crypto';
+import { createDocumentLimit } from './document-limit.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,5 +1,5 @@
-import { limitDetail } from './document-limit.ts';
 import { hash } from 'node:crypto';
+import { limitDetail } from './document-limit.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { ScopeReason } from '../store/scope-reasons.ts';
 import type { ItemWrite } from '../store/sync-items.ts';

@@ -1,7 +1,18 @@
+import { endedSupply } from './supply.ts';
+import { keyOf, type Company, type Run } from './run.ts';
+import { createRunReport } from './run-report.ts';
+import { holdRun } from './run-hold.ts';
+import { watchRun } from './run-life.ts';
+import { fetchItems } from './fetching.ts';
+import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
+import type { Partition } from '../connector/contract.ts';
+import { runState, waitingRun } from '../store/sync-runs.ts';
+import { partitionsWithWork } from '../store/sync-claims.ts';
+import { listPartitions, parkPartition, type PartitionRow } from '../store/partitions.ts';
+import { findConnection } from '../store/connections.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
-import { joinRun } from './join-run.ts';
-import { createTurns } from './turns.ts';
-import { runSync, type RunnerOptions } from './runner.ts';
+import { createTurns, type Priority } from './turns.ts';
+import { runSync, withRun, type RunnerOptions } from './runner.ts';
 
 /** Runs that are open at once in one process. They are cheap: nearly always they wait for the source or for their turn. */
 const openRuns = 256;
@@ -29,4 +40,70 @@ export async function workOnSyncs(
   await queue.work('fetch-items', ({ connectionId }, signal) => joinRun(runner, connectionId, signal), {
     concurrency: openRuns,
   });
+}
+
+const helper: Company = { leads: false, invite: async () => {} };
+
+/**
+ * Fetches for a run that another worker holds, until nothing waits or the run ends. Does nothing when
+ * no run is under way. What this worker has not finished when it dies comes back when its lease ends.
+ */
+export async function joinRun(options: RunnerOptions, connectionId: string, stop: AbortSignal): Promise<void> {
+  const { database, clock, log } = options;
+  const row = await waitingRun(database, connectionId);
+  const connection = await findConnection(database, connectionId);
+  if (!row || row.dryRun || connection?.status !== 'active') return;
+  const token = (await runState(database, row.id))?.leaseToken ?? null;
+  if (token === null) return;
+  const hold = holdRun(database, { connectionId, token });
+  const report = createRunReport({ hold, clock, runId: row.id, leads: false });
+  const life = watchRun({ database, clock, log, report, runId: row.id, hold, leadsForMs: null });
+  const signal = AbortSignal.any([stop, life.signal]);
+  try {
+    const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
+    await withRun(options, { runId: row.id, connection, signal, report, hold }, helper, (run) =>
+      fetchAll({ ...run, priority }),
+    );
+  } catch (error) {
+    // The holder meets the same and judges it; an end of the run is none of this worker's failures.
+    if (!signal.aborted) log.warn({ connectionId, error: nameOf(error) }, 'joining a run ended early');
+  } finally {
+    await life.close();
+  }
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+async function fetchAll(run: Run): Promise<void> {
+  const { database, connection, clock } = run;
+  const left = new Set<string>();
+  for (;;) {
+    const waiting = await partitionsWithWork(database, connection.id, clock.now());
+    const ids = waiting.filter((id) => !left.has(id));
+    if (ids.length === 0) return;
+    const rows = await listPartitions(database, connection.id);
+    for (const row of rows.filter((one) => ids.includes(one.id))) {
+      const failure = await fetchPartition(run, row);
+      if (failure) await run.hold.write((tx) => parkPartition(tx, keyOf(run, row), failure, clock.now()));
+      // Whatever is still there is in other hands, or waits for the source.
+      left.add(row.id);
+    }
+  }
+}
+
+async function fetchPartition(run: Run, row: PartitionRow): Promise<PartitionFailure | null> {
+  const { id, title, resource } = row;
+  const partition: Partition = { id, ...(title === null ? {} : { title }), ...(resource === null ? {} : { resource }) };
+  const part: Run = row.lastListedAt === null ? { ...run, priority: 'bulk' } : run;
+  try {
+    const trip = await fetchItems(part, partition, { supply: endedSupply, backfill: false });
+    return trip && brokenCircuit(trip, row.failures, run.clock.now());
+  } catch (error) {
+    run.signal.throwIfAborted();
+    const failure = partitionFailure(error, row.failures, run.clock.now());
+    if (failure === null || failure.problem === 'auth_expired') throw error;
+    return failure;
+  }
 }

@@ -1,5 +1,5 @@
-import { lastOf } from '../../base/collections.ts';
 import Type from 'typebox';
+import { lastOf } from '../../base/collections.ts';
 import { requireFullKey } from '../../account/access.ts';
 import type { AuditQuery } from '../../account/audit.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';

@@ -1,13 +1,56 @@
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
 import type { FastifyRequest } from 'fastify';
+import { words } from '../schemas/shared.ts';
 import { requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { CallbackAnswer, ConsentResult } from '../../connections/consents.ts';
 import { isTrustedRedirect, withParameters } from '../../auth/redirects.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import type { ApiConfig } from '../services.ts';
-import { authorizationAnswer, callbackAnswers, callbackQuery } from '../schemas/authorizations.ts';
 import { connectionParams, providerParams } from '../schemas/connections.ts';
-import { authorizationPage, pageHeaders } from '../views/authorization-page.ts';
+
+/** Section 19.7 of the API. */
+
+/** Taken as it comes: what is wrong with it is told to a person in a browser. */
+const callbackQuery = Type.Object({
+  code: Type.Optional(Type.Unknown({ description: 'From the source.' })),
+  state: Type.Optional(Type.Unknown({ description: 'The state of the consent link.' })),
+  error: Type.Optional(Type.Unknown({ description: 'In place of a code.' })),
+});
+
+const page = { 'text/html': { schema: Type.String() } };
+
+const callbackAnswers = {
+  200: {
+    description: 'Connected, and no redirectUrl was given. As JSON when only that is accepted.',
+    content: {
+      ...page,
+      'application/json': {
+        schema: Type.Object({ connectionId: Type.String(), provider: Type.String(), status: words(['connected']) }),
+      },
+    },
+  },
+  302: {
+    description:
+      'To the redirectUrl, with connectionId, provider and status=connected, or with provider and error: access_denied, invalid_state or exchange_failed.',
+    type: 'null' as const,
+  },
+  400: {
+    description: 'Not connected, and there is nowhere to send the browser.',
+    content: {
+      ...page,
+      'application/json': { schema: Type.Object({ error: Type.String(), details: Type.String() }) },
+    },
+  },
+};
+
+const authorizationAnswer = Type.Object({
+  connectionId: Type.String(),
+  status: words(['pending', 'connected', 'access_denied', 'exchange_failed', 'expired'], {
+    description: 'The state of the newest consent link for this connection.',
+  }),
+});
 
 const tags = ['Connections'];
 
@@ -130,4 +173,53 @@ function programAnswer(provider: string, result: ConsentResult): Answer {
       : { error: result.outcome, details: result.reason };
   const headers = { 'content-type': 'application/json; charset=utf-8' };
   return { status: result.outcome === 'connected' ? 200 : 400, headers, text: JSON.stringify(body) };
+}
+
+const style =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}h1{font-size:1.4rem}';
+
+/** Browsers let only a window end that a page has opened, such as that of the console; others stay. */
+const ending = 'close()';
+
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Headers of the page: it loads nothing, is shown in no frame, and tells nobody the address with the code in it. */
+const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(ending)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+interface AuthorizationPage {
+  title: string;
+  text: string;
+  /** To go on by; its host is shown. */
+  link?: string;
+  /** Nothing is left to read: whoever opened a window for it says the rest. */
+  ends?: boolean;
+}
+
+/** The page shown at the end of an authorization. */
+export function authorizationPage({ title, text, link, ends = false }: AuthorizationPage): string {
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width">',
+    `<title>${escaped(title)}</title>`,
+    `<style>${style}</style>`,
+    `<h1>${escaped(title)}</h1>`,
+    `<p>${escaped(text)}</p>`,
+    ...(link === undefined
+      ? []
+      : [`<p><a rel="noreferrer" href="${escaped(link)}">Continue to ${escaped(new URL(link).host)}</a></p>`]),
+    ...(ends ? [`<script>${ending}</script>`] : []),
+    '</html>',
+    '',
+  ].join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

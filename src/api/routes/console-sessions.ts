@@ -1,14 +1,34 @@
 import Type from 'typebox';
 import type { FastifyRequest } from 'fastify';
+import { timestamp } from '../schemas/shared.ts';
+import { sessionAnswer } from '../schemas/keys.ts';
 import type { ConsoleSession, Credential } from '../../account/console-sessions.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { wrongKey } from '../authentication.ts';
 import { createSessionCookie, isSecure, refuseOtherOrigins } from '../console-cookie.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import * as schemas from '../schemas/console-sessions.ts';
 import type { ApiConfig } from '../services.ts';
 import { invalidField } from '../validation.ts';
 import { sessionView } from './session.ts';
+
+/** A key, or the token of a link. */
+const signInBody = Type.Object({
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000, description: 'An API key.' })),
+  link: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'The token of a link, used up by it.' }),
+  ),
+});
+
+const consoleSessionAnswer = Type.Object({
+  csrf: Type.String({ description: 'To be sent as x-csrf-token with every request that is not GET or HEAD.' }),
+  expiresAt: timestamp,
+  session: sessionAnswer,
+});
+
+const consoleLinkAnswer = Type.Object({
+  url: Type.String({ format: 'uri', description: 'Opens the console, once.' }),
+  expiresAt: timestamp,
+});
 
 const tags = ['Console'];
 const ofCookie = [{ session: [] }];
@@ -36,8 +56,8 @@ function signInRoute(app: Api, { services, config, clock, wrongKeys }: RouteCont
           'With an API key or the token of a link. Sets a cookie for 12 hours, or until the key expires. What the session may do is what its key may do at that moment.',
         tags,
         security: [],
-        body: schemas.signInBody,
-        response: { 200: schemas.consoleSessionAnswer },
+        body: signInBody,
+        response: { 200: consoleSessionAnswer },
       },
     },
     async (request, reply) => {
@@ -75,7 +95,7 @@ function currentRoutes(app: Api, { config }: RouteContext): void {
         description: '401 when nobody is.',
         tags,
         security: ofCookie,
-        response: { 200: schemas.consoleSessionAnswer },
+        response: { 200: consoleSessionAnswer },
       },
     },
     async (request, reply) => {
@@ -148,7 +168,7 @@ function linkRoute(app: Api, { services, config }: RouteContext): void {
         description:
           'It works once, for five minutes, and gives what the key of this request may do. A session of the console makes none: it would never end.',
         tags,
-        response: { 200: schemas.consoleLinkAnswer },
+        response: { 200: consoleLinkAnswer },
       },
     },
     async (request, reply) => {

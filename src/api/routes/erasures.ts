@@ -1,8 +1,49 @@
+import Type from 'typebox';
+import { nullable, timestamp, words } from '../schemas/shared.ts';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import type { Erasure, ErasureInput } from '../../account/erasures.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import * as schemas from '../schemas/erasures.ts';
+
+const erasureBody = Type.Object(
+  {
+    documents: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 1_000 }), {
+        minItems: 1,
+        maxItems: 1_000,
+        description: 'Documents by id or customId, also those that a mirror has removed.',
+      }),
+    ),
+    containerTag: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, description: 'A container with everything in it.' }),
+    ),
+    deleted: Type.Optional(
+      Type.Literal(true, { description: 'All that was deleted and forgotten so far, in all containers.' }),
+    ),
+    rewrite: Type.Optional(
+      Type.Boolean({
+        description:
+          'Default true. False: only the rows go, for operators who rewrite the files of tables themselves, e.g. with pg_repack.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const erasureParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) });
+
+const erasureAnswer = Type.Object({
+  id: Type.String(),
+  status: words(['removing', 'rewriting', 'completed'], {
+    description: 'rewriting: the rows are gone, and the files of the database are being written anew without them.',
+  }),
+  documents: Type.Integer({ description: 'Documents that are gone.' }),
+  memories: Type.Integer({ description: 'Memories that are gone.' }),
+  problem: nullable(Type.String(), { description: 'Why the last attempt came to no end. It is tried again.' }),
+  left: Type.Array(Type.String(), { description: 'Where the text may still be that memoryd cannot reach.' }),
+  createdAt: timestamp,
+  finishedAt: nullable(timestamp),
+});
 
 const tags = ['Erasures'];
 
@@ -18,8 +59,8 @@ export function erasureRoutes(app: Api, { services }: RouteContext): void {
         description:
           'Of documents, of a container, or of all that was deleted and forgotten so far. The rows are gone at the answer, with their versions, copies and terms; then the files of the database are rewritten. Needs a full key that may write.',
         tags,
-        body: schemas.erasureBody,
-        response: { 202: schemas.erasureAnswer },
+        body: erasureBody,
+        response: { 202: erasureAnswer },
       },
     },
     async (request, reply) => {
@@ -38,8 +79,8 @@ export function erasureRoutes(app: Api, { services }: RouteContext): void {
         summary: 'How far an erasure is',
         description: 'Kept for 90 days. Needs a full key.',
         tags,
-        params: schemas.erasureParams,
-        response: { 200: schemas.erasureAnswer },
+        params: erasureParams,
+        response: { 200: erasureAnswer },
       },
     },
     async (request) => {

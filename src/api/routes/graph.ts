@@ -1,11 +1,19 @@
+import { publicMetadata } from '../views/metadata.ts';
+import { listedDocumentView } from '../views/documents.ts';
+import type { Document } from '../../engine/document.ts';
 import { readScope } from '../../account/access.ts';
-import type { DocumentListQuery } from '../../engine/documents.ts';
+import type { DocumentListQuery, MemoryEntry } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { paginationOf } from '../pagination.ts';
-import { graphAnswer, graphBody, graphByIdsBody } from '../schemas/graph.ts';
+import {
+  graphAnswer,
+  graphBody,
+  graphByIdsBody,
+  type GraphDocument,
+  type MemoryEntryAnswer,
+} from '../schemas/graph.ts';
 import { requestedTags } from '../tags.ts';
-import { graphView } from '../views/graph.ts';
 
 const tags = ['Documents'];
 
@@ -60,4 +68,31 @@ export function graphRoutes(app: Api, { services, config }: RouteContext): void 
       pagination: paginationOf({ ...query, total }),
     };
   }
+}
+
+/** Section 12.13: documents with the memories that come from them. */
+function graphView(
+  documents: readonly (Document & { content: string | null })[],
+  entries: readonly MemoryEntry[],
+  organizationId: string,
+): GraphDocument[] {
+  const byDocument = Map.groupBy(entries, (entry) => entry.documentId);
+  return documents.map((document) => ({
+    ...listedDocumentView(document, false),
+    memoryEntries: (byDocument.get(document.id) ?? []).map((entry) => entryView(entry, organizationId)),
+  }));
+}
+
+function entryView(entry: MemoryEntry, organizationId: string): MemoryEntryAnswer {
+  const { documentId: _, containerTag, ...fields } = entry;
+  return {
+    ...fields,
+    spaceContainerTag: containerTag,
+    orgId: organizationId,
+    metadata: entry.metadata && publicMetadata(entry.metadata),
+    saidAt: entry.saidAt?.toISOString() ?? null,
+    forgetAfter: entry.forgetAfter?.toISOString() ?? null,
+    createdAt: entry.createdAt.toISOString(),
+    updatedAt: entry.updatedAt.toISOString(),
+  };
 }

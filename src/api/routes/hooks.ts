@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError } from '../../base/errors.ts';
@@ -5,7 +6,34 @@ import type { RawHook } from '../../connector/contract.ts';
 import { tooLarge } from '../body.ts';
 import type { Api, RouteContext } from '../context.ts';
 import { createHeldBytes, type HeldBytes } from '../held-bytes.ts';
-import { hookAnswers, hookParams, sharedHookParams } from '../schemas/hooks.ts';
+
+const sharedHookParams = Type.Object({
+  provider: Type.String({ description: 'Name of a connector.', minLength: 1, maxLength: 64 }),
+});
+
+const hookParams = Type.Object({
+  ...sharedHookParams.properties,
+  connectionId: Type.String({ description: 'Id of a connection.', minLength: 1, maxLength: 255 }),
+});
+
+/** Sources send what they like; the connector reads it. */
+const hookAnswers = {
+  200: {
+    description: 'The answer to a handshake that the source expects.',
+    content: {
+      'text/plain': { schema: Type.String() },
+      'application/json': { schema: Type.Unsafe<unknown>({}) },
+    },
+  },
+  202: {
+    description: 'Taken. What it says is looked at soon.',
+    content: { 'application/json': { schema: Type.Object({ received: Type.Boolean() }) } },
+  },
+  401: {
+    description: 'The signature of the source is not valid.',
+    content: { 'application/json': { schema: Type.Ref('ErrorResponse#') } },
+  },
+};
 
 /** More than that is announced by nobody; each connector says less. */
 const maxBodyBytes = 4 * 1024 * 1024;

@@ -1,12 +1,12 @@
+import type { ItemAnswer } from '../schemas/items.ts';
 import { requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { RetriedState } from '../../connections/items.ts';
+import type { FailureCause, PendingDeletes, RetriedState, SyncItem } from '../../connections/items.ts';
 import { findConnection } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/items.ts';
 import { progressAnswer } from '../schemas/sync-runs.ts';
-import { failureView, itemView, pendingDeletesView } from '../views/items.ts';
 import { progressView } from '../views/sync-runs.ts';
 
 const tags = ['Connections'];
@@ -166,4 +166,31 @@ function decisionRoutes(app: Api, { services }: RouteContext): void {
       },
     );
   }
+}
+
+function itemView(item: SyncItem): ItemAnswer {
+  return {
+    ...item,
+    nextRetryAt: item.nextRetryAt?.toISOString() ?? null,
+    updatedAt: item.updatedAt.toISOString(),
+  };
+}
+
+function failureView({ errorClass, error, lastAt, nextRetryAt, ...cause }: FailureCause) {
+  return {
+    ...cause,
+    class: errorClass,
+    message: error,
+    lastAt: lastAt.toISOString(),
+    nextRetryAt: nextRetryAt?.toISOString() ?? null,
+  };
+}
+
+function pendingDeletesView({ partitions, items }: PendingDeletes) {
+  return {
+    count: partitions.reduce((sum, { count, confirmed }) => sum + (confirmed ? 0 : count), 0),
+    partitions: partitions.map((partition) => ({ ...partition, heldAt: partition.heldAt.toISOString() })),
+    items: items.entries.map(itemView),
+    next: items.next,
+  };
 }

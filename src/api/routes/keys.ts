@@ -1,5 +1,5 @@
-import { firstOf } from '../../base/collections.ts';
 import type { FastifyRequest } from 'fastify';
+import { firstOf } from '../../base/collections.ts';
 import { requireManagement } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
 import { scopedKeyRateLimit, type KeyChange, type KeySummary } from '../../account/keys.ts';

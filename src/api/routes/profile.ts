@@ -1,12 +1,62 @@
+import Type, { type Static } from 'typebox';
+import { asOf, containerTag, filters } from '../schemas/shared.ts';
+import { searchAnswer } from '../schemas/search.ts';
+import { citedMemory } from '../schemas/memories.ts';
 import { readScope } from '../../account/access.ts';
 import type { Section } from '../../memory/profiles.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { pastTime } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
 import { containerParams } from '../schemas/container-tags.ts';
-import { bucketsAnswer, bucketsBody, profileAnswer, profileBody, type ProfileBody } from '../schemas/profile.ts';
 import { profileView } from '../views/memories.ts';
 import { searchResultView } from '../views/search.ts';
+
+/** Section 15 of the API. */
+
+const profileBody = Type.Object({
+  containerTag,
+  q: Type.Optional(
+    Type.String({
+      maxLength: 8192,
+      'x-expected': 'text of at most 8192 characters',
+      description: 'Also search memories, unless it is empty.',
+    }),
+  ),
+  threshold: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The threshold of the search. Default 0.6.' }),
+  ),
+  filters: Type.Optional(filters),
+  asOf: Type.Optional(asOf),
+  include: Type.Optional(
+    Type.Unsafe<('static' | 'dynamic' | 'buckets')[] | object>({
+      anyOf: [{ type: 'array', items: { type: 'string', enum: ['static', 'dynamic', 'buckets'] } }, { type: 'object' }],
+      description: 'Sections to answer; absent, empty or an object: all.',
+      'x-expected': 'an array of static, dynamic and buckets',
+    }),
+  ),
+  buckets: Type.Optional(
+    Type.Array(Type.String({ maxLength: 100 }), { maxItems: 100, description: 'Only these keys.' }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Results of the search. Default 10.' })),
+});
+type ProfileBody = Static<typeof profileBody>;
+
+const texts = Type.Array(Type.String(), { description: 'Newest first.' });
+
+const profileAnswer = Type.Object({
+  profile: Type.Object({
+    static: Type.Optional(texts),
+    dynamic: Type.Optional(texts),
+    buckets: Type.Optional(Type.Unsafe<Record<string, string[]>>({ type: 'object', additionalProperties: texts })),
+  }),
+  facts: Type.Array(citedMemory, { description: 'The memories behind the lines, with where they come from.' }),
+  searchResults: Type.Optional(searchAnswer),
+});
+
+const bucketsBody = Type.Object({ containerTag });
+const bucketsAnswer = Type.Object({
+  buckets: Type.Array(Type.Object({ key: Type.String(), description: Type.String() })),
+});
 
 const tags = ['Profiles'];
 const sections: readonly Section[] = ['static', 'dynamic', 'buckets'];

@@ -1,13 +1,13 @@
+import { MemorydError } from '../../base/errors.ts';
 import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
 import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connections/connections.ts';
-import { createConsolePage, sendPageFile } from '../console-page.ts';
+import { createConsolePage, sendPageFile, type ConsolePage } from '../console-page.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies } from '../openapi.ts';
 import { ofNamespaces } from '../v5/openapi.ts';
 import * as schemas from '../schemas/service.ts';
-import { consoleAssetRoutes } from './console-page.ts';
 
 const tags = ['Service'];
 /** Routes for browsers and monitors. */
@@ -170,3 +170,17 @@ const openapiSchema = {
   ...noSecurity,
   response: { 200: schemas.openapiAnswer },
 };
+
+/** Scripts and styles of the console's page. Their names change with their content. */
+function consoleAssetRoutes(app: Api, page: ConsolePage): void {
+  app.get<{ Params: { name: string } }>(
+    '/console/assets/:name',
+    { config: { public: true }, schema: { hide: true } },
+    async (request, reply) => {
+      const file = await page.asset(request.params.name);
+      if (!file) throw new MemorydError('not_found', 'Not found');
+      reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' });
+      return sendPageFile(request, reply, file);
+    },
+  );
+}

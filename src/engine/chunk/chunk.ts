@@ -1,11 +1,11 @@
+import { sentenceCuts } from './cuts.ts';
 import { at } from '../../base/collections.ts';
 import { plainBlocks, type Block, type ChunkFormat } from './blocks.ts';
 import { createContexts, withContext, type Contexts } from './context.ts';
 import { markdownBlocks, plainLabel } from './markdown.ts';
 import { contentEnd, contentStart, createMeasure, type Measure } from './measure.ts';
-import { pack, type Packed } from './pack.ts';
 import { sizePieces } from './size.ts';
-import { toUnits, type Unit } from './units.ts';
+import { blockStrength, toUnits, type Unit } from './units.ts';
 
 export interface ChunkOptions {
   format: ChunkFormat;
@@ -87,4 +87,175 @@ function assemble(text: string, from: number, to: number, first: Unit, contexts:
   const context = contexts.of(first.block);
   const tokenCount = measure.tokens(withContext(context, content)) + measure.overhead;
   return { content, context, type: 'text', tokenCount, start, end };
+}
+
+/** The units `from` (inclusive) to `to` (exclusive) as one chunk. */
+interface Packed {
+  from: number;
+  to: number;
+  /** Where its text starts: at its first unit, or earlier when it repeats the last sentences of the chunk before. */
+  start: number;
+}
+
+/** Sections smaller than this share of a chunk are merged with what follows. */
+const smallSection = 0.3;
+/** A chunk is filled at least this far before a cut between paragraphs is looked for. */
+const leastFill = 0.5;
+
+/**
+ * Gathers units into chunks. Where it cuts depends on the text near the cut only (section sizes,
+ * and a hash of the text after it), so that an edit moves the cuts around it and none far away.
+ */
+function pack(
+  text: string,
+  units: readonly Unit[],
+  contexts: Contexts,
+  measure: Measure,
+  overlapTokens: number,
+): Packed[] {
+  const packed: Packed[] = [];
+  const ends = segmentEnds(units, measure);
+  let from = 0;
+  for (const end of ends) {
+    let previous: Packed | undefined;
+    while (from < end) {
+      const start = previous ? overlapStart(text, units, previous, overlapTokens, measure) : at(units, from).start;
+      const chunk = fill(text, units, from, end, start, contexts, measure);
+      packed.push(chunk);
+      previous = chunk;
+      from = chunk.to;
+    }
+  }
+  return packed;
+}
+
+/** Where chunks end whatever stands around: before each section that follows one of fair size. */
+function segmentEnds(units: readonly Unit[], measure: Measure): number[] {
+  const least = measure.maxTokens * smallSection;
+  const ends: number[] = [];
+  let left = units.reduce((sum, unit) => sum + unit.tokens, 0);
+  let section = 0;
+  for (const [index, unit] of units.entries()) {
+    if (unit.block.kind === 'heading' && index > 0) {
+      if (section >= least && left >= least) ends.push(index);
+      section = 0;
+    }
+    section += unit.tokens;
+    left -= unit.tokens;
+  }
+  if (units.length > 0) ends.push(units.length);
+  return ends;
+}
+
+function fill(
+  text: string,
+  units: readonly Unit[],
+  from: number,
+  end: number,
+  wantedStart: number,
+  contexts: Contexts,
+  measure: Measure,
+): Packed {
+  const first = at(units, from);
+  const budget = contexts.budget(first.block) - (first.header === null ? 0 : measure.tokens(first.header));
+  const repeated = wantedStart < first.start ? measure.tokens(text.slice(wantedStart, first.start)) : 0;
+  // The sentences repeated from before give way to a unit that needs all the room.
+  const start = repeated + first.tokens > budget ? first.start : wantedStart;
+  const filled = start < first.start ? repeated : 0;
+  const reach = furthest(text, units, from, end, start, budget - filled, measure);
+  return { from, to: reach === end ? end : bestCut(text, units, from, reach, end, budget, filled), start };
+}
+
+/** The first unit that does not fit any more. */
+function furthest(
+  text: string,
+  units: readonly Unit[],
+  from: number,
+  end: number,
+  start: number,
+  budget: number,
+  measure: Measure,
+): number {
+  let tokens = at(units, from).tokens;
+  let to = from + 1;
+  for (; to < end; to++) {
+    const unit = at(units, to);
+    tokens += unit.tokens;
+    if (tokens > budget || contentEnd(text, unit.start, unit.end) - start > measure.maxCharacters) break;
+  }
+  return to;
+}
+
+function bestCut(
+  text: string,
+  units: readonly Unit[],
+  from: number,
+  reach: number,
+  end: number,
+  budget: number,
+  filled: number,
+): number {
+  let best = -1;
+  let bestStrength = -1;
+  let bestHash = 0;
+  let tokens = filled;
+  for (let cut = from + 1; cut <= reach && cut < end; cut++) {
+    tokens += at(units, cut - 1).tokens;
+    const { strength } = at(units, cut);
+    const least = strength > blockStrength ? smallSection : leastFill;
+    if (tokens < budget * least || strength < bestStrength || splitsHeading(units, cut)) continue;
+    const hash = hashAt(text, at(units, cut).start);
+    if (strength === bestStrength && hash > bestHash) continue;
+    best = cut;
+    bestStrength = strength;
+    bestHash = hash;
+  }
+  if (best >= 0) return best;
+  let cut = reach;
+  while (cut > from && splitsHeading(units, cut)) cut--;
+  return cut > from ? cut : reach;
+}
+
+/** A heading goes with what stands under it. */
+function splitsHeading(units: readonly Unit[], cut: number): boolean {
+  const above = at(units, cut - 1).block;
+  const below = at(units, cut).block;
+  return above.kind === 'heading' && (below.kind !== 'heading' || below.level > above.level);
+}
+
+/** FNV-1a over the characters after a cut. */
+function hashAt(text: string, start: number): number {
+  let hash = 0x811c9dc5;
+  const end = Math.min(start + 40, text.length);
+  for (let index = start; index < end; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+const charactersPerToken = 8;
+
+/**
+ * Where the chunk after `previous` starts: at the first of those last sentences of `previous` that
+ * together have at most `overlapTokens`. Only prose of one section is repeated.
+ */
+function overlapStart(
+  text: string,
+  units: readonly Unit[],
+  previous: Packed,
+  overlapTokens: number,
+  measure: Measure,
+): number {
+  const last = at(units, previous.to - 1);
+  const next = at(units, previous.to);
+  const end = next.start;
+  if (overlapTokens <= 0 || !isProse(last, next)) return end;
+  // What `previous` shows begins after the blank lines at its start.
+  const behindStart = contentStart(text, previous.start, end) + 1;
+  const earliest = Math.max(last.block.start, behindStart, end - overlapTokens * charactersPerToken);
+  const starts = sentenceCuts(text, earliest, end).filter((cut) => cut < contentEnd(text, cut, end));
+  if (last.block.start >= earliest) starts.unshift(last.block.start);
+  return starts.find((start) => measure.tokens(text.slice(start, end)) <= overlapTokens) ?? end;
+}
+
+function isProse(last: Unit, next: Unit): boolean {
+  return last.block.kind === 'prose' && next.block.kind === 'prose' && last.block.path === next.block.path;
 }

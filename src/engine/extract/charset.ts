@@ -1,5 +1,5 @@
-import { firstOf } from '../../base/collections.ts';
 import { TextDecoder } from 'node:util';
+import { firstOf } from '../../base/collections.ts';
 
 /** Bytes as text, and what had to be guessed. */
 export interface Decoded {

@@ -1,5 +1,5 @@
-import { lastOf } from '../../base/collections.ts';
 import type { TextDecoder } from 'node:util';
+import { lastOf } from '../../base/collections.ts';
 import { decoderOfCodePage } from './charset.ts';
 import { failed, type Extracted } from './extracted.ts';
 

@@ -1,5 +1,5 @@
-import { paired, valueOf } from '../../base/collections.ts';
 import { hash } from 'node:crypto';
+import { paired, valueOf } from '../../base/collections.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { DocumentInput, IngestResult, Metadata } from '../../engine/document.ts';
 import { ingest } from '../../engine/ingest.ts';

@@ -1,5 +1,5 @@
-import { firstOf } from '../../base/collections.ts';
 import Type from 'typebox';
+import { firstOf } from '../../base/collections.ts';
 import { addedBy } from '../../account/caller.ts';
 import { documentInputOf } from '../../api/document-input.ts';
 import { words } from '../../api/schemas/shared.ts';

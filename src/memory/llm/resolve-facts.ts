@@ -1,5 +1,5 @@
-import { at, firstOf } from '../../base/collections.ts';
 import Type, { type Static } from 'typebox';
+import { at, firstOf } from '../../base/collections.ts';
 import type { Answering } from '../../models/language-model.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';

@@ -1,7 +1,7 @@
-import type { OpenModel } from './runtime.ts';
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
 import { openModel } from './open-model.ts';

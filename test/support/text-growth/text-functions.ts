@@ -1,10 +1,11 @@
+import { pageText } from '../../../src/engine/extract/pdf.ts';
+import { authorizationPage } from '../../../src/api/routes/authorizations.ts';
+import { profileAsMarkdown } from '../../../src/api/v5/routes/profile.ts';
 import { Readable } from 'node:stream';
 import * as jsonTextBounds from '../../../src/api/json-text.ts';
 import { momentOf } from '../../../src/api/dates.ts';
 import { contentOf, dateOf } from '../../../src/api/document-input.ts';
 import { addedDocumentOf, documentChangeOf } from '../../../src/api/v5/document-input.ts';
-import { profileAsMarkdown } from '../../../src/api/v5/views/profile.ts';
-import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
 import { withoutCredentials } from '../../../src/base/config.ts';
 import { normalized } from '../../../src/base/normalized.ts';
 import { readableLogLine } from '../../../src/cli/start.ts';
@@ -48,7 +49,6 @@ import * as json from '../../../src/engine/extract/json.ts';
 import { richText } from '../../../src/engine/extract/rtf.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
-import { pageText } from '../../../src/engine/extract/pdf-page.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
 import { compoundParts } from '../../../src/engine/compounds.ts';
@@ -230,7 +230,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     isTooDeep: (text) => isTooDeep(text, 'html'),
     'isTooDeep as XML': (text) => isTooDeep(text, 'xml'),
   },
-  'src/engine/extract/pdf-page.ts': {
+  'src/engine/extract/pdf.ts': {
     pageText: (text) =>
       pageText(
         text.split('\n').map((str, index) => ({
@@ -342,10 +342,10 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     addedDocumentOf: (text) => attempt(() => addedDocumentOf({ content: text }, maxTextBytes)),
     documentChangeOf: (text) => attempt(() => documentChangeOf({ content: `a://${text}` }, maxTextBytes)),
   },
-  'src/api/v5/views/profile.ts': {
+  'src/api/v5/routes/profile.ts': {
     profileAsMarkdown: (text) => profileAsMarkdown({ static: [{ memory: text }], dynamic: [], buckets: {} }),
   },
-  'src/api/views/authorization-page.ts': {
+  'src/api/routes/authorizations.ts': {
     authorizationPage: (text) => authorizationPage({ title: text, text }),
   },
   'src/base/config.ts': { withoutCredentials },
@@ -421,7 +421,6 @@ const bounded = 'looks at a bounded part, or once at each byte';
 /** What is exported next to these and is not measured by itself, with the reason. */
 export const notMeasured: Record<string, Record<string, string>> = {
   'src/api/views/documents.ts': { listedDocumentView: bounded },
-  'src/api/views/graph.ts': { graphView: bounded },
   'src/base/config-groups.ts': { oauthClient: notText },
   'src/base/config-file.ts': { parseConfigFile: 'reads a file of the operator' },
   'src/base/log.ts': { createLogger: notText },
@@ -451,7 +450,6 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/store/sql.ts': { rawSql: notText },
   'src/engine/chunk/blocks.ts': { block: notText, lineEnd: parts, isBlank: parts },
   'src/engine/chunk/measure.ts': { createMeasure: parts },
-  'src/engine/chunk/pack.ts': { overlapStart: parts, pack: parts },
   'src/engine/chunk/size.ts': { sizePieces: parts },
   'src/engine/chunk/units.ts': { toUnits: parts },
   'src/engine/extract/charset.ts': { isWideText: bounded },

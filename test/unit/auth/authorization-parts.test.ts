@@ -1,3 +1,4 @@
+import { authorizationPage } from '../../../src/api/routes/authorizations.ts';
 import { describe, expect, test } from 'vitest';
 import { chooseAuth, storedAuth } from '../../../src/auth/auth-choice.ts';
 import { ConnectorError, type ConnectorSpec } from '../../../src/connector/contract.ts';
@@ -6,7 +7,6 @@ import { refusalOf, renewTime } from '../../../src/auth/token-set.ts';
 import { isAllowedRedirect, isTrustedRedirect, withParameters } from '../../../src/auth/redirects.ts';
 import { createRedaction } from '../../../src/auth/redaction.ts';
 import { secretValues, splitConfig, splitFields } from '../../../src/auth/vault.ts';
-import { authorizationPage } from '../../../src/api/views/authorization-page.ts';
 
 const secret = { type: 'string', 'x-secret': true };
 const spec: ConnectorSpec = {

@@ -1,7 +1,7 @@
+import { pageText, type TextItem } from '../../../src/engine/extract/pdf.ts';
 import { describe, expect, it } from 'vitest';
 import { makeDocx, makePdf, makeZip } from '../../../fixtures/make-documents.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
-import { pageText, type TextItem } from '../../../src/engine/extract/pdf-page.ts';
 
 const read = (format: 'pdf' | 'docx', bytes: Uint8Array, maxTextBytes = 1_000_000) =>
   convert({ format, bytes, maxTextBytes, depth: 0 });

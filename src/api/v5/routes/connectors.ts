@@ -1,14 +1,16 @@
+import type { ConnectorAnswer } from '../schemas/connectors.ts';
+import type { PendingConnection } from '../../../connections/consents.ts';
+import { firstOf } from '../../../base/collections.ts';
 import { mayWrite, readScope, requireManagement, requireWrite } from '../../../account/access.ts';
 import { isLocal } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import type { Scope } from '../../../base/scope.ts';
-import type { Connection, InstalledConnector, NewConnection } from '../../../connections/connections.ts';
+import type { Connection, InstalledConnector, NewConnection, SyncRun } from '../../../connections/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { paginationOf } from '../../pagination.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/connectors.ts';
 import { namespaceParams } from '../schemas/shared.ts';
-import { connectorView, kindsOf, pendingView, syncView, type SelectionKind } from '../views/connectors.ts';
 
 const tags = ['Connections'];
 const listed = { tags, querystring: schemas.connectorsQuery, response: { 200: schemas.connectorsAnswer } };
@@ -263,4 +265,87 @@ function endRoutes(app: Api, { services }: RouteContext): void {
       return reply.code(202).send({ id, status: 'queued' });
     },
   );
+}
+
+/** The words of this dialect for what can be chosen at a source, the usual one first. Others have all of them. */
+const selectable: Readonly<Record<string, readonly SelectionKind[]>> = {
+  github: ['repos'],
+  gmail: ['labels'],
+  'google-drive': ['folders', 'files'],
+  notion: ['files'],
+};
+const everyKind = ['files', 'folders', 'repos', 'labels'] as const;
+type SelectionKind = (typeof everyKind)[number];
+
+function kindsOf(provider: string): readonly SelectionKind[] {
+  return selectable[provider] ?? everyKind;
+}
+
+const kindByWord: Readonly<Record<string, SelectionKind>> = {
+  ...{ repository: 'repos', branch: 'repos', label: 'labels', 'system label': 'labels' },
+  ...{ folder: 'folders', drive: 'folders', page: 'files', database: 'files', file: 'files' },
+};
+
+function capabilitiesOf(installed: InstalledConnector | undefined) {
+  const { selectable: isSelectable = false, push = false } = installed?.capabilities ?? {};
+  return { selectable: isSelectable, webhooks: push };
+}
+
+function connectorView(connection: Connection, installed: InstalledConnector | undefined): ConnectorAnswer {
+  const { id, provider, containerTag, email, config, documentLimit, documentCount, lastRun, lastSyncedAt } = connection;
+  return {
+    ...{ id, provider, namespace: containerTag, account: email, capabilities: capabilitiesOf(installed) },
+    config: Object.keys(config).length === 0 ? null : config,
+    selection: selectionView(connection),
+    ...{ documentLimit, documentCount, latestRun: lastRun && runView(lastRun) },
+    system: {
+      status: 'active',
+      createdAt: connection.createdAt.toISOString(),
+      lastSuccessfulSyncAt: lastSyncedAt?.toISOString() ?? null,
+    },
+  };
+}
+
+function pendingView(pending: PendingConnection, installed: InstalledConnector | undefined): ConnectorAnswer {
+  const { id, provider, plan, authLink, createdAt, expiresAt } = pending;
+  return {
+    ...{ id, provider, namespace: plan.containerTag, account: null, capabilities: capabilitiesOf(installed) },
+    config: Object.keys(plan.config).length === 0 ? null : plan.config,
+    ...{ selection: null, documentLimit: plan.documentLimit, documentCount: 0, latestRun: null },
+    system: { status: 'pending_authorization', createdAt: createdAt.toISOString(), lastSuccessfulSyncAt: null },
+    authorization: { url: authLink, expiresAt: expiresAt.toISOString() },
+  };
+}
+
+function selectionView({ provider, selection }: Connection): ConnectorAnswer['selection'] {
+  if (selection.length === 0) return null;
+  const named = selection.map((one) => {
+    const kind = String(one['kind']);
+    const word = kindsOf(provider).find((known) => known === kind) ?? kindByWord[kind] ?? firstOf(kindsOf(provider));
+    return { word, id: String(one['id']), name: String(one['name'] ?? one['id']) };
+  });
+  const groups = Map.groupBy(named, ({ word }) => word);
+  return Object.fromEntries([...groups].map(([word, all]) => [word, all.map(({ id, name }) => ({ id, name }))]));
+}
+
+const errorCodes = ['auth_expired', 'rate_limited', 'plan_required', 'provider_unavailable'] as const;
+
+function runView({ status, error, errorCode, startedAt, completedAt }: SyncRun) {
+  const code = errorCodes.find((known) => known === errorCode) ?? (errorCode === null ? null : ('internal' as const));
+  return {
+    ...{ errorCode: code, error },
+    system: { status, startedAt: startedAt.toISOString(), completedAt: completedAt?.toISOString() ?? null },
+  };
+}
+
+function syncView(run: SyncRun) {
+  const { id, triggerType, itemsProcessed, itemsFailed, failures, startedAt, completedAt } = run;
+  const failedAt = (completedAt ?? startedAt).toISOString();
+  return {
+    ...runView(run),
+    ...{ id, trigger: triggerType, itemsProcessed, itemsFailed },
+    failures: failures.map(({ documentId, title, error }) => ({
+      ...{ documentId, title, errorCode: null, errorMessage: error, failedAt },
+    })),
+  };
 }

@@ -1,5 +1,7 @@
-import { firstOf } from '../../../base/collections.ts';
+import Type, { type Static } from 'typebox';
 import type { FastifyRequest } from 'fastify';
+import { words } from '../../schemas/shared.ts';
+import { firstOf } from '../../../base/collections.ts';
 import { requireWrite } from '../../../account/access.ts';
 import { addedBy } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
@@ -11,8 +13,35 @@ import { addAnswer } from '../../schemas/documents.ts';
 import { formRoute, type Uploads } from '../../uploads.ts';
 import { createCheck } from '../../validation.ts';
 import { fieldsOf } from '../document-input.ts';
-import { fileChangeForm, fileForm, fileParts, fileQuery, type FileParts } from '../schemas/files.ts';
-import { namespaceDocumentParams, namespaceParams } from '../schemas/shared.ts';
+import { closedBody, documentFields, namespaceDocumentParams, namespaceParams, processing } from '../schemas/shared.ts';
+
+const kind = {
+  fileType: Type.Optional(
+    words(['text', 'pdf', 'image', 'video', 'audio'], {
+      description: 'The MIME type, when the content of the file should not decide.',
+    }),
+  ),
+  mimeType: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      pattern: '^[^\\s/]+/[^\\s/]+$',
+      'x-expected': 'a media type such as text/markdown',
+    }),
+  ),
+};
+
+/** The parts of a form besides the file, once those that hold JSON are parsed. */
+const fileParts = closedBody({ ...documentFields, ...processing, ...kind });
+type FileParts = Static<typeof fileParts>;
+
+/** Older clients put these into the query; the form goes first. */
+const fileQuery = Type.Object({ ...processing, ...kind });
+
+const file = Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'At most 50 MiB.' });
+
+/** The forms as the description of the API shows them. `metadata` and `group` are JSON texts. */
+const fileForm = Type.Object({ file, ...fileParts.properties });
+const fileChangeForm = Type.Object({ file: Type.Optional(file), ...fileParts.properties });
 
 const form = { tags: ['Namespaces'], consumes: ['multipart/form-data'] };
 const parts: FormParts = { check: createCheck(fileParts), json: ['metadata', 'group'] };

@@ -1,11 +1,61 @@
+import Type from 'typebox';
+import { documentOfMemory, relatedMemoriesWithDocuments } from '../schemas/search.ts';
+import { memoryFields } from '../schemas/documents.ts';
+import { words } from '../../schemas/shared.ts';
 import { readScope, requireWrite } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { matchingLimit, matchingThreshold } from '../../schemas/memories.ts';
-import * as schemas from '../schemas/memories.ts';
-import { namespaceParams } from '../schemas/shared.ts';
+import { closedBody, listStyle, namespace, namespaceParams } from '../schemas/shared.ts';
 import { includedView, memoryView } from '../views/memories.ts';
 import { aggregatedPrefix } from '../views/search.ts';
+
+const memoryParams = Type.Object({ namespace, id: Type.String({ minLength: 1, maxLength: 255 }) });
+
+const memoryQuery = Type.Object(
+  {
+    include: Type.Optional(
+      Type.Array(words(['related', 'documents']), { description: 'Parts to add to the answer, separated by commas.' }),
+    ),
+    relatedLimit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Limit for each list of related memories. Default 10.' }),
+    ),
+  },
+  listStyle,
+);
+
+const memoryAnswer = Type.Object({
+  ...memoryFields,
+  included: Type.Optional(
+    Type.Object(
+      { related: Type.Optional(relatedMemoriesWithDocuments), document: Type.Optional(documentOfMemory) },
+      { description: 'Only when something was asked for. document is the source that changed last.' },
+    ),
+  ),
+});
+
+const forgetBody = closedBody({
+  ids: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 500 }),
+});
+
+const forgetMatchingBody = closedBody({
+  query: Type.String({
+    maxLength: 2_000,
+    pattern: '\\S',
+    'x-expected': 'text of 1 to 2000 characters',
+    description: 'The subject of the memories.',
+  }),
+  dryRun: Type.Boolean({ description: 'true: only says which they are.' }),
+});
+
+const forgetAnswer = Type.Object(
+  {
+    count: Type.Integer({ description: 'How many matches there are.' }),
+    matches: Type.Array(Type.Object({ id: Type.String(), memory: Type.String() })),
+    errors: Type.Array(Type.Object({ id: Type.String(), error: Type.String() })),
+  },
+  { additionalProperties: false },
+);
 
 const tags = ['Namespaces'];
 
@@ -24,9 +74,9 @@ function getRoute(app: Api, { services, clock }: RouteContext): void {
         description:
           'Any version, forgotten or not. `include` adds what stands beside it, at most three versions away, and where it comes from.',
         tags,
-        params: schemas.memoryParams,
-        querystring: schemas.memoryQuery,
-        response: { 200: schemas.memoryAnswer },
+        params: memoryParams,
+        querystring: memoryQuery,
+        response: { 200: memoryAnswer },
       },
     },
     async (request) => {
@@ -54,8 +104,8 @@ function forgetRoutes(app: Api, { services }: RouteContext): void {
         description: 'By their ids, each on its own. They stay stored, and leave search and profiles.',
         tags,
         params: namespaceParams,
-        body: schemas.forgetBody,
-        response: { 200: schemas.forgetAnswer },
+        body: forgetBody,
+        response: { 200: forgetAnswer },
       },
     },
     async (request) => {
@@ -78,8 +128,8 @@ function forgetRoutes(app: Api, { services }: RouteContext): void {
         description: 'Everything that is about the query, at most 100. With dryRun it only says what that is.',
         tags,
         params: namespaceParams,
-        body: schemas.forgetMatchingBody,
-        response: { 200: schemas.forgetAnswer },
+        body: forgetMatchingBody,
+        response: { 200: forgetAnswer },
       },
     },
     async (request) => {

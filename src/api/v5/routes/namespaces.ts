@@ -1,12 +1,70 @@
+import Type from 'typebox';
+import { pageFields } from '../schemas/lists.ts';
+import { containerTag, nullable, pagination, words } from '../../schemas/shared.ts';
 import { readScope, requireWrite } from '../../../account/access.ts';
 import type { ContainerTagSummary } from '../../../account/container-tags.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { paginationOf } from '../../pagination.ts';
 import { invalidField } from '../../validation.ts';
-import * as schemas from '../schemas/namespaces.ts';
-import { namespaceParams } from '../schemas/shared.ts';
+import { closedBody, namespaceParams, times } from '../schemas/shared.ts';
 import { systemOf } from '../views/documents.ts';
+
+const namespacesQuery = Type.Object(pageFields);
+
+const namespacesAnswer = Type.Object({
+  namespaces: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      namespace: Type.String(),
+      documentCount: Type.Integer(),
+      memoryCount: Type.Integer({ description: 'Memories that can be recalled.' }),
+      description: nullable(Type.String()),
+      system: Type.Object(times),
+    }),
+  ),
+  pagination,
+});
+
+const context = Type.String({
+  minLength: 1,
+  maxLength: 1_500,
+  description: 'Guides what is taken from the documents of the namespace.',
+});
+
+const namespaceAnswer = Type.Object({
+  namespace: Type.String(),
+  supportingContext: nullable(Type.String()),
+  system: Type.Object(times),
+});
+
+const namespaceBody = closedBody({ supportingContext: nullable(context) });
+
+const moveQuery = Type.Object({
+  moveTo: Type.Optional(
+    Type.Unsafe<string>({ ...containerTag, description: 'The namespace that everything moves to instead of going.' }),
+  ),
+});
+
+const deletedAnswer = Type.Object(
+  {
+    status: words(['deleted']),
+    namespace: Type.String(),
+    deletedDocumentsCount: Type.Integer(),
+    deletedMemoriesCount: Type.Integer(),
+  },
+  { description: 'Everything in it is gone.' },
+);
+
+const movedAnswer = Type.Object(
+  {
+    status: words(['queued']),
+    operationId: Type.String({ description: 'GET /v3/container-tags/merge/{mergeId} says how far it is.' }),
+    namespace: Type.String(),
+    moveTo: Type.String(),
+  },
+  { description: 'It moves, and is gone afterwards.' },
+);
 
 const tags = ['Namespaces'];
 
@@ -26,8 +84,8 @@ function listRoutes(app: Api, { services }: RouteContext): void {
           summary: 'List namespaces',
           description: 'All namespaces that the key may read, newest first.',
           tags,
-          querystring: schemas.namespacesQuery,
-          response: { 200: schemas.namespacesAnswer },
+          querystring: namespacesQuery,
+          response: { 200: namespacesAnswer },
         },
       },
       async (request) => {
@@ -56,7 +114,7 @@ function settingsRoutes(app: Api, { services }: RouteContext): void {
         summary: 'Get a namespace',
         tags,
         params: namespaceParams,
-        response: { 200: schemas.namespaceAnswer },
+        response: { 200: namespaceAnswer },
       },
     },
     async (request) => {
@@ -78,8 +136,8 @@ function settingsRoutes(app: Api, { services }: RouteContext): void {
         description: 'null takes it away. Holds for what is added afterwards.',
         tags,
         params: namespaceParams,
-        body: schemas.namespaceBody,
-        response: { 200: schemas.namespaceAnswer },
+        body: namespaceBody,
+        response: { 200: namespaceAnswer },
       },
     },
     async (request) => {
@@ -104,8 +162,8 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
           'With moveTo nothing is lost: where both have an id, the one that moves goes on with _merge at its end.',
         tags,
         params: namespaceParams,
-        querystring: schemas.moveQuery,
-        response: { 200: schemas.deletedAnswer, 202: schemas.movedAnswer },
+        querystring: moveQuery,
+        response: { 200: deletedAnswer, 202: movedAnswer },
       },
     },
     async (request, reply) => {

@@ -1,8 +1,25 @@
+import Type from 'typebox';
+import { closedBody } from '../schemas/shared.ts';
+import { contentFields } from '../../schemas/settings.ts';
+import { nullable } from '../../schemas/shared.ts';
 import { readScope, requireManagement } from '../../../account/access.ts';
 import type { Caller } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
-import { organizationAnswer, organizationBody } from '../schemas/organization.ts';
+
+const { filterPrompt } = contentFields;
+
+const organizationAnswer = Type.Object({
+  organizationalContext: nullable(Type.String()),
+  namespaceCount: Type.Integer({ description: 'Namespaces that the key may read.' }),
+});
+
+const organizationBody = closedBody({
+  organizationalContext: Type.Unsafe<string | null>({
+    ...filterPrompt,
+    description: 'Describes content worth keeping. The same as filterPrompt of GET /v3/settings.',
+  }),
+});
 
 const tags = ['Settings'];
 

@@ -4,7 +4,6 @@ import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { parseFilterTree } from '../filter-tree.ts';
 import { profileAnswer, profileBody, profileMarkdown } from '../schemas/profile.ts';
 import { namespaceParams } from '../schemas/shared.ts';
-import { profileAsMarkdown } from '../views/profile.ts';
 
 const sections = ['static', 'dynamic', 'buckets'] as const;
 
@@ -49,4 +48,27 @@ function sectionsOf({ static: lasting = [], dynamic = [], buckets = {} }: Profil
 function wantsMarkdown(accept = ''): boolean {
   const [first] = accept.split(',').filter((type) => /text\/markdown|application\/json|\*\/\*/i.test(type));
   return /text\/markdown/i.test(first ?? '');
+}
+
+interface Line {
+  memory: string;
+}
+
+/** The profile as text: a heading for each section, a list item for each line. */
+export function profileAsMarkdown(profile: {
+  static: readonly Line[];
+  dynamic: readonly Line[];
+  buckets: Record<string, readonly Line[]>;
+}): string {
+  const sections = [
+    section('Static', profile.static),
+    section('Dynamic', profile.dynamic),
+    ...Object.entries(profile.buckets).map(([key, lines]) => section(key, lines)),
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+function section(title: string, lines: readonly Line[]): string {
+  const items = lines.map(({ memory }) => `- ${memory.replaceAll(/\s+/g, ' ')}`);
+  return [`## ${title}`, ...(items.length === 0 ? [] : ['', ...items])].join('\n');
 }
