@@ -1,8 +1,8 @@
 /**
  *     npm run house -- [--connectors] [--trips]
  *
- * Measures the code of `src`, with `--connectors` also that of `connectors`: files, lines, functions, imports and
- * non-null assertions. `--trips` runs the daemon and counts what three trips run beyond its start (`house/trips.ts`).
+ * Measures the code of `src`, with `--connectors` also that of `connectors`: files, lines, functions, imports, and
+ * what there should be little of. `--trips` runs the daemon and counts what three trips run beyond its start (`house/trips.ts`).
  */
 import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,11 +22,29 @@ const nodes = files.flatMap((file) => nodesOf(file).map((node) => ({ file, node 
 
 /** Those with a body in braces: an arrow that is one expression counts as a part of where it stands. */
 const functionTypes: readonly unknown[] = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
-const functionLines = nodes.flatMap(({ file, node: { type, body, start, end } }) => {
-  const isInBraces = (body as { type?: string } | null | undefined)?.type === 'BlockStatement';
-  if (!functionTypes.includes(type) || !isInBraces) return [];
-  return [linesOf(texts.get(file)!.slice(Number(start), Number(end))) + 1];
-});
+const functions = nodes.filter(({ node }) => functionTypes.includes(node.type));
+const functionLines = functions.flatMap(({ file, node: { body, start, end } }) =>
+  typeOf(body) === 'BlockStatement' ? [linesOf(texts.get(file)!.slice(Number(start), Number(end))) + 1] : [],
+);
+
+function typeOf(node: unknown): string | undefined {
+  return (node as { type?: string } | null | undefined)?.type;
+}
+
+/** Fields written as columns are, or as a vendor's API has them. */
+const snakeCase = nodes.filter(({ file, node: { type, key, property, computed } }) => {
+  const named = type === 'Property' ? key : type === 'MemberExpression' ? property : null;
+  const { name = '' } = (named ?? {}) as { name?: string };
+  return !computed && !file.startsWith('src/store/') && /^[a-z]+(?:_[a-z\d]+)+$/.test(name);
+}).length;
+/** Of fields into objects. */
+const conditionalSpreads = nodes.flatMap(({ node: { type, properties } }) =>
+  type !== 'ObjectExpression'
+    ? []
+    : (properties as { type: string; argument?: unknown }[]).filter(({ argument }) =>
+        ['ConditionalExpression', 'LogicalExpression'].includes(typeOf(argument) ?? ''),
+      ),
+).length;
 
 function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
@@ -64,6 +82,13 @@ show(
   'files imported exactly once',
   `${importedOnce.length} (${((100 * importedOnce.length) / files.length).toFixed(1)} %)`,
 );
+show('functions over 60 lines', functionLines.filter((count) => count > 60).length);
+show(
+  'functions with more than four parameters',
+  functions.filter(({ node }) => (node['params'] as unknown[]).length > 4).length,
+);
+show('conditional spreads', conditionalSpreads);
+show('fields in snake_case outside of store', snakeCase);
 show('non-null assertions per 1,000 lines', ((1_000 * assertions) / lines).toFixed(1));
 for (const [name, found] of [
   ['circles of files at run time', circles(among.filter(({ typeOnly }) => !typeOnly))],

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { selectedResource } from '../routes/resources.ts';
 import { filtersSchema } from '../../sync/filters.ts';
+import { selectedResource } from './resources.ts';
 import { containerTag, containerTags, documentStatus, jsonObject, nullable, timestamp, words } from './shared.ts';
 
 /** Section 19 of the API. */
