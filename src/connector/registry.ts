@@ -11,11 +11,11 @@ export type ConnectorLoader = () => Promise<{ default: Connector<any, any> }>;
 
 /** A connector, or a whole plugin, that is configured and cannot be used. */
 export interface BrokenConnector {
-  /** As the configuration names it: a package or a file. */
+  /** The name in the configuration: a package or a file. */
   plugin: string;
   /** The provider that it would be; null when the plugin did not get as far as saying so. */
   provider: string | null;
-  /** What is wrong, and what to do. */
+  /** The problem and its remedy. */
   reason: string;
 }
 

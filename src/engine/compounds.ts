@@ -14,7 +14,7 @@ const shortest = { begin: 4, inside: 5, end: 3 };
 const mostSyllablesInside = 3;
 
 /**
- * What may be a word inside of a word in lower case: runs of its syllables. Some are none (`mietvertrag` gives `miet`,
+ * Possible words inside of a word in lower case: runs of its syllables. Some are no words (`mietvertrag` gives `miet`,
  * `mietver` and `vertrag`), which nobody searches for; a list of words would lack some that are.
  */
 export function compoundParts(word: string, language: string): string[] {

@@ -229,7 +229,7 @@ function partsOf(word: string): string[] {
     .flatMap((piece) => piece.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u));
 }
 
-/** What a query may look for that stands in a longer word: `Rechnung` in `Nebenkostenabrechnung`. */
+/** Words inside of a longer word that a query may look for: `Rechnung` in `Nebenkostenabrechnung`. */
 function insideOf(word: string, [language]: readonly Language[]): string[] {
   if (language === undefined) return [];
   const parts = partsOf(word).flatMap((part) => compoundParts(part.toLowerCase(), language.code));

@@ -153,9 +153,9 @@ export type Outcome =
   /** Others are better, and no more are asked for. */
   | 'below_limit'
   | 'below_threshold'
-  /** What it says is a result already, from another document. */
+  /** Another document with the same statement is a result already. */
   | 'said_by_another'
-  /** What the search is narrowed to does not have it. */
+  /** The search is narrowed to a scope without it. */
   | 'left_out'
   /** There is nothing of it to be found, because its processing failed, or its text is empty. */
   | 'not_indexed';
