@@ -139,7 +139,7 @@ async function catchUp(run: Run, partition: Partition, row: PartitionRow, onPage
     return true;
   } catch (error) {
     if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
-    run.log.info({ connectionId: run.connection.id }, 'position expired, listing again');
+    run.log.info({ connectionId: run.connection.id }, 'cursor expired, listing again');
     return false;
   }
 }
