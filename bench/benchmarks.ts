@@ -48,6 +48,20 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchSearchOverHttp(engine, quick ? 2_000 : 10_000)];
     },
   },
+  'search-rate': {
+    engines,
+    async run(engine, quick) {
+      const { benchSearchRate } = await import('./search-rate.ts');
+      return [await benchSearchRate(engine, quick ? 500 : 3_000)];
+    },
+  },
+  'search-scale': {
+    engines,
+    async run(engine, quick) {
+      const { benchSearchScale } = await import('./search-scale.ts');
+      return benchSearchScale(engine, quick ? 25_000 : 100_000);
+    },
+  },
   'search-modes': {
     engines,
     async run(engine, quick) {

@@ -1,9 +1,8 @@
 import { systemClock } from '../src/base/clock.ts';
-import { silentLogger } from '../src/base/log.ts';
 import { createHashingEmbedder } from '../src/models/hashing-embedder.ts';
-import { createSearch } from '../src/search/create-search.ts';
 import type { Database } from '../src/store/database.ts';
-import { rawSql, type Sql } from '../src/store/sql.ts';
+import { rawSql, sql } from '../src/store/sql.ts';
+import { vectorText } from '../src/store/vector-text.ts';
 import type { Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 import { withDaemon } from './daemon.ts';
@@ -16,31 +15,35 @@ const wordsPerDocument = 60;
 const documentsPerBatch = 500;
 const queryCount = 100;
 const wordsPerQuery = 5;
-const rounds = 3;
+const rounds = 5;
 const loadPatienceMs = 300_000;
 
-/** Searches over HTTP at a daemon of its own process, against the statement that each of them runs. */
+/**
+ * Searches over HTTP at a daemon of its own process, against the ten nearest vectors, which is the least that could be
+ * asked of the database. Nothing is vacuumed or analyzed before.
+ */
 export async function benchSearchOverHttp(engine: Engine, chunks: number): Promise<Figure> {
   const store = await makeBenchStore(engine);
   const world = createSearchWorld(11);
   try {
-    await withDaemon(store, (daemon) => load(daemon, world, chunks));
+    await withDaemon(store, (daemon) => loadTexts(daemon, world, chunks));
     const queries = Array.from({ length: queryCount }, () => world.text(wordsPerQuery));
-    const [searches, healths, statements]: [number[], number[], number[]] = [[], [], []];
+    const [searches, healths, bare]: [number[], number[], number[]] = [[], [], []];
     // In turns, because the embedded store has one process at a time and the machine is not equally fast all the time.
     for (let round = 0; round < rounds; round++) {
-      statements.push(await timeStatements(store, queries, chunks));
+      bare.push(await timeNearest(store, queries, chunks));
       const http = await withDaemon(store, (daemon) => timeRequests(daemon, queries));
       searches.push(http.searchMs);
       healths.push(http.healthMs);
     }
+    const spread = [Math.min(...searches), Math.max(...searches)].map(seconds).join(' to ');
     return {
       name: `search over HTTP, ${chunks} chunks, ${engine}`,
-      value: `p50 ${seconds(median(searches))} (GET /health ${seconds(median(healths))})`,
-      limit: `bare statement p50 ${seconds(median(statements))}`,
-      ratio: median(searches) / median(statements),
+      value: `p50 ${seconds(median(searches))} (${spread}; GET /health ${seconds(median(healths))})`,
+      limit: `bare vector query p50 ${seconds(median(bare))}`,
+      ratio: median(searches) / median(bare),
       better: 'smaller',
-      target: 1.5,
+      target: null,
     };
   } finally {
     await store.remove();
@@ -48,7 +51,7 @@ export async function benchSearchOverHttp(engine: Engine, chunks: number): Promi
 }
 
 /** Texts so short that each document is one chunk. */
-async function load(daemon: Daemon, world: SearchWorld, count: number): Promise<void> {
+export async function loadTexts(daemon: Daemon, world: SearchWorld, count: number): Promise<void> {
   for (let start = 0; start < count; start += documentsPerBatch) {
     const documents = Array.from({ length: Math.min(documentsPerBatch, count - start) }, () => ({
       content: world.text(wordsPerDocument),
@@ -63,35 +66,23 @@ async function load(daemon: Daemon, world: SearchWorld, count: number): Promise<
   }
 }
 
-async function timeStatements(store: BenchStore, queries: readonly string[], chunks: number): Promise<number> {
+async function timeNearest(store: BenchStore, queries: readonly string[], chunks: number): Promise<number> {
   const database = await store.open();
   try {
-    await database.script('vacuum analyze');
     const [found] = await database.query<{ count: number }>(rawSql('select count(*) as count from chunks'));
     if (found!.count !== chunks) throw new Error(`There were to be ${chunks} chunks, there are ${found!.count}.`);
-    const statements = await statementsOf(database, queries);
-    const { p50Ms } = await percentiles(statements, (statement) => database.query(statement));
-    return p50Ms;
+    const vectors = await createHashingEmbedder().embed(queries);
+    await percentiles(vectors, (vector) => nearest(database, vector));
+    return (await percentiles(vectors, (vector) => nearest(database, vector))).p50Ms;
   } finally {
     await database.close();
   }
 }
 
-/** What these searches run once the statistics of their scope are known. */
-async function statementsOf(database: Database, queries: readonly string[]): Promise<Sql[]> {
-  const statements: Sql[] = [];
-  const query = <Row>(statement: Sql) => {
-    statements.push(statement);
-    return database.query<Row>(statement);
-  };
-  const embedder = createHashingEmbedder();
-  const search = createSearch({ database: { ...database, query }, embedder, clock: systemClock, log: silentLogger });
-  const run = (q: string) =>
-    search.search({ q, scope: { containerTags: ['bench'] }, mode: 'documents', threshold: 0, limit: 10 });
-  for (const q of queries) await run(q);
-  statements.length = 0;
-  for (const q of queries) await run(q);
-  return statements;
+function nearest(database: Database, vector: Float32Array): Promise<unknown> {
+  return database.query(sql`
+    select id from chunks where embedding_model = 'hashing:256'
+    order by (embedding::vector(256)) <=> ${vectorText(vector)}::vector limit 10`);
 }
 
 async function timeRequests(

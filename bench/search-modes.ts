@@ -11,7 +11,7 @@ import { createSearchWorld } from './search-world.ts';
 const bytesPerDocument = 2_000;
 const documentsPerBatch = 500;
 const queryCount = 60;
-const rounds = 4;
+const rounds = 5;
 const loadPatienceMs = 900_000;
 const modes = ['documents', 'hybrid', 'memories'] as const;
 
@@ -102,7 +102,6 @@ function queriesOf(documents: number): string[] {
 async function countsOf(store: BenchStore): Promise<string> {
   const database = await store.open();
   try {
-    await database.script('vacuum analyze');
     const [row] = await database.query<{ chunks: number; memories: number }>(
       rawSql('select (select count(*) from chunks) as chunks, (select count(*) from memories) as memories'),
     );

@@ -22,6 +22,7 @@ import type { Embedder } from './models/embedder.ts';
 import type { Answering } from './models/language-model.ts';
 import { withAggregation } from './search/aggregate.ts';
 import { createSearch } from './search/create-search.ts';
+import { createResidentTexts } from './search/resident/resident-texts.ts';
 import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
 
@@ -63,7 +64,7 @@ export function createContentServices(options: ContentServicesOptions) {
     settings,
     removeConnections: () => removeConnections(everyContainer),
   });
-  const found = createSearch(options);
+  const found = createSearch({ ...options, residentTexts: createResidentTexts(options) });
   const search = options.answering ? withAggregation(found, options.answering, clock) : found;
   return {
     search,

@@ -8,7 +8,7 @@ import { forgetExpired } from '../store/memories.ts';
 import { purgeDeleted } from '../engine/remove.ts';
 import { deleteOldAuditEvents } from '../store/audit.ts';
 import { deleteEndedConsoleSessions } from '../store/console-sessions.ts';
-import { deleteOldDeliveries, deleteOldRuns, deleteOldSnapshots } from '../store/clean-up.ts';
+import { deleteOldDeliveries, deleteOldRuns, deleteOldSnapshots, deleteOldTextChanges } from '../store/clean-up.ts';
 import { deleteOldErasures } from '../store/erasures.ts';
 import { deleteUnusedAnswers } from '../store/language-model.ts';
 import { deleteExpiredAnswers } from '../store/kept-answers.ts';
@@ -75,6 +75,8 @@ const keptAuditMs = 90 * dayMs;
 /** How long a removal at the source can be undone. */
 const keptHiddenMs = 7 * dayMs;
 const purgedAtOnce = 200;
+/** Whoever holds texts in memory reads them anew after an hour without a search. */
+const keptTextChangesMs = 3 * 60 * 60_000;
 /** Documents that change are read again soon; those that do not need no answer. */
 const keptAnswersMs = 90 * dayMs;
 const mostAnswers = 100_000;
@@ -99,6 +101,7 @@ export function createCleanUp({ database, clock, log }: CleanUpOptions): (signal
     erasures: () => deleteOldErasures(database, before(keptAuditMs)),
     'security log': () => deleteOldAuditEvents(database, before(keptAuditMs)),
     'sessions of the console': () => deleteEndedConsoleSessions(database, clock.now()),
+    'changes of texts': () => deleteOldTextChanges(database, before(keptTextChangesMs)),
     'pending authorizations': () => deletePendingAuthorizations(database, clock.now()),
   };
   return async (signal) => {

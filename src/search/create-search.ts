@@ -8,6 +8,7 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
+import type { ResidentTexts } from './resident/resident-texts.ts';
 import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { explained, type Trace } from './explain.ts';
@@ -57,6 +58,8 @@ export interface SearchOptions {
   log: Logger;
   /** Scopes with more chunks, or more memories, than this are reached by indexes. Default 5,000. */
   exactLimit?: number;
+  /** Default: each search reads from the database. */
+  residentTexts?: ResidentTexts | null;
 }
 
 interface Context extends Required<SearchOptions> {
@@ -65,7 +68,7 @@ interface Context extends Required<SearchOptions> {
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
 export function createSearch(options: SearchOptions): ExplainedSearch {
-  const complete = { clock: systemClock, exactLimit, ...options };
+  const complete = { clock: systemClock, exactLimit, residentTexts: null, ...options };
   const context: Context = { ...complete, access: createAccess(complete) };
   return {
     async search(wanted) {
@@ -201,16 +204,20 @@ async function findCandidates(
   linked: boolean,
   { terms: searched, keywords, periods, vector }: Query,
   request: SearchRequest,
-  { database, access: chooser, embedder, clock }: Context,
+  { database, access: chooser, embedder, clock, residentTexts }: Context,
 ): Promise<Found> {
   const scope = scopeOf(kind, request, clock.now());
-  const access = await chooser.choose(scope, searched);
   const model = { id: embedder.id, dimensions: embedder.dimensions };
   const fewer = kind === 'memories' && linked ? besidePassages : {};
   const weights = { ...scoring, ...fewer, relatedAt: embedder.relatedAt };
   const asked = { terms: searched, keywords, periods, vector };
-  const plan: CandidatePlan = { ...scope, ...asked, access, linked, model, scoring: weights };
+  const unplanned = { ...scope, ...asked, linked, model, scoring: weights };
+  const resident = await residentTexts?.candidates(unplanned);
+  if (resident) return { plan: { ...unplanned, access: { kind: 'all' } }, rows: resident };
+  const access = await chooser.choose(scope, searched);
+  const plan: CandidatePlan = { ...unplanned, access };
   const rows = await database.query<CandidateRow>(candidatesStatement(plan));
+  residentTexts?.note(scope, access.kind === 'candidates' ? access.items : 0);
   if (vector === null || access.kind === 'all' || access.dense === 'scanned') return { plan, rows };
   const nearest = rows.find(({ id }) => id === null)!.numbers[0]!;
   if (nearest >= weights.candidates) return { plan, rows };

@@ -33,3 +33,8 @@ export async function deleteOldDeliveries(database: Queryable, receivedBefore: D
 export async function deleteOldSnapshots(database: Queryable, updatedBefore: Date): Promise<number> {
   return database.execute(sql`delete from push_snapshots where updated_at < ${updatedBefore}`);
 }
+
+/** Forgets changes of texts that every process has followed by now, or reads anew. */
+export async function deleteOldTextChanges(database: Queryable, notedBefore: Date): Promise<number> {
+  return database.execute(sql`delete from text_changes where noted_at < ${notedBefore}`);
+}

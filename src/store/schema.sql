@@ -685,6 +685,14 @@ create table sync_runs (
 );
 CREATE INDEX sync_runs_by_connection ON public.sync_runs USING btree (connection_id, id DESC);
 
+create table text_changes (
+  transaction_id xid8 not null default pg_current_xact_id(),
+  document_id text collate "C",
+  memory_id text collate "C",
+  noted_at timestamp with time zone not null default now()
+);
+CREATE INDEX text_changes_by_transaction ON public.text_changes USING btree (transaction_id);
+
 CREATE OR REPLACE FUNCTION public.count_content()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -722,6 +730,24 @@ begin
   return case when tg_op = 'DELETE' then old else new end;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.note_chunks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into text_changes (document_id) select distinct document_id from changed;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_document()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into text_changes (document_id) values (new.id);
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.note_key_usage(of_key text, more_documents bigint, more_bytes bigint)
  RETURNS void
  LANGUAGE sql
@@ -730,6 +756,24 @@ AS $function$
   select of_key, more_documents, more_bytes from api_keys
   where coalesce(usage_id, id) = of_key and (quota_documents is not null or quota_bytes is not null) limit 1
 $function$;
+
+CREATE OR REPLACE FUNCTION public.note_memories()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into text_changes (memory_id) select distinct id from changed;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.note_memory_sources()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into text_changes (document_id, memory_id) select document_id, memory_id from changed;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.note_usage(of_tag text, more_documents bigint, more_bytes bigint)
  RETURNS void
@@ -749,6 +793,12 @@ AS $function$
     from document_contents where document_id = of_document), 0)::bigint
 $function$;
 
+CREATE TRIGGER chunks_deleted AFTER DELETE ON public.chunks REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_chunks();
+
+CREATE TRIGGER chunks_inserted AFTER INSERT ON public.chunks REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_chunks();
+
+CREATE TRIGGER chunks_updated AFTER UPDATE ON public.chunks REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_chunks();
+
 CREATE TRIGGER contents_written AFTER INSERT OR UPDATE OF raw, bytes, content ON public.document_contents FOR EACH ROW EXECUTE FUNCTION count_content();
 
 CREATE TRIGGER documents_added AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();
@@ -756,3 +806,17 @@ CREATE TRIGGER documents_added AFTER INSERT ON public.documents FOR EACH ROW EXE
 CREATE TRIGGER documents_moved AFTER UPDATE OF container_tag, added_by, deleted_at ON public.documents FOR EACH ROW WHEN (((old.container_tag <> new.container_tag) OR ((old.deleted_at IS NULL) <> (new.deleted_at IS NULL)) OR (old.added_by IS DISTINCT FROM new.added_by))) EXECUTE FUNCTION count_document();
 
 CREATE TRIGGER documents_removed BEFORE DELETE ON public.documents FOR EACH ROW EXECUTE FUNCTION count_document();
+
+CREATE TRIGGER documents_updated AFTER UPDATE ON public.documents FOR EACH ROW WHEN (((((((old.deleted_at IS DISTINCT FROM new.deleted_at) OR (old.container_tag IS DISTINCT FROM new.container_tag)) OR (old.document_date IS DISTINCT FROM new.document_date)) OR (old.written_at IS DISTINCT FROM new.written_at)) OR (old.chunk_starts IS DISTINCT FROM new.chunk_starts)) OR (old.chunk_ends IS DISTINCT FROM new.chunk_ends))) EXECUTE FUNCTION note_document();
+
+CREATE TRIGGER memories_deleted AFTER DELETE ON public.memories REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memories();
+
+CREATE TRIGGER memories_inserted AFTER INSERT ON public.memories REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memories();
+
+CREATE TRIGGER memories_updated AFTER UPDATE ON public.memories REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memories();
+
+CREATE TRIGGER memory_sources_deleted AFTER DELETE ON public.memory_sources REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memory_sources();
+
+CREATE TRIGGER memory_sources_inserted AFTER INSERT ON public.memory_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memory_sources();
+
+CREATE TRIGGER memory_sources_updated AFTER UPDATE ON public.memory_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_memory_sources();

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { createSearch } from '../../src/search/create-search.ts';
-import type { SearchRequest } from '../../src/search/search.ts';
+import { createResidentTexts, type ResidentTexts } from '../../src/search/resident/resident-texts.ts';
+import type { SearchRequest, SearchResult } from '../../src/search/search.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -12,6 +13,7 @@ import {
   createTableEmbedder,
   emptyWorld,
   storeWorld,
+  worldModel,
   worldTime,
   type World,
   type WorldChunk,
@@ -154,15 +156,32 @@ describe.each(engines)('ranking on %s', (engine) => {
   });
   afterAll(() => opened.close());
 
-  function searchWith(queryVector: readonly number[], request: SearchRequest, exactLimit?: number) {
+  function searchWith(
+    queryVector: readonly number[],
+    request: SearchRequest,
+    options: { exactLimit?: number; residentTexts?: ResidentTexts } = {},
+  ) {
     const search = createSearch({
       database,
       embedder: createTableEmbedder({ [request.q]: queryVector }, { dimensions, relatedAt }),
       clock: createTestClock(worldTime.toISOString()),
       log: silentLogger,
-      ...(exactLimit !== undefined && { exactLimit }),
+      ...options,
     });
     return search.search(request);
+  }
+
+  /** Counts the searches that they answer. */
+  function countedTexts(): { texts: ResidentTexts; answered(): number } {
+    let answered = 0;
+    const clock = createTestClock(worldTime.toISOString());
+    const texts = createResidentTexts({ database, embedder: { id: worldModel, dimensions }, clock, log: silentLogger });
+    const candidates: ResidentTexts['candidates'] = async (asked) => {
+      const rows = await texts.candidates(asked);
+      if (rows !== null) answered += 1;
+      return rows;
+    };
+    return { texts: { ...texts, candidates }, answered: () => answered };
   }
 
   async function withWorld(stored: World, work: () => Promise<void>): Promise<void> {
@@ -171,6 +190,19 @@ describe.each(engines)('ranking on %s', (engine) => {
       await work();
     } finally {
       await emptyWorld(database);
+    }
+  }
+
+  async function expectFormula(stored: World, each: SearchRequest, queryVector: number[], found: SearchResult[]) {
+    const expected = rank(stored, each, queryVector, relatedAt);
+    const whole = new Map(
+      rank(stored, { ...each, limit: 1_000 }, queryVector, relatedAt).map((item) => [item.id, item]),
+    );
+    expect(found.length).toBe(expected.length);
+    for (const [index, result] of found.entries()) {
+      // Of equal scores any may come first when rounding decides.
+      expect(whole.get(result.id)?.score, result.id).toBeCloseTo(expected[index]!.score, 9);
+      expect(result.similarity).toBeCloseTo(whole.get(result.id)!.similarity, 5);
     }
   }
 
@@ -183,22 +215,35 @@ describe.each(engines)('ranking on %s', (engine) => {
         withWorld(stored, async () => {
           for (const [each, queryVector] of asked) {
             const found = await searchWith(queryVector, each);
-            const expected = rank(stored, each, queryVector, relatedAt);
-            const whole = new Map(
-              rank(stored, { ...each, limit: 1_000 }, queryVector, relatedAt).map((item) => [item.id, item]),
-            );
             results += found.length;
-            expect(found.length).toBe(expected.length);
-            for (const [index, result] of found.entries()) {
-              // Of equal scores any may come first when rounding decides.
-              expect(whole.get(result.id)?.score, result.id).toBeCloseTo(expected[index]!.score, 9);
-              expect(result.similarity).toBeCloseTo(whole.get(result.id)!.similarity, 5);
-            }
+            await expectFormula(stored, each, queryVector, found);
           }
         }),
     );
     await fc.assert(property, { numRuns: runs });
     expect(results).toBeGreaterThan(runs);
+  }, 120_000);
+
+  test('is the same where the texts are in memory', async () => {
+    let answered = 0;
+    const property = fc.asyncProperty(
+      world,
+      fc.array(fc.tuple(request, vector), { minLength: 5, maxLength: 5 }),
+      (stored, asked) =>
+        withWorld(stored, async () => {
+          const counted = countedTexts();
+          for (const [given, queryVector] of asked) {
+            const { filters: _, filepath: __, docId: ___, ...each } = { ...given, includeForgotten: false };
+            const residentTexts = counted.texts;
+            for (let round = 0; round < 2; round++) await searchWith(queryVector, each, { residentTexts });
+            await residentTexts.settled();
+            await expectFormula(stored, each, queryVector, await searchWith(queryVector, each, { residentTexts }));
+          }
+          answered += counted.answered();
+        }),
+    );
+    await fc.assert(property, { numRuns: runs });
+    expect(answered).toBeGreaterThan(runs);
   }, 120_000);
 
   test('never shows a row that the scope or the filters leave out, when indexes are used either', async () => {
@@ -210,7 +255,7 @@ describe.each(engines)('ranking on %s', (engine) => {
         withWorld(stored, async () => {
           for (const [each, queryVector] of asked) {
             const visible = new Set(visibleItems(stored, each, queryVector).map(({ id }) => id));
-            const found = await searchWith(queryVector, each, 0);
+            const found = await searchWith(queryVector, each, { exactLimit: 0 });
             results += found.length;
             expect(found.filter(({ id }) => !visible.has(id))).toEqual([]);
           }

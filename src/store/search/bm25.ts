@@ -8,16 +8,16 @@ export function termWeight(items: number, frequency: number): number {
 
 /** BM25 of a text in which term i stands `counts[i]` times. */
 export function bm25(
-  text: { length: number; counts: readonly number[] },
+  text: { length: number; counts: ArrayLike<number> },
   { saturation, lengthCorrection }: Scoring,
   corpus: { weights: readonly number[]; averageLength: number },
 ): number {
   const norm =
     saturation * (1 - lengthCorrection + (lengthCorrection * text.length) / Math.max(corpus.averageLength, 1));
-  return text.counts.reduce(
-    (score, count, index) => score + (corpus.weights[index]! * count * (saturation + 1)) / (count + norm),
-    0,
-  );
+  return corpus.weights.reduce((score, weight, index) => {
+    const count = text.counts[index]!;
+    return score + (weight * count * (saturation + 1)) / (count + norm);
+  }, 0);
 }
 
 /**

@@ -264,6 +264,12 @@ const lastChunk =
   rawSql(`case when s.span is not null then width_bucket((s.span ->> 'end')::integer - 1, d.chunk_starts) - 1
       when cardinality(d.chunk_starts) = 1 then 0 end`);
 
+/** Where a memory `t` came from. */
+export const placesOf = sql`
+    select s.document_id, ${firstChunk} as first, ${lastChunk} as last,
+      (s.span ->> 'start')::integer as start, (s.span ->> 'end')::integer as "end"
+    from memory_sources s join documents d on d.id = s.document_id where s.memory_id = t.id limit ${maxSources}`;
+
 function memoryRows(plan: CandidatePlan): Sql {
   const read = sql`select ${found(plan)}, t.kind, false, t.is_inference, t.content_hash`;
   if (!plan.linked) {
@@ -271,10 +277,7 @@ function memoryRows(plan: CandidatePlan): Sql {
   from pool p join memories t on t.id = p.id${besideCorpus(plan)}`;
   }
   return sql`${read}, o.document_id, o.first, o.last, o.start, o.end, false
-  from pool p join memories t on t.id = p.id${besideCorpus(plan)} left join lateral (
-    select s.document_id, ${firstChunk} as first, ${lastChunk} as last,
-      (s.span ->> 'start')::integer as start, (s.span ->> 'end')::integer as "end"
-    from memory_sources s join documents d on d.id = s.document_id where s.memory_id = t.id limit ${maxSources}) o on true`;
+  from pool p join memories t on t.id = p.id${besideCorpus(plan)} left join lateral (${placesOf}) o on true`;
 }
 
 // ---- Keywords

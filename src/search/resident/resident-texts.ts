@@ -1,0 +1,182 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Embedder } from '../../models/embedder.ts';
+import type { Database } from '../../store/database.ts';
+import type { CandidateRow } from '../../store/search/candidates.ts';
+import {
+  readChangedTexts,
+  readHolding,
+  readSnapshot,
+  readTextChanges,
+  readTexts,
+} from '../../store/search/text-rows.ts';
+import { createMemo, type Scoped } from '../access.ts';
+import { createTextSet, type Asked, type TextSet } from './text-set.ts';
+
+/**
+ * Texts of the scopes that are searched again and again, with their terms and vectors, in this process. Before each
+ * search it asks the database which texts have changed since (in one statement for all searches that wait), so that
+ * a search sees what was committed before it began, whoever wrote it.
+ */
+export interface ResidentTexts {
+  /** What a search finds in these texts; null: the database is to be searched. */
+  candidates(asked: Asked): Promise<CandidateRow[] | null>;
+  /** The database was searched, which had so many texts in the scope: from the second time on they are read. */
+  note(scope: Scoped, items: number): void;
+  /** Resolves when what is being read has been read. */
+  settled(): Promise<void>;
+}
+
+export interface ResidentOptions {
+  database: Database;
+  embedder: Pick<Embedder, 'id' | 'dimensions'>;
+  clock: Clock;
+  log: Logger;
+  /** Texts of a kind in a scope at the most. Default 20,000. */
+  maxTexts?: number;
+  /** Texts in all scopes together. Default 60,000. */
+  maxTotal?: number;
+}
+
+/** A scope of which the texts are here, or on their way. */
+interface Resident {
+  set: TextSet;
+  /** Brings the set up to this moment. False: it can no longer be followed. */
+  refresh(): Promise<boolean>;
+}
+
+const pageSize = 500;
+/** More changes than this are not worth following. */
+const mostChanges = 2_000;
+/** Changes are kept longer than this (see `deleteOldTextChanges`). */
+const longestPauseMs = 60 * 60_000;
+const askedAgainMs = 10 * 60_000;
+
+export function createResidentTexts(options: ResidentOptions): ResidentTexts {
+  const context = { maxTexts: 20_000, maxTotal: 60_000, ...options };
+  const { database, clock, log, maxTexts, maxTotal } = context;
+  const noted = createMemo<true>(clock, { maxEntries: 1_000, lifetimeMs: askedAgainMs });
+  const residents = new Map<string, Resident>();
+  const loading = new Map<string, Promise<void>>();
+
+  function remove(key: string, resident: Resident): void {
+    if (residents.get(key) === resident) residents.delete(key);
+  }
+
+  /** The one that was searched last comes last. */
+  function use(key: string, resident: Resident): void {
+    residents.delete(key);
+    residents.set(key, resident);
+    let total = [...residents.values()].reduce((sum, { set }) => sum + set.size, 0);
+    for (const [oldest, { set }] of residents) {
+      if (total <= maxTotal || oldest === key) return;
+      residents.delete(oldest);
+      total -= set.size;
+    }
+  }
+
+  async function load(key: string, scope: Scoped): Promise<void> {
+    const resident = await readResident(scope, context);
+    if (resident !== null) use(key, resident);
+  }
+
+  return {
+    async candidates(asked) {
+      const key = keyOf(asked);
+      const resident = key === null ? undefined : residents.get(key);
+      if (key === null || resident === undefined) return null;
+      if (!(await resident.refresh())) {
+        remove(key, resident);
+        return null;
+      }
+      use(key, resident);
+      const { rows, patterns } = resident.set.candidates(asked);
+      if (patterns.length === 0) return rows;
+      const holding = await readHolding(database, asked.kind, patterns);
+      return rows.map((row) => (row.id !== null && holding.has(row.id) ? { ...row, held: true } : row));
+    },
+    note(scope, items) {
+      const key = keyOf(scope);
+      if (key === null || items > maxTexts || residents.has(key) || loading.has(key)) return;
+      if (noted.get(key) === undefined) return noted.set(key, true);
+      const done = load(key, scope)
+        .catch((error: unknown) => log.warn({ err: error }, 'texts could not be read into memory'))
+        .finally(() => loading.delete(key));
+      loading.set(key, done);
+    },
+    settled: async () => void (await Promise.all(loading.values())),
+  };
+}
+
+/** Null: what is asked depends on more than the text. */
+function keyOf({ kind, containerTags, forgottenToo, ...rest }: Scoped): string | null {
+  const narrowed = [rest.namedTags, rest.filters, rest.filepath, rest.docId, rest.asOf].some(
+    (one) => one !== undefined,
+  );
+  return narrowed || forgottenToo ? null : JSON.stringify([kind, containerTags?.toSorted()]);
+}
+
+type Reading = Pick<ResidentOptions, 'database' | 'embedder' | 'clock'> & { maxTexts: number };
+
+/** Null when there are too many. What changes meanwhile is read by the first refresh. */
+async function readResident(scope: Scoped, context: Reading): Promise<Resident | null> {
+  const { database, embedder, clock, maxTexts } = context;
+  const seen = seenIn(scope);
+  const set = createTextSet(embedder.dimensions);
+  const snapshot = await readSnapshot(database);
+  for (let after = '', isLast = false; !isLast;) {
+    const rows = await readTexts(database, seen, embedder.id, { after, limit: pageSize });
+    for (const row of rows) set.add(row);
+    if (set.size > maxTexts) return null;
+    isLast = rows.length < pageSize;
+    after = rows.at(-1)?.id ?? after;
+  }
+  const state = { seen, set, snapshot, refreshedAtMs: clock.now().getTime() };
+  return { set, refresh: shared(() => refresh(state, context)) };
+}
+
+function seenIn({ kind, containerTags, forgottenToo, now }: Scoped): Scoped {
+  return { kind, containerTags, forgottenToo, now };
+}
+
+/** How far a set of texts is true. */
+interface Followed {
+  seen: Scoped;
+  set: TextSet;
+  snapshot: string;
+  refreshedAtMs: number;
+}
+
+async function refresh(followed: Followed, { database, embedder, clock, maxTexts }: Reading): Promise<boolean> {
+  const { set, seen } = followed;
+  const now = clock.now();
+  if (set.isWorn || now.getTime() - followed.refreshedAtMs > longestPauseMs) return false;
+  const { snapshot, areMore, documents, memories } = await readTextChanges(database, followed.snapshot, mostChanges);
+  if (areMore) return false;
+  if (documents.length > 0 || memories.length > 0) {
+    const rows = await readChangedTexts(database, { ...seen, now }, embedder.id, { documents, memories });
+    set.remove([...memories, ...rows.map(({ id }) => id)], documents);
+    for (const row of rows) set.add(row);
+  }
+  followed.snapshot = snapshot;
+  followed.refreshedAtMs = now.getTime();
+  return set.size <= maxTexts;
+}
+
+/** Callers who come while it runs share the next run, which begins after they came. */
+function shared<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  let next: Promise<T> | undefined;
+  function run(): Promise<T> {
+    next = undefined;
+    const mine = work().finally(() => {
+      if (running === mine) running = undefined;
+    });
+    running = mine;
+    return mine;
+  }
+  return () => {
+    if (running === undefined) return run();
+    return (next ??= running.then(run, run));
+  };
+}
