@@ -1,5 +1,5 @@
 /** Vectors of texts by their places, with the length of each; 0 stands for no direction and for no vector. */
-export interface Vectors {
+interface Vectors {
   set(place: number, vector: Float32Array | null): void;
   /** The cosine with each of the first `count` vectors; NaN where there is none. */
   cosines(query: Float32Array, count: number): Float64Array;

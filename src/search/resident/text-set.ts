@@ -52,8 +52,15 @@ export function createTextSet(dimensions: number): TextSet {
     for (const text of expiring) if (text.forgetAfter! <= now) drop(text);
   }
 
-  /** How often each term of the query stands in each text, one text after another. */
-  function countTerms(terms: readonly QueryTerm[]): { counts: Uint16Array; frequencies: number[] } {
+  const textAt = (place: number) => texts[place]!;
+
+  /** How often each term of the query stands in each text, one text after another, and the places of those that hold one. */
+  function countTerms(terms: readonly QueryTerm[]): {
+    counts: Uint16Array;
+    holding: Set<number>;
+    frequencies: number[];
+  } {
+    const holding = new Set<number>();
     const counts = new Uint16Array(texts.length * terms.length);
     const frequencies = terms.map(({ forms }, index) => {
       let frequency = 0;
@@ -63,12 +70,13 @@ export function createTextSet(dimensions: number): TextSet {
           if (texts[place] === undefined) continue;
           const at = place * terms.length + index;
           if (counts[at] === 0) frequency += 1;
+          holding.add(place);
           counts[at] = Math.max(counts[at]!, posting % countLimit);
         }
       }
       return frequency;
     });
-    return { counts, frequencies };
+    return { counts, holding, frequencies };
   }
 
   function isLone({ type, places: [place] }: Text): boolean {
@@ -114,17 +122,16 @@ export function createTextSet(dimensions: number): TextSet {
     candidates(asked) {
       dropExpired(asked.now);
       const { terms, scoring } = asked;
-      const { counts, frequencies } = countTerms(terms);
+      const { counts, holding, frequencies } = countTerms(terms);
       const countsOf = (place: number) => counts.subarray(place * terms.length, (place + 1) * terms.length);
       const statistics = { items: byId.size, totalLength, frequencies };
       const cosines = asked.vector === null ? null : vectors.cosines(inDecimals(asked.vector), texts.length);
-      const words = scoresOf(texts, terms, countsOf, scoring, statistics);
-      const idOf = (place: number) => texts[place]!.id;
+      const words = scoresOf({ size: texts.length, holding, countsOf, textAt }, asked, statistics);
       const best = (numbers: Float64Array | null) =>
-        numbers === null ? [] : highest(numbers, scoring.candidates, idOf);
+        numbers === null ? [] : highest(numbers, scoring.candidates, (place) => textAt(place).id);
       const pool = [...new Set([...best(cosines), ...best(words)])].map((place) => {
         const cosine = cosines?.[place] ?? NaN;
-        const text = texts[place]!;
+        const text = textAt(place);
         return {
           text,
           isLone: isLone(text),
@@ -159,22 +166,28 @@ interface Statistics {
   frequencies: readonly number[];
 }
 
-/** NaN where no term of the query stands. */
+interface Counted {
+  /** Of places. */
+  size: number;
+  /** Places of texts that hold a term of the query. */
+  holding: ReadonlySet<number>;
+  countsOf(place: number): Uint16Array;
+  textAt(place: number): Text;
+}
+
+/** By the place of a text; NaN where no term of the query stands. */
 function scoresOf(
-  texts: readonly (Text | undefined)[],
-  terms: readonly QueryTerm[],
-  countsOf: (place: number) => Uint16Array,
-  scoring: Asked['scoring'],
+  { size, holding, countsOf, textAt }: Counted,
+  { terms, scoring }: Asked,
   { items, totalLength, frequencies }: Statistics,
 ): Float64Array {
   const weights = terms.map(({ count }, index) => count * termWeight(items, frequencies[index]!));
   const corpus = { weights, averageLength: totalLength / Math.max(items, 1) };
-  return Float64Array.from(texts, (text, place) => {
-    const counts = countsOf(place);
-    return text !== undefined && counts.some((count) => count > 0)
-      ? bm25({ length: text.length, counts }, scoring, corpus)
-      : NaN;
-  });
+  const scores = new Float64Array(size).fill(NaN);
+  for (const place of holding) {
+    scores[place] = bm25({ length: textAt(place).length, counts: countsOf(place) }, scoring, corpus);
+  }
+  return scores;
 }
 
 const nothing: Omit<CandidateRow, 'id' | 'numbers'> = {

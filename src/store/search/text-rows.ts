@@ -28,7 +28,7 @@ export interface TextRow {
 }
 
 /** Chunks of a document, and of a memory the stretch of text; null: not known. */
-export interface TextPlace {
+interface TextPlace {
   document: string;
   first: number | null;
   last: number | null;
@@ -88,7 +88,7 @@ function selectTexts(seen: Seen, model: string): Sql {
 }
 
 /** What was committed between two snapshots. */
-export interface TextChanges {
+interface TextChanges {
   /** Of the database at this moment, as PostgreSQL writes it. */
   snapshot: string;
   documents: string[];
