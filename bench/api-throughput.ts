@@ -6,7 +6,8 @@ import type { Database } from '../src/store/database.ts';
 import { sql } from '../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../test/support/api.ts';
 import type { Load } from './api-load-worker.ts';
-import type { Engine } from './databases.ts';
+import { untilProcessed, withDaemon } from './daemon.ts';
+import { makeBenchStore, openBenchDatabase, type Engine } from './databases.ts';
 import { median, type Figure } from './report.ts';
 
 const rounds = 5;
@@ -14,20 +15,34 @@ const atOnce = 16;
 /** Words of one document, about a kilobyte. */
 const words = 'the harbour crane lifts containers at dawn and the bakery sells bread before six '.repeat(12);
 
-/** Documents accepted per second, against a bare route with one insert on the same database. */
+/** Documents that a daemon accepts per second while it processes them, against a bare route with one insert. */
 export async function benchApiAdd(engine: Engine, requests: number): Promise<Figure> {
-  const bodies = Array.from({ length: requests }, (_, index) => body(`${index} ${words}`));
-  return withServers(engine, async ({ ours, bare, send }) => {
-    const perRound = Math.ceil(requests / rounds);
-    const [theirRates, ourRates]: [number[], number[]] = [[], []];
-    for (let round = 0; round < rounds; round++) {
-      const part = bodies.slice(round * perRound, (round + 1) * perRound);
-      const load = { method: 'POST' as const, bodies: part };
-      theirRates.push(await send({ ...load, origin: bare, paths: part.map(() => '/documents') }));
-      ourRates.push(await send({ ...load, origin: ours, paths: part.map(() => '/v3/documents') }));
-    }
-    return figure(`documents accepted, ${engine}`, ourRates, theirRates, 'one insert', 0.5);
-  });
+  const store = await makeBenchStore(engine);
+  const { database, close } = await openBenchDatabase(engine);
+  const bareApp = bareServer(database);
+  const client = startClient();
+  try {
+    await database.script(bareTable);
+    const bare = await bareApp.listen(anyPort);
+    return await withDaemon(store, async (daemon) => {
+      const [theirRates, ourRates]: [number[], number[]] = [[], []];
+      for (let round = 0; round < rounds; round++) {
+        const bodies = Array.from({ length: Math.ceil(requests / rounds) }, (_, index) =>
+          body(`${round} ${index} ${words}`),
+        );
+        const load = { method: 'POST' as const, bodies, key: daemon.key };
+        theirRates.push(await client.send({ ...load, origin: bare, paths: bodies.map(() => '/documents') }));
+        ourRates.push(await client.send({ ...load, origin: daemon.url, paths: bodies.map(() => '/v3/documents') }));
+        await untilProcessed(daemon);
+      }
+      return figure(`documents accepted by a daemon at work, ${engine}`, ourRates, theirRates, 'one insert', 0.6);
+    });
+  } finally {
+    await client.close();
+    await bareApp.close();
+    await close();
+    await store.remove();
+  }
 }
 
 /** Documents accepted per second into a container with a quota, against one without. */
@@ -141,6 +156,26 @@ function figure(name: string, ours: number[], theirs: number[], work: string, ta
   };
 }
 
+const anyPort = { port: 0, host: '127.0.0.1' };
+const bareTable = 'create table bare_documents (id text primary key, body jsonb not null)';
+
+/** A client in a thread of its own. */
+function startClient() {
+  const worker = new Worker(new URL('api-load-worker.ts', import.meta.url));
+  return {
+    /** Answers requests per second. */
+    async send({ key, ...load }: Omit<Load, 'headers' | 'atOnce'> & { key: string }): Promise<number> {
+      const authorization = `Bearer ${key}`;
+      const headers = load.method === 'GET' ? { authorization } : { authorization, 'content-type': 'application/json' };
+      worker.postMessage({ ...load, headers, atOnce });
+      const [{ durationMs, error }] = (await once(worker, 'message')) as [{ durationMs: number; error?: string }];
+      if (error !== undefined) throw new Error(error);
+      return (load.paths.length / durationMs) * 1_000;
+    },
+    close: () => worker.terminate(),
+  };
+}
+
 interface Servers {
   test: TestApi;
   ours: string;
@@ -149,32 +184,21 @@ interface Servers {
   send(load: Omit<Load, 'headers' | 'atOnce'>): Promise<number>;
 }
 
-/** Both servers in this process, on one database; the client in a thread of its own. */
+/** Both servers in this process, on one database. */
 async function withServers<Result>(engine: Engine, work: (servers: Servers) => Promise<Result>): Promise<Result> {
   const test = await startTestApi({ engine, logLevel: 'info' });
   const bareApp = bareServer(test.database);
-  const client = new Worker(new URL('api-load-worker.ts', import.meta.url));
-  const headers = { authorization: `Bearer ${fullKey}`, 'content-type': 'application/json' };
+  const client = startClient();
   try {
-    await test.database.script('create table bare_documents (id text primary key, body jsonb not null)');
-    const at = { port: 0, host: '127.0.0.1' };
+    await test.database.script(bareTable);
     return await work({
       test,
-      ours: await test.api.listen(at),
-      bare: await bareApp.listen(at),
-      async send(load) {
-        client.postMessage({
-          ...load,
-          headers: load.method === 'GET' ? { authorization: headers.authorization } : headers,
-          atOnce,
-        });
-        const [{ durationMs, error }] = (await once(client, 'message')) as [{ durationMs: number; error?: string }];
-        if (error !== undefined) throw new Error(error);
-        return (load.paths.length / durationMs) * 1_000;
-      },
+      ours: await test.api.listen(anyPort),
+      bare: await bareApp.listen(anyPort),
+      send: (load) => client.send({ ...load, key: fullKey }),
     });
   } finally {
-    await client.terminate();
+    await client.close();
     await bareApp.close();
     await test.close();
   }

@@ -29,15 +29,31 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
   'first-load': {
     engines: server,
     async run(_, quick) {
-      const { firstLoad } = await import('./ingest.ts');
-      return [await firstLoad(quick ? 6_000 : 20_000)];
+      const { benchFirstLoad } = await import('./first-load.ts');
+      return [await benchFirstLoad(quick ? 6_000 : 20_000)];
     },
   },
-  unchanged: {
+  'folder-syncs': {
     engines,
     async run(engine, quick) {
-      const { benchUnchanged } = await import('./unchanged.ts');
-      return [await benchUnchanged(engine, quick ? 10_000 : 100_000)];
+      const { benchFolderSyncs } = await import('./folder-syncs.ts');
+      const figures: Figure[] = [];
+      for (const files of quick ? [5_000] : [20_000, 100_000]) figures.push(...(await benchFolderSyncs(engine, files)));
+      return figures;
+    },
+  },
+  growth: {
+    engines,
+    async run(engine, quick) {
+      const { benchGrowth } = await import('./folder-syncs.ts');
+      return benchGrowth(engine, quick ? [1_000, 4_000] : [1_000, 10_000, 100_000]);
+    },
+  },
+  disk: {
+    engines,
+    async run(engine) {
+      const { benchDisk } = await import('./disk.ts');
+      return [await benchDisk(engine, 1_000)];
     },
   },
   search: { engines, run: searchFigures },

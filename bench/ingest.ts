@@ -1,11 +1,8 @@
 import { createMinilmEmbedder } from '../src/models/minilm/minilm-embedder.ts';
 import { createTrivialEmbedder } from './trivial-embedder.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { systemClock } from '../src/base/clock.ts';
-import { silentLogger } from '../src/base/log.ts';
 import type { Database } from '../src/store/database.ts';
 import { rawSql } from '../src/store/sql.ts';
-import { createVectorIndex } from '../src/store/vector-index.ts';
 import { copyRows, insertBare } from './bare-insert.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';
 import { createPipeline, makeFolder } from './pipeline.ts';
@@ -88,43 +85,6 @@ async function ingestInTurn(engine: Engine, path: string): Promise<Turn> {
     const pipelineMs = await run(database, createTrivialEmbedder(), path);
     return { pipelineMs, bareMs: await insertBare(target.database, await copyRows(database)) };
   } finally {
-    await close();
-    await target.close();
-  }
-}
-
-/** A first load with the vector index built at its end, against a bare insert into a live index. */
-export async function firstLoad(files: number): Promise<Figure> {
-  const { database, close } = await openBenchDatabase('postgres');
-  const target = await openBenchDatabase('postgres');
-  const folder = await makeFolder(files, fileBytes);
-  const embedder = createTrivialEmbedder();
-  const indexOf = (of: Database, threshold?: number) =>
-    createVectorIndex({
-      kind: 'chunks',
-      database: of,
-      embedder,
-      clock: systemClock,
-      log: silentLogger,
-      ...(threshold === undefined ? {} : { threshold }),
-    });
-  try {
-    const started = performance.now();
-    await run(database, embedder, folder.path);
-    const state = await indexOf(database).ensure();
-    const pipelineMs = performance.now() - started;
-    await indexOf(target.database, 0).ensure();
-    const bareMs = await insertBare(target.database, await copyRows(database));
-    return {
-      name: `first load of ${files} documents, postgres, index ${state} at the end`,
-      value: `${seconds(pipelineMs)}`,
-      limit: `bare insert into a live HNSW index: ${seconds(bareMs)}`,
-      ratio: bareMs / pipelineMs,
-      better: 'larger',
-      target: 1.5,
-    };
-  } finally {
-    await folder.close();
     await close();
     await target.close();
   }

@@ -22,6 +22,11 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
+/** The smallest and the largest of some measurements. */
+export function spread(valuesMs: readonly number[]): string {
+  return `${seconds(Math.min(...valuesMs))} to ${seconds(Math.max(...valuesMs))}`;
+}
+
 /** The least that a work could cost is no limit where the work cost less: then it was another work. */
 export function againstLeast(limit: string, ratio: number): Pick<Figure, 'limit' | 'ratio'> {
   return ratio > 1 ? { limit: `none (${limit})`, ratio: null } : { limit, ratio };

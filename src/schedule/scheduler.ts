@@ -43,7 +43,8 @@ export interface Scheduler {
 const vectorsEveryMs = 15_000;
 const lostRunMs = 10 * 60_000;
 const documentsPerTick = 10_000;
-const connectionsPerTick = 100;
+/** More than a process syncs until the next look. What is woken twice before it is begun is synced once. */
+const connectionsPerTick = 2_000;
 
 /**
  * The sweep that makes the rows the truth: whatever is due (a lost task, a dead worker's lease, a

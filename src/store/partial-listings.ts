@@ -77,18 +77,6 @@ export async function countLeftOut(
   return row ?? { all: 0, missing: 0 };
 }
 
-/** Items that the source was asked about: each once for a listing. */
-export async function markAsked(
-  tx: Transaction,
-  key: PartitionKey,
-  ids: readonly string[],
-  epoch: number,
-): Promise<void> {
-  await tx.execute(sql`
-    update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch})
-    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
-}
-
 /** Forgets folders that are gone, when everything that was in them has been looked for. */
 export async function forgetGoneContainers(tx: Transaction, key: PartitionKey): Promise<void> {
   await tx.execute(sql`

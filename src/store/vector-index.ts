@@ -46,7 +46,7 @@ export interface VectorIndexOptions {
   log: Logger;
   /** From how many vectors on there is an index. Default 20,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
   threshold?: number;
-  /** Waiting documents that may be a bulk load. Default 2,000. */
+  /** Waiting documents and items that may be a bulk load. Default 2,000. */
   bulkDocuments?: number;
 }
 
@@ -182,7 +182,7 @@ async function decide(context: Context, own: StoredIndex | undefined): Promise<'
   if (!own && vectors < threshold) return 'absent';
   if (!own && (await hasLease(database, suspension, clock.now()))) return 'deferred';
   const worthWaiting = Math.max(bulkDocuments, Math.ceil(vectors * bulkShare));
-  const waiting = await countWaiting(database, worthWaiting);
+  const waiting = await countWaiting(database, clock.now(), worthWaiting);
   return waiting >= worthWaiting ? 'deferred' : 'ready';
 }
 
@@ -311,13 +311,19 @@ async function countVectors(database: Queryable, kind: EmbeddedKind, model: stri
   return row.count;
 }
 
-/** Documents that wait to be processed, counted up to a limit. */
-async function countWaiting(database: Queryable, limit: number): Promise<number> {
+/**
+ * Documents that wait to be processed, and items that the runs of this moment are still to fetch: workers that keep up
+ * with a first sync leave few documents waiting. Counted up to a limit.
+ */
+async function countWaiting(database: Queryable, now: Date, limit: number): Promise<number> {
   const row = firstOf(
     await database.query<{ count: number }>(sql`
     select count(*) as count from (
-      select from documents where ${isToBeRead} union all select from documents where ${lacksVectors} limit ${limit}
-    ) waiting`),
+      select from documents where ${isToBeRead}
+      union all select from documents where ${lacksVectors}
+      union all select from connections c join sync_items i on i.connection_id = c.id
+        where c.lease_until >= ${now} and i.state in ('pending', 'fetching')
+      limit ${limit}) waiting`),
   );
   return row.count;
 }

@@ -3,19 +3,18 @@ import { valueOf } from '../base/collections.ts';
 import type { Transaction } from '../store/database.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 import { writeRecords } from '../store/partition-records.ts';
-import { markAsked, noteNews } from '../store/partial-listings.ts';
+import { noteNews } from '../store/partial-listings.ts';
 import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep, type PartitionKey } from '../store/partitions.ts';
 import type { Sql } from '../store/sql.ts';
 import {
-  lockDisappeared,
-  markGone,
-  matchRenames,
+  moveToEpoch,
   recordPage,
-  type Disappeared,
+  unlikeLedger,
   type ItemWrite,
   type ListedPage,
   type PageCounts,
-} from '../store/sync-items.ts';
+} from '../store/listed-pages.ts';
+import { lockDisappeared, markGone, matchRenames, type Disappeared } from '../store/sync-items.ts';
 import { brake } from './brake.ts';
 import type { Page, Ref } from '../connector/contract.ts';
 import { customIdOf } from './ref.ts';
@@ -74,6 +73,28 @@ export async function recordListed(
   return counts;
 }
 
+/**
+ * The same for what is mirrored already: only what differs from the ledger is written, and no checkpoint. The ids of
+ * the others go into `shown`.
+ */
+export async function recordDifferences(
+  run: Run,
+  key: PartitionKey,
+  page: Page,
+  options: { epoch: number; checkpoint: Sql; shown: Set<string> },
+): Promise<PageCounts> {
+  const { items } = listedPage(run, page.refs);
+  const unlike = await unlikeLedger(run.database, key, items);
+  for (const { ext_id: id } of items) if (!unlike.has(id)) options.shown.add(id);
+  const unchanged = items.length - unlike.size;
+  run.counters.itemsSeen += unchanged;
+  run.counters.itemsSkipped += unchanged;
+  if (unlike.size === 0 && Object.keys(page.records ?? {}).length === 0) return { added: 0, changed: 0, unchanged };
+  const rest = page.refs.filter(({ id }) => unlike.has(id));
+  const counts = await recordListed(run, key, { ...page, refs: rest }, options);
+  return { ...counts, unchanged: counts.unchanged + unchanged };
+}
+
 /** Does what need not wait for the end of the listing. */
 async function settlePage(run: Run, key: PartitionKey): Promise<void> {
   if (run.scope.key === '') return;
@@ -105,7 +126,7 @@ export async function recordChanges(
     await recordPage(tx, key, listed, { ...options, now });
     if (missing.length > 0) await markGone(tx, key, missing, { as: 'missing', now });
     if (gone.length > 0) await markGone(tx, key, gone, { as: 'stated', now });
-    if (options.asked) await markAsked(tx, key, options.asked, options.epoch);
+    if (options.asked) await moveToEpoch(tx, key, options.asked, options.epoch);
     await writeRecords(tx, key, page.records ?? {});
   });
   run.counters.itemsSeen += listed.items.length;

@@ -1,5 +1,6 @@
 import { settleScope } from './apply-scope.ts';
 import { type LeftOut, readPass, startPass, type ListingPass } from '../store/partial-listings.ts';
+import { moveToEpoch } from '../store/listed-pages.ts';
 import { markUnseen, matchRenames, type Unseen } from '../store/sync-items.ts';
 import {
   countListed,
@@ -24,12 +25,18 @@ import {
 import { ConnectorError, type Json, type Partition, type UnreadPart } from '../connector/contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
-import { recordListed, settleMissing, sweep } from './ledger.ts';
+import { recordDifferences, recordListed, settleMissing, sweep } from './ledger.ts';
+import type { Sql } from '../store/sql.ts';
 import { inTurn, keyOf, type Run, remark } from './run.ts';
 import { selectionKey } from './selection.ts';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
 const maxRestarts = 3;
+/** What was shown unchanged is written down so often, so that a listing of hours goes on where it stopped. */
+const noteEveryMs = 15_000;
+/** As many ids are held in memory. */
+const mostShown = 250_000;
+const idsPerStatement = 10_000;
 
 interface Listing {
   key: PartitionKey;
@@ -47,6 +54,16 @@ interface Listing {
   /** Which of several listings it is, from 0. */
   pass: number;
   restarts: number;
+  shown: Shown | null;
+}
+
+/**
+ * What a listing has shown unchanged since its last checkpoint. It is only written down when that matters: when the
+ * listing takes long, or has not shown everything. Null where every page is written, as it is new.
+ */
+interface Shown {
+  ids: Set<string>;
+  notedAtMs: number;
 }
 
 interface ListingOptions {
@@ -79,6 +96,7 @@ export async function listPartition(
     pages: 0,
     pass: (resuming ? row.listingPass : null) ?? 0,
     restarts: 0,
+    shown: isMirrored(run, row) ? { ids: new Set(), notedAtMs: run.clock.now().getTime() } : null,
   };
   // A run that was stopped at the very end has nothing more to read.
   if (!resuming || !row.listingShown) await readPages(run, listing, onPage);
@@ -89,6 +107,11 @@ export async function listPartition(
   if (!resuming) run.report.total(partition.id, listing.seen);
   await finish(run, listing, resuming);
   onPage();
+}
+
+/** Listings that may leave something out are told from each other by what is written of them. */
+function isMirrored({ connector }: Run, row: PartitionRow): boolean {
+  return row.lastListedAt !== null && connector.spec.listing !== 'partial';
 }
 
 /** Concludes what is gone from what the listing has not shown. */
@@ -150,7 +173,7 @@ async function restart(run: Run, listing: Listing, error: unknown): Promise<void
 
 /** Answers whether anything is new or changed. */
 async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boolean): Promise<boolean> {
-  const { key, epoch } = listing;
+  const { key } = listing;
   remark(run, key.partitionId, page.remarks);
   if (page.incomplete !== undefined) {
     listing.incomplete ??= page.incomplete;
@@ -167,23 +190,49 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
   const place = { cursor: listing.cursor ?? null, incomplete, unread, shown: isLast, now };
   const checkpoint = listingCheckpoint(key, place);
   await keepContents(run, key, page.refs);
+  const news = await recordRefs(run, listing, page, checkpoint);
+  const isMarred = page.incomplete !== undefined || page.unread.length > 0;
+  if (isMarred || (!isLast && isToBeNoted(run, listing))) await noteShown(run, listing, checkpoint);
+  listing.seen += page.refs.length;
+  listing.pages += 1;
+  if (page.total !== undefined) run.report.total(key.partitionId, page.total);
+  return news > 0;
+}
+
+/** Answers how many are new or changed. */
+async function recordRefs(run: Run, listing: Listing, page: CheckedPage, checkpoint: Sql): Promise<number> {
+  const { key, epoch, shown } = listing;
   const rows = run.settings.pageRows;
   const last = Math.max(0, Math.ceil(page.refs.length / rows) - 1);
   let news = 0;
   for (let slice = 0; slice <= last; slice++) {
     const refs = page.refs.length <= rows ? page.refs : page.refs.slice(slice * rows, (slice + 1) * rows);
-    const counts = await recordListed(
-      run,
-      key,
-      { ...page, refs, records: slice === last ? page.records : {} },
-      { epoch, checkpoint: slice === last ? checkpoint : noCheckpoint(key, now) },
-    );
-    news += counts.added + counts.changed;
+    const part = { ...page, refs, records: slice === last ? page.records : {} };
+    const place = slice === last && !shown ? checkpoint : noCheckpoint(key, run.clock.now());
+    const { added, changed } = shown
+      ? await recordDifferences(run, key, part, { epoch, checkpoint: place, shown: shown.ids })
+      : await recordListed(run, key, part, { epoch, checkpoint: place });
+    news += added + changed;
   }
-  listing.seen += page.refs.length;
-  listing.pages += 1;
-  if (page.total !== undefined) run.report.total(key.partitionId, page.total);
-  return news > 0;
+  return news;
+}
+
+function isToBeNoted(run: Run, { shown }: Listing): boolean {
+  if (!shown) return false;
+  return shown.ids.size >= mostShown || run.clock.now().getTime() - shown.notedAtMs >= noteEveryMs;
+}
+
+/** Writes down what was shown unchanged, with the checkpoint up to which it holds. */
+async function noteShown(run: Run, { key, epoch, shown }: Listing, checkpoint?: Sql): Promise<void> {
+  if (!shown) return;
+  const ids = [...shown.ids];
+  for (let start = 0; start < ids.length; start += idsPerStatement) {
+    const some = ids.slice(start, start + idsPerStatement);
+    await run.hold.write((tx) => moveToEpoch(tx, key, some, epoch));
+  }
+  if (checkpoint) await run.hold.write((tx) => tx.execute(checkpoint));
+  shown.ids.clear();
+  shown.notedAtMs = run.clock.now().getTime();
 }
 
 function noteUnread(run: Run, listing: Listing, parts: readonly UnreadPart[]): void {
@@ -209,19 +258,33 @@ async function readHead({ connector, context, verbs }: Run, partition: Partition
 
 async function end(run: Run, listing: Listing, resumed: boolean): Promise<void> {
   const { key, epoch, incomplete } = listing;
-  const listed = await countListed(run.database, key, { epoch, runId: run.id });
+  const { isAll, ...listed } = await countShown(run, listing);
   const except = [...listing.unread.keys()];
-  const missing = { notSeenIn: incomplete === null ? epoch : 0, except };
+  const missing = { notSeenIn: incomplete === null && !isAll ? epoch : 0, except };
   await run.hold.write((tx) => matchRenames(tx, key, missing, run.clock.now()));
   // Only now is it certain that no other run has moved the items that were counted.
   if (!resumed && listing.restarts === 0) findRepeated(run, listing, listed);
-  const swept = incomplete === null && {
-    heldSweep: listed.missing === 0 ? null : await removeUnseen(run, key, missing),
-  };
+  const swept = incomplete === null && { heldSweep: isAll ? null : await removeUnseen(run, key, missing) };
   await settleScope(run, key);
   await dropStrayContents(run, key);
   const ending = { ...swept, runId: run.id, now: run.clock.now() };
   await run.hold.write((tx) => finishListing(tx, key, ending));
+}
+
+/**
+ * Ledger rows that the listing has shown, and whether these are all. When the ledger has as many more as were shown
+ * unchanged, they are just those; else they are written down, to see which were not shown.
+ */
+async function countShown(run: Run, listing: Listing): Promise<{ rows: number; removed: number; isAll: boolean }> {
+  const count = () => countListed(run.database, listing.key, { epoch: listing.epoch, runId: run.id });
+  const isCounted = run.counters.itemsDeleted === 0;
+  const unwritten = listing.shown?.ids.size ?? 0;
+  const { rows, missing, removed } = await count();
+  if (unwritten === 0 || (missing === unwritten && removed === 0 && isCounted))
+    return { rows: rows + unwritten, removed, isAll: missing === unwritten };
+  await noteShown(run, listing);
+  const exact = await count();
+  return { rows: exact.rows, removed: exact.removed, isAll: exact.missing === 0 };
 }
 
 /** Only what look-ups did not find goes: that the listing left something out proves nothing. */

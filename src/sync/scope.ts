@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { limitDetail } from './document-limit.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { ScopeReason } from '../store/scope-reasons.ts';
-import type { ItemWrite } from '../store/sync-items.ts';
+import type { ItemWrite } from '../store/listed-pages.ts';
 import type { JudgedItem, Judgement } from '../store/sync-items-scope.ts';
 import type { Connector, Context, Ref } from '../connector/contract.ts';
 import { parseFilters, passes, updateTime, type Filters } from './filters.ts';

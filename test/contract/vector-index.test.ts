@@ -28,7 +28,7 @@ describe.each(engines)('vector index on %s', (engine) => {
   });
   afterEach(async () => {
     for (const { name } of await indexes()) await database.script(`drop index ${name}`);
-    await database.script('truncate documents, memories, leases cascade');
+    await database.script('truncate documents, memories, leases, connections, sync_items cascade');
   });
   afterAll(() => opened.close());
 
@@ -61,6 +61,19 @@ describe.each(engines)('vector index on %s', (engine) => {
     await database.execute(sql`
       insert into documents (id, container_tag, status, type, content_hash, created_at, updated_at)
       select 'waiting' || n, 'team', 'queued', 'text', '', now(), now() from generate_series(1, ${count}::integer) n`);
+  }
+
+  /** A run that has its connection for another half a minute. */
+  async function beginFetching(count: number): Promise<void> {
+    const until = new Date(clock.now().getTime() + minuteMs / 2);
+    await database.execute(sql`
+      insert into connections (id, provider, container_tag, status, lease_until, created_at, updated_at)
+      values ('running', 'folder', 'team', 'active', ${until}, now(), now())`);
+    await database.execute(sql`
+      insert into partitions (connection_id, id, created_at, updated_at) values ('running', 'all', now(), now())`);
+    await database.execute(sql`
+      insert into sync_items (connection_id, partition_id, ext_id, custom_id, want_rev, state, seen_epoch, created_at, updated_at)
+      select 'running', 'all', n, n, 'r', 'pending', 1, now(), now() from generate_series(1, ${count}::integer) n`);
   }
 
   async function indexes(): Promise<{ name: string; valid: boolean; definition: string }[]> {
@@ -208,6 +221,15 @@ describe.each(engines)('vector index on %s', (engine) => {
       expect(await index.ensure()).toBe('deferred');
       expect(await indexes()).toEqual([]);
       await database.execute(sql`update documents set status = 'done'`);
+      clock.advance(minuteMs);
+      expect(await index.ensure()).toBe('ready');
+    });
+
+    test('is seen by itself when a run of this moment is still to fetch many items, and not when it is over', async () => {
+      await storeVectors(threshold);
+      await beginFetching(40);
+      const index = create();
+      expect(await index.ensure()).toBe('deferred');
       clock.advance(minuteMs);
       expect(await index.ensure()).toBe('ready');
     });

@@ -91,6 +91,17 @@ describe('the scheduler', () => {
     expect(woken).toContain(later);
   });
 
+  it('wakes all that are due at once, however many they are', async () => {
+    const { clock, woken, start } = await open();
+    const first = await connection({ nextSyncAt: clock.now() }, clock.now());
+    await opened.database.execute(sql`
+      insert into connections (id, provider, container_tag, status, next_sync_at, created_at, updated_at)
+      select 'due' || n, 'synthetic', 'mirror', 'active', ${clock.now()}, now(), now() from generate_series(1, 499) n`);
+    await start('one').tick();
+    expect(new Set(woken).size).toBe(500);
+    expect(woken).toContain(first);
+  });
+
   it('has one leader, which another one follows when it is gone', async () => {
     const { clock, start } = await open();
     const done: string[] = [];

@@ -15,7 +15,8 @@ import {
   type PushConnection,
   type PushedItemRow,
 } from '../../store/push.ts';
-import { deleteItems, recordPage, type ItemWrite } from '../../store/sync-items.ts';
+import { recordPage, type ItemWrite } from '../../store/listed-pages.ts';
+import { deleteItems } from '../../store/sync-items.ts';
 import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
 import { customIdOf } from '../../sync/ref.ts';
 import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';
