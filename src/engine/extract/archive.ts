@@ -17,12 +17,12 @@ export async function archiveText(source: Source, readMember: ReadMember): Promi
   const names = parts.names.filter((name) => !name.endsWith('/') && !/(?:^|\/)(?:__MACOSX\/|\.)/.test(name)).sort();
   const texts: string[] = [];
   let left = source.maxTextBytes;
-  let unread = 0;
+  const unread: string[] = [];
   let examined = 0;
   for (const name of names.slice(0, mostMembers)) {
     const text = await memberText(parts, name, left, readMember);
     examined += 1;
-    if (text === null) unread += 1;
+    if (MemorydError.is(text)) unread.push(`${name}: ${text.message}`);
     else {
       const part = `## ${name}\n\n${text}`;
       texts.push(part);
@@ -30,29 +30,29 @@ export async function archiveText(source: Source, readMember: ReadMember): Promi
     }
     if (left <= 0) break;
   }
-  if (texts.length === 0)
-    throw failed(
-      `The ZIP archive has no file that can be read, of ${names.length}; it may be protected by a password.`,
-    );
+  if (names.length === 0) throw failed('The ZIP archive is empty.');
+  if (texts.length === 0) throw failed(`Of ${names.length} files in the ZIP archive none can be read. ${unread[0]}`);
   const degraded = [
-    ...(unread > 0 ? [`${unread} of ${names.length} files in the archive hold no text that can be read.`] : []),
+    ...(unread.length > 0
+      ? [`${unread.length} of ${names.length} files in the archive hold no text that can be read.`]
+      : []),
     ...(examined < names.length ? [`Only the first ${examined} of ${names.length} files were read.`] : []),
   ];
   return { text: texts.join(separator), format: 'markdown', title: null, degraded };
 }
 
-/** Null when it holds no text that can be read, or more than is left. */
+/** The error when it holds no text that can be read, or more than is left. */
 async function memberText(
   parts: Parts,
   path: string,
   maxTextBytes: number,
   readMember: ReadMember,
-): Promise<string | null> {
+): Promise<string | MemorydError> {
   const name = path.slice(path.lastIndexOf('/') + 1);
   try {
     return await readMember({ bytes: parts.bytes(path)!, name, maxTextBytes, depth: 2 });
   } catch (error) {
-    if (MemorydError.is(error)) return null;
+    if (MemorydError.is(error)) return error;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { AddressObject, HeaderLines, ParsedMail } from 'mailparser';
 import { MemorydError } from '../../base/errors.ts';
-import type { Extracted, ReadMember, Source } from './extracted.ts';
+import { failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
 import { htmlText } from './html.ts';
 import { isoDate } from './plain.ts';
 
@@ -29,9 +29,17 @@ interface Attachment {
   content: Uint8Array;
 }
 
-/** A mail (RFC 5322): its headers, its body (the plain text when there is one), and the attachments that hold text. */
+/** Any mail has one of them. */
+const mailHeaders = new Set(['from', 'to', 'cc', 'date', 'subject', 'received', 'message-id', 'mime-version']);
+
+/**
+ * A mail (RFC 5322): its headers, its body (the plain text when there is one), and the attachments that hold text.
+ * Throws `extract_failed` when it is none.
+ */
 export async function emailText(source: Source & { bytes: Uint8Array }, readMember: ReadMember): Promise<Mail> {
   const mail = await parse(source.bytes);
+  if (!mail.headerLines.some(({ key }) => mailHeaders.has(key)))
+    throw failed('The file says it is a mail, but its content is something else.');
   const date = dateOf(mail.headerLines);
   // Pictures in the body are no attachments to the reader.
   const attachments = mail.attachments.filter((each) => !each.related || each.contentDisposition === 'attachment');

@@ -31,6 +31,12 @@ describe('mail', { timeout: 60_000 }, () => {
     expect(await read('From: a@b.example\n\nbody')).toMatchObject({ title: null, text: 'From: a@b.example\n\nbody' });
   });
 
+  it('is refused when it has none of the headers that mails have', async () => {
+    await expect(read('Just text: nobody sent it.\n\nNobody at all.')).rejects.toThrow(
+      'The file says it is a mail, but its content is something else.',
+    );
+  });
+
   it.each([1, 2, 60])('opens one of %i mails inside of each other', async (depth) => {
     const { text } = await read(nested(depth));
     expect(text).toContain(`# Level ${depth}\n`);
