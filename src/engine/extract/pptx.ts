@@ -1,12 +1,16 @@
-import { failed, type Extracted } from './extracted.ts';
+import { chartText } from './chart.ts';
 import { markdownTable } from './csv.ts';
+import { failed, type Extracted } from './extracted.ts';
 import { propertiesOf } from './office-properties.ts';
 import { openParts, relationsOf, type Parts } from './parts.ts';
 import { readXmlEvents } from './xml-events.ts';
 
 type Page = Omit<Extracted, 'type'>;
 
-/** A PowerPoint presentation (ECMA-376): each slide under its title, with the speaker's notes. Throws `extract_failed`. */
+/**
+ * A PowerPoint presentation (ECMA-376): each slide under its title, with what describes its pictures, the numbers of its
+ * charts and the speaker's notes. Throws `extract_failed`.
+ */
 export function presentationText(bytes: Uint8Array): Page {
   const parts = openParts(bytes, 'PowerPoint presentation');
   const texts = slideNames(parts).map((name, index) => slideText(parts, name, index + 1));
@@ -37,8 +41,16 @@ function slideText(parts: Parts, name: string, number: number): string {
   const title = shapes.find(({ role }) => role === 'title' || role === 'ctrTitle');
   const heading = `## ${title?.text.replaceAll('\n', ' ') || `Slide ${number}`}`;
   const body = shapes.filter((one) => one !== title && !isFurniture(one)).map(({ text }) => text);
+  const charts = [...relationsOf(parts, name).values()].filter((one) => one.includes('/charts/chart'));
   const notes = notesText(parts, name);
-  return [heading, ...body, notes === '' ? '' : `Notes: ${notes}`].filter(Boolean).join('\n\n');
+  return [
+    heading,
+    ...body,
+    ...charts.map((chart) => chartText(parts.text(chart) ?? '')),
+    notes === '' ? '' : `Notes: ${notes}`,
+  ]
+    .filter(Boolean)
+    .join('\n\n');
 }
 
 function notesText(parts: Parts, slide: string): string {
@@ -60,7 +72,7 @@ function isFurniture({ role }: Shape): boolean {
   return role === 'sldNum' || role === 'ftr' || role === 'dt';
 }
 
-/** The shapes and tables of a slide in their order: text boxes as paragraphs, tables as Markdown. */
+/** The shapes of a slide in their order: text boxes as paragraphs, tables as Markdown, of pictures what describes them. */
 function shapesOf(xml: string): Shape[] {
   const shapes: Shape[] = [];
   let role = '';
@@ -68,9 +80,12 @@ function shapesOf(xml: string): Shape[] {
   let paragraph = '';
   let rows: string[][] | null = null;
   let isText = false;
+  let isPicture = false;
   readXmlEvents(xml, {
     open(name, attributes) {
       if (name === 'p:sp') [role, paragraphs] = ['', []];
+      if (name === 'p:pic') isPicture = true;
+      if (name === 'p:cNvPr' && isPicture) shapes.push({ role: '', text: attributes['descr']?.trim() ?? '' });
       if (name === 'p:ph') role = attributes['type'] ?? 'content';
       if (name === 'a:tbl') rows = [];
       if (name === 'a:tr') rows?.push([]);
@@ -84,6 +99,7 @@ function shapesOf(xml: string): Shape[] {
     },
     close(name) {
       isText = false;
+      if (name === 'p:pic') isPicture = false;
       if (name === 'a:p' && paragraph.trim() !== '') paragraphs.push(paragraph.trim());
       if (name === 'a:tc') rows?.at(-1)?.push(paragraphs.join(' '));
       if (name === 'a:tbl' && rows) {

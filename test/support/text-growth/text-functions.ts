@@ -51,6 +51,7 @@ import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/e
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
+import { chartText } from '../../../src/engine/extract/chart.ts';
 import { compoundParts } from '../../../src/engine/compounds.ts';
 import { stem } from '../../../src/engine/stem.ts';
 import { stemGerman } from '../../../src/engine/stem-german.ts';
@@ -217,6 +218,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       }),
     'htmlText of a fragment': (text) => htmlText(text, {}),
   },
+  'src/engine/extract/chart.ts': { chartText },
   'src/engine/extract/json.ts': {
     jsonText: json.jsonText,
     jsonLinesText: json.jsonLinesText,

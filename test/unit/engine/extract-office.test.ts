@@ -101,6 +101,32 @@ describe('a PowerPoint presentation', () => {
   });
 });
 
+describe('a chart and a picture on a slide', () => {
+  const point = (place: number, value: string) => `<c:pt idx="${place}"><c:v>${value}</c:v></c:pt>`;
+  const heading = (text: string) =>
+    `<c:title><c:tx><c:rich><a:p><a:r><a:t>${text}</a:t></a:r></a:p></c:rich></c:tx></c:title>`;
+  const series = (name: string, ...values: string[]) =>
+    `<c:ser><c:tx><c:strRef><c:f>A!$B$1</c:f><c:strCache>${point(0, name)}</c:strCache></c:strRef></c:tx><c:cat>${point(0, '2024')}${point(1, '2025')}</c:cat><c:val>${values.map((value, place) => point(place, value)).join('')}</c:val></c:ser>`;
+
+  it('are what they show and what describes them', async () => {
+    const bytes = makeZip([
+      ['ppt/presentation.xml', '<p:presentation><p:sldIdLst><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>'],
+      ['ppt/_rels/presentation.xml.rels', relations('slides/slide1.xml')],
+      [
+        'ppt/slides/slide1.xml',
+        '<p:sld><p:pic><p:nvPicPr><p:cNvPr id="1" name="Picture 1" descr="A harbour at dawn"/></p:nvPicPr></p:pic></p:sld>',
+      ],
+      ['ppt/slides/_rels/slide1.xml.rels', relations('../charts/chart1.xml')],
+      [
+        'ppt/charts/chart1.xml',
+        `<c:chart>${heading('Berths')}${series('Oban', '12', '14')}${series('Tobermory', '', '9')}<c:valAx>${heading('boats')}</c:valAx></c:chart>`,
+      ],
+    ]);
+    const { text } = await read(bytes, 'talk.pptx');
+    expect(text).toBe('## Slide 1\n\nA harbour at dawn\n\nBerths\n\n- Oban: 2024 12, 2025 14\n- Tobermory: 2025 9');
+  });
+});
+
 describe('an OpenDocument file', () => {
   const odf = (content: string, more: [string, string][] = []) => makeZip([['content.xml', content], ...more], true);
 
