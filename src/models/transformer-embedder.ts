@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { MemorydError } from '../base/errors.ts';
+import { comparisonOf } from './comparison.ts';
 import type { Embedder, EmbedderReport } from './embedder.ts';
+import type { Reranker } from './reranker.ts';
 import { checkMeaning, checkShape, checkThroughput, runCheck, type Check } from './self-test.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { toUnitLength } from './vector.ts';
@@ -34,7 +36,7 @@ export interface Transformer extends Pick<Embedder, 'maxTokens' | 'embed' | 'clo
   readonly threads: number;
   facts: WorkerPool['facts'];
   /** Needs a model that tells the vectors of its tokens. */
-  compare: WorkerPool['compare'];
+  compare: Reranker['score'];
 }
 
 const maxDefaultThreads = 4;
@@ -59,8 +61,7 @@ export function createTransformer(options: TransformerOptions): Transformer {
       return vectors.map(toUnitLength);
     },
     async compare(query, texts, signal) {
-      tokenizer();
-      return pool.compare(query, texts, signal);
+      return pool.compare(comparisonOf(tokenizer(), query, { texts, maxTokens }), signal);
     },
     facts: () => pool.facts(),
     close: () => pool.close(),

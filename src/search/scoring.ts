@@ -42,11 +42,11 @@ export const wholeTurn = 0.7;
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
 
-/** Candidates that are scored again. More of them take longer and find less. */
-export const rerankedCandidates = 25;
+/** Candidates that are scored again. */
+export const rerankedCandidates = 60;
 
 /** The weight of the reranker's score; the rest is that of the first ranking. */
-export const rerankWeight = 0.4;
+export const rerankWeight = 0.3;
 
 /** Of what another wording of the query finds, beside 1 of the query's own. */
 export const rewriteWeight = 0.5;

@@ -16,27 +16,36 @@ const layerNormEpsilon = 1e-12;
 const microsoft = 'com.microsoft';
 const model = 'StatefulPartitionedCall/model/tf_bert_model/bert/';
 
+/** Layers after which the vectors of tokens are best compared with each other: after all six they tell less. */
+const comparedLayers = 3;
+
 /**
  * all-MiniLM-L6-v2 as an ONNX graph for one text at a time: `input_ids` int32 [1, tokens] gives
- * `token_embeddings` float32 [1, tokens, 384] and their mean, `sentence_embedding` float32 [1, 384], none of
- * them of unit length.
+ * `sentence_embedding` float32 [1, 384], the mean of its tokens' vectors, or, of half of its layers, these:
+ * `token_embeddings` float32 [1, tokens, 384]. None is of unit length.
  *
  * One text per run has no padding, hence no mask, and its vector depends on nothing but the text:
  * the ranges of quantized activations would otherwise be those of a whole batch.
  */
-export function buildMinilmGraph(weights: ReadonlyMap<string, QuantizedWeight>, arithmetic: Arithmetic): OnnxGraph {
+export function buildMinilmGraph(
+  weights: ReadonlyMap<string, QuantizedWeight>,
+  arithmetic: Arithmetic,
+  wanted: 'sentence' | 'tokens' = 'sentence',
+): OnnxGraph {
   const graph = createGraphBuilder(weights, arithmetic);
   let hidden = addEmbeddings(graph);
-  for (let layer = 0; layer < layerCount; layer++) hidden = addLayer(graph, layer, hidden);
-  graph.node('ReduceMean', [hidden], 'sentence_embedding', { axes: [1], keepdims: 0 });
-  graph.node('Identity', [hidden], 'token_embeddings');
+  const layers = wanted === 'sentence' ? layerCount : comparedLayers;
+  for (let layer = 0; layer < layers; layer++) hidden = addLayer(graph, layer, hidden);
+  if (wanted === 'sentence') graph.node('ReduceMean', [hidden], 'sentence_embedding', { axes: [1], keepdims: 0 });
+  else graph.node('Identity', [hidden], 'token_embeddings');
   return {
     nodes: graph.nodes,
     constants: graph.constants,
     inputs: [{ name: 'input_ids', elementType: 'int32', shape: [1, 'tokens'] }],
     outputs: [
-      { name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] },
-      { name: 'token_embeddings', elementType: 'float32', shape: [1, 'tokens', hiddenSize] },
+      wanted === 'sentence'
+        ? { name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] }
+        : { name: 'token_embeddings', elementType: 'float32', shape: [1, 'tokens', hiddenSize] },
     ],
   };
 }

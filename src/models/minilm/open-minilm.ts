@@ -1,3 +1,4 @@
+import type { InferenceSession } from 'onnxruntime-web';
 import { MemorydError } from '../../base/errors.ts';
 import { encodeModel } from '../onnx/model-bytes.ts';
 import { cosine } from '../vector.ts';
@@ -36,27 +37,37 @@ export async function openMinilm(
 }
 
 async function open(folder: string, arithmetic: Arithmetic, runtime: InferenceRuntime): Promise<OpenModel> {
-  const bytes = convert(folder, arithmetic);
-  const session = await runtime.open(bytes, { optimize: false });
-  freeNow(bytes);
-  const answer = async (sequence: Int32Array, output: string) => {
-    const feeds = { input_ids: runtime.tensor('int32', sequence, [1, sequence.length]) };
-    const results = await session.run(feeds, [output]);
-    return results[output]!.data as Float32Array;
-  };
+  const session = await openGraph('sentence');
+  // It takes memory of its own, and most searches compare no tokens.
+  let comparing: Promise<InferenceSession> | null = null;
   return {
     dimensions: hiddenSize,
     checks: [],
-    run: (sequence) => answer(sequence, 'sentence_embedding'),
-    tokens: (sequence) => answer(sequence, 'token_embeddings'),
-    release: () => session.release(),
+    run: (sequence) => answer(session, sequence),
+    tokens: async (sequence) => answer(await (comparing ??= openGraph('tokens')), sequence),
+    release: async () => {
+      await session.release();
+      await (await comparing)?.release();
+    },
   };
+
+  async function openGraph(wanted: 'sentence' | 'tokens'): Promise<InferenceSession> {
+    const bytes = convert(folder, arithmetic, wanted);
+    const opened = await runtime.open(bytes, { optimize: false });
+    freeNow(bytes);
+    return opened;
+  }
+
+  async function answer(model: InferenceSession, sequence: Int32Array): Promise<Float32Array> {
+    const results = await model.run({ input_ids: runtime.tensor('int32', sequence, [1, sequence.length]) });
+    return results[model.outputNames[0]!]!.data as Float32Array;
+  }
 }
 
-function convert(folder: string, arithmetic: Arithmetic): Uint8Array {
+function convert(folder: string, arithmetic: Arithmetic, wanted: 'sentence' | 'tokens'): Uint8Array {
   const data = readModelFile(folder, 'weights');
   const weights = readWeights(readModelFile(folder, 'graph').toString('utf8'), data);
-  const bytes = encodeModel(buildMinilmGraph(weights, arithmetic));
+  const bytes = encodeModel(buildMinilmGraph(weights, arithmetic, wanted));
   freeNow(data);
   return bytes;
 }

@@ -1,3 +1,4 @@
+import type { Comparison, Question } from '../comparison.ts';
 import type { EmbedOptions } from '../embedder.ts';
 
 export type CallKind = NonNullable<EmbedOptions['kind']>;
@@ -5,8 +6,8 @@ export type CallKind = NonNullable<EmbedOptions['kind']>;
 /** Texts that one worker runs without a break, out of one or more calls. */
 export interface Bundle {
   sequences: Int32Array[];
-  /** Token ids of what the texts are compared with, in place of their vectors. */
-  query: Int32Array | undefined;
+  /** What the texts are compared with, in place of their vectors. */
+  question: Question | undefined;
   resolve(vectors: readonly Float32Array[]): void;
   reject(error: unknown): void;
 }
@@ -18,8 +19,8 @@ export interface Bundle {
 export interface CallQueue {
   /** Rejects with the signal's reason when it aborts; what has not started then never starts. */
   add(texts: readonly string[], kind: CallKind, signal?: AbortSignal): Promise<Float32Array[]>;
-  /** How close each text is to the query, one number each; otherwise as a query's `add`. */
-  compare(query: string, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
+  /** How close each text is to the question, one number each; otherwise as a query's `add`. */
+  compare(comparison: Comparison, signal?: AbortSignal): Promise<Float32Array[]>;
   /** The next texts to run, or null when nothing waits. */
   take(): Bundle | null;
   hasWork(): boolean;
@@ -34,9 +35,10 @@ export interface CallQueueOptions {
 }
 
 interface Call {
-  texts: readonly string[];
+  /** As text, or as token ids already. */
+  texts: readonly (string | Int32Array)[];
   kind: CallKind;
-  query: Int32Array | undefined;
+  question: Question | undefined;
   vectors: Float32Array[];
   /** Position of the first text that no bundle holds. */
   next: number;
@@ -56,7 +58,7 @@ type Waiting = Record<CallKind, Call[]>;
 export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): CallQueue {
   const waiting: Waiting = { query: [], document: [] };
 
-  async function wait(asked: Pick<Call, 'texts' | 'kind' | 'query'>, signal?: AbortSignal): Promise<Float32Array[]> {
+  async function wait(asked: Pick<Call, 'texts' | 'kind' | 'question'>, signal?: AbortSignal): Promise<Float32Array[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>();
     const progress = { vectors: [], next: 0, unanswered: asked.texts.length, settled: false };
     const call: Call = { ...asked, ...progress, resolve, reject };
@@ -69,20 +71,19 @@ export function createCallQueue({ encode, bundleTokens }: CallQueueOptions): Cal
   return {
     async add(texts, kind, signal) {
       signal?.throwIfAborted();
-      return texts.length === 0 ? [] : wait({ texts, kind, query: undefined }, signal);
+      return texts.length === 0 ? [] : wait({ texts, kind, question: undefined }, signal);
     },
-    async compare(query, texts, signal) {
+    async compare({ texts, question }, signal) {
       signal?.throwIfAborted();
-      if (texts.length === 0) return [];
-      return wait({ texts, kind: 'query', query: encode(query, 'query') }, signal);
+      return texts.length === 0 ? [] : wait({ texts, kind: 'query', question }, signal);
     },
     take() {
       const queue = waiting.query.length > 0 ? waiting.query : waiting.document;
       if (queue.length === 0) return null;
-      const { items, sequences, query } = collect(queue, encode, bundleTokens);
+      const { items, sequences, question } = collect(queue, encode, bundleTokens);
       return {
         sequences,
-        query,
+        question,
         resolve: (vectors) => items.forEach((item, index) => answer(waiting, item, vectors[index]!)),
         reject: (error) => items.forEach(({ call }) => fail(waiting, call, error)),
       };
@@ -99,13 +100,14 @@ function collect(
   queue: Call[],
   encode: CallQueueOptions['encode'],
   bundleTokens: number,
-): { items: Item[]; sequences: Int32Array[]; query: Int32Array | undefined } {
+): { items: Item[]; sequences: Int32Array[]; question: Question | undefined } {
   const items: Item[] = [];
   const sequences: Int32Array[] = [];
   let tokens = 0;
-  const { query } = queue[0]!;
-  for (let call = queue[0]; call?.query === query && call && tokens < bundleTokens; call = queue[0]) {
-    const sequence = encode(call.texts[call.next]!, query === undefined ? call.kind : 'document');
+  const { question } = queue[0]!;
+  for (let call = queue[0]; call?.question === question && call && tokens < bundleTokens; call = queue[0]) {
+    const text = call.texts[call.next]!;
+    const sequence = typeof text === 'string' ? encode(text, call.kind) : text;
     items.push({ call, position: call.next });
     sequences.push(sequence);
     tokens += sequence.length;
@@ -113,7 +115,7 @@ function collect(
     if (call.next === call.texts.length) queue.shift();
   }
   if (queue[0] && items.at(-1)!.call === queue[0]) queue.push(queue.shift()!);
-  return { items, sequences, query };
+  return { items, sequences, question };
 }
 
 function answer(waiting: Waiting, { call, position }: Item, vector: Float32Array): void {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../base/errors.ts';
+import type { Question } from '../comparison.ts';
 import type { Arithmetic } from '../minilm/graph.ts';
 
 /** Which library computes: `auto` takes the native one when it is installed, else WebAssembly. */
@@ -31,14 +32,14 @@ export interface ModelFacts {
 }
 
 /**
- * To the worker. Each sequence is the token ids of one text, framed by the start and end tokens. With the
- * token ids of a query its closeness to each text is wanted instead of the texts' vectors.
+ * To the worker. Each sequence is the token ids of one text, framed by the start and end tokens. With a
+ * question its closeness to each text is wanted instead of the texts' vectors.
  */
-export type WorkerRequest = { type: 'run'; sequences: readonly Int32Array[]; query?: Int32Array } | { type: 'close' };
+export type WorkerRequest = { type: 'run'; sequences: readonly Int32Array[]; question?: Question } | { type: 'close' };
 
 /** From the worker: first `ready` or `failed`, then one `vectors` for each `run`. A run that fails ends the worker. */
 export type WorkerReply =
   | { type: 'ready'; facts: ModelFacts }
   | { type: 'failed'; code: ErrorCode; message: string; details: string | undefined }
-  /** One vector per sequence, one after another, not of unit length; with a query one number per sequence. */
+  /** One vector per sequence, one after another, not of unit length; with a question one number per sequence. */
   | { type: 'vectors'; values: Float32Array };

@@ -3,6 +3,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
+import type { Question } from '../comparison.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
 import { openModel } from './open-model.ts';
 import { dotProduct } from '../vector.ts';
@@ -41,8 +42,9 @@ async function run(model: OpenModel, sequences: readonly Int32Array[]): Promise<
   return values;
 }
 
-async function answer(model: OpenModel, { sequences, query }: RunRequest): Promise<void> {
-  const values = query === undefined ? await run(model, sequences) : await lateInteraction(model, query, sequences);
+async function answer(model: OpenModel, { sequences, question }: RunRequest): Promise<void> {
+  const values =
+    question === undefined ? await run(model, sequences) : await lateInteraction(model, question, sequences);
   reply({ type: 'vectors', values }, [values.buffer]);
 }
 
@@ -72,18 +74,18 @@ function messageOf(error: unknown): string {
 type TokenModel = Pick<OpenModel, 'dimensions' | 'tokens'>;
 
 /**
- * How close a query is to each text: for each token of the query the cosine to the token of the text that
- * is nearest to it, and the mean of these ("MaxSim", Khattab and Zaharia, https://arxiv.org/abs/2004.12832).
+ * How close a question is to each text: for each token of the question the cosine to the token of the text that
+ * is nearest to it, and the weighted mean of these ("MaxSim", Khattab and Zaharia, https://arxiv.org/abs/2004.12832).
  */
 async function lateInteraction(
   model: TokenModel,
-  query: Int32Array,
+  { tokens, weights }: Question,
   sequences: readonly Int32Array[],
 ): Promise<Float32Array<ArrayBuffer>> {
-  const asked = await tokenVectors(model, query);
+  const asked = await tokenVectors(model, tokens);
   const scores = new Float32Array(sequences.length);
   for (const [index, sequence] of sequences.entries()) {
-    scores[index] = meanOfNearest(asked, await tokenVectors(model, sequence));
+    scores[index] = meanOfNearest(asked, weights, await tokenVectors(model, sequence));
   }
   return scores;
 }
@@ -103,13 +105,14 @@ function unit(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale);
 }
 
-function meanOfNearest(asked: readonly Float32Array[], told: readonly Float32Array[]): number {
-  if (asked.length === 0 || told.length === 0) return 0;
+function meanOfNearest(asked: readonly Float32Array[], weights: Float32Array, told: readonly Float32Array[]): number {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total === 0 || told.length === 0) return 0;
   let sum = 0;
-  for (const one of asked) {
+  for (const [place, one] of asked.entries()) {
     let nearest = -1;
     for (const other of told) nearest = Math.max(nearest, dotProduct(one, other));
-    sum += nearest;
+    sum += weights[place]! * nearest;
   }
-  return sum / asked.length;
+  return sum / total;
 }

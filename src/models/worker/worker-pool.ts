@@ -1,14 +1,15 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { MemorydError } from '../../base/errors.ts';
+import type { Comparison, Question } from '../comparison.ts';
 import { createCallQueue, type Bundle, type CallKind, type CallQueue, type CallQueueOptions } from './call-queue.ts';
 import type { ModelFacts, WorkerSetup, WorkerReply, WorkerRequest } from './messages.ts';
 
 export interface WorkerPool {
   /** Pooled vectors in order, not of unit length. Rejects with `embed_failed` or `model_unavailable`. */
   embed(texts: readonly string[], options: { kind: CallKind; signal?: AbortSignal }): Promise<Float32Array[]>;
-  /** How close each text is to the query, by their tokens. Rejects as `embed`. */
-  compare(query: string, texts: readonly string[], signal?: AbortSignal): Promise<number[]>;
+  /** How close each text is to the question, by their tokens. Rejects as `embed`. */
+  compare(comparison: Comparison, signal?: AbortSignal): Promise<number[]>;
   /** About the opened model; opens it when that has not happened yet. */
   facts(): Promise<ModelFacts>;
   /** Rejects what waits, lets running texts end, ends the threads. */
@@ -54,9 +55,9 @@ export function createWorkerPool({ setup, threads: limit, encode }: WorkerPoolOp
       callThreads(pool);
       return vectors;
     },
-    async compare(query, texts, signal) {
+    async compare(comparison, signal) {
       if (pool.closed) throw closedError();
-      const scores = queue.compare(query, texts, signal);
+      const scores = queue.compare(comparison, signal);
       callThreads(pool);
       return (await scores).map(([score]) => score!);
     },
@@ -123,7 +124,7 @@ async function serve(pool: Pool, thread: ModelThread): Promise<void> {
 
 async function runBundle(thread: ModelThread, bundle: Bundle): Promise<void> {
   try {
-    bundle.resolve(await thread.run(bundle.sequences, bundle.query));
+    bundle.resolve(await thread.run(bundle.sequences, bundle.question));
   } catch (error) {
     bundle.reject(error);
   }
@@ -168,10 +169,10 @@ interface ModelThread {
   /** Resolves when the thread has ended, whatever the reason. */
   readonly ended: Promise<void>;
   /**
-   * The vector of each text, or, with a query, a single number: how close they are. Rejects with
+   * The vector of each text, or, with a question, a single number: how close they are. Rejects with
    * `embed_failed` when the thread dies meanwhile.
    */
-  run(sequences: readonly Int32Array[], query?: Int32Array): Promise<Float32Array[]>;
+  run(sequences: readonly Int32Array[], question?: Question): Promise<Float32Array[]>;
   /** Whether the process is kept alive for it. */
   keepAlive(needed: boolean): void;
   /** Lets it finish what it runs, then ends it. */
@@ -209,12 +210,12 @@ function startModelThread(setup: WorkerSetup): ModelThread {
   return {
     ready: ready.promise,
     ended,
-    async run(sequences, query) {
+    async run(sequences, question) {
       if (death) throw death;
       running = Promise.withResolvers<Float32Array>();
-      send({ type: 'run', sequences, ...(query && { query }) });
+      send({ type: 'run', sequences, ...(question && { question }) });
       const values = await running.promise;
-      const width = query ? 1 : dimensions;
+      const width = question ? 1 : dimensions;
       return sequences.map((_, index) => values.slice(index * width, (index + 1) * width));
     },
     keepAlive: (needed) => (needed ? worker.ref() : worker.unref()),

@@ -1,0 +1,53 @@
+import type { Tokenizer } from './tokenizer.ts';
+
+/** A query that texts are compared with, as token ids between those that frame a text. */
+export interface Question {
+  tokens: Int32Array;
+  /** How much each token counts, without those that frame it. */
+  weights: Float32Array;
+}
+
+export interface Comparison {
+  question: Question;
+  texts: Int32Array[];
+}
+
+/** The cost of a comparison grows with this; a turn of a conversation has fewer tokens, a page several times as many. */
+const windowTokens = 64;
+
+/** Of each text that part which holds most of the query; tokens of the query count more the fewer of the texts hold them. */
+export function comparisonOf(
+  { start, end, encode }: Tokenizer,
+  query: string,
+  { texts, maxTokens }: { texts: readonly string[]; maxTokens: number },
+): Comparison {
+  const frame = (tokens: readonly number[]) => Int32Array.of(...start, ...tokens, ...end);
+  const asked = [...encode(query, maxTokens)];
+  const told = texts.map((text) => [...encode(text, maxTokens)]);
+  const held = told.map((tokens) => new Set(tokens));
+  const weights = asked.map((token) => rarity(held.filter((one) => one.has(token)).length, held.length));
+  const worth = new Map(asked.map((token, place) => [token, weights[place]!]));
+  return {
+    question: { tokens: frame(asked), weights: Float32Array.from(weights) },
+    texts: told.map((tokens) => frame(windowOf(tokens, worth))),
+  };
+}
+
+/** As BM25 weighs terms. */
+function rarity(holding: number, all: number): number {
+  return Math.log(1 + (all - holding + 0.5) / (holding + 0.5));
+}
+
+/** The first of the best; windows overlap by half. */
+function windowOf(tokens: readonly number[], worth: ReadonlyMap<number, number>): readonly number[] {
+  const last = Math.max(tokens.length - windowTokens, 0);
+  let best = { from: 0, held: 0 };
+  for (let next = 0; next < tokens.length; next += windowTokens / 2) {
+    const from = Math.min(next, last);
+    const shown = new Set(tokens.slice(from, from + windowTokens));
+    const held = [...shown].reduce((sum, token) => sum + (worth.get(token) ?? 0), 0);
+    if (held > best.held) best = { from, held };
+    if (from === last) break;
+  }
+  return tokens.slice(best.from, best.from + windowTokens);
+}
