@@ -1,7 +1,5 @@
 import { createRequire } from 'node:module';
-
-type Patterns = readonly [levels: unknown, patterns: unknown];
-type Hyphenators = (patterns: Patterns, options: { hyphenChar: string; html: boolean }) => (word: string) => string;
+import createHyphenator, { type PatternsDefinition } from 'hyphen';
 
 /** Languages that write words together, by ISO 639-1 code, with the patterns that say where their words may be divided. */
 const patternFiles: Record<string, string> = { da: 'da', de: 'de-1996', nl: 'nl', no: 'nb', sv: 'sv' };
@@ -35,20 +33,20 @@ export function compoundParts(word: string, language: string): string[] {
 }
 
 function divide(word: string, file: string): string[] {
-  const { createHyphenator, patterns } = loaded(file);
   // The library keeps each word that one of its hyphenators has divided for good; so each is made for one word.
-  return createHyphenator(patterns, { hyphenChar: '-', html: false })(word).split('-');
+  const hyphenate = createHyphenator(patternsOf(file), { hyphenChar: '-', html: false });
+  return (hyphenate(word) as string).split('-');
 }
 
-const known = new Map<string, { createHyphenator: Hyphenators; patterns: Patterns }>();
+const known = new Map<string, PatternsDefinition>();
 
-/** At the first text in a language: its patterns take megabytes. */
-function loaded(file: string) {
+/** Read with the first text in a language: they take megabytes. */
+function patternsOf(file: string): PatternsDefinition {
   const found = known.get(file);
   if (found !== undefined) return found;
-  const load = createRequire(import.meta.url);
-  const [levels, patterns] = load(`hyphen/patterns/${file}`) as Patterns;
-  const made = { createHyphenator: load('hyphen') as Hyphenators, patterns: [levels, patterns] as const };
-  known.set(file, made);
-  return made;
+  const [levels, patterns] = createRequire(import.meta.url)(`hyphen/patterns/${file}`) as unknown[];
+  // Without the exceptions, to which the library adds each word that it meets; its types show another form.
+  const read = [levels, patterns] as unknown as PatternsDefinition;
+  known.set(file, read);
+  return read;
 }

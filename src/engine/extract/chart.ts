@@ -32,7 +32,10 @@ export function chartText(xml: string): string {
       if (!isText) return;
       if (isTitle) title += one ? '' : text;
       else if (one && part === 'name') one.name += text;
-      else if (one && part) one[part].set(place, (one[part].get(place) ?? '') + text);
+      else if (one && part) {
+        const points = part === 'labels' ? one.labels : one.values;
+        points.set(place, (points.get(place) ?? '') + text);
+      }
     },
     close(name) {
       isText = false;
