@@ -7,19 +7,17 @@ import { removeSelected } from '../engine/remove-selected.ts';
 import { requireWritable } from '../engine/require-writable.ts';
 import { lockContainers } from '../store/container-merges.ts';
 import {
-  listContainerTagSummaries,
-  pageOfContainerTags,
-  type ContainerTagSummary,
-} from '../store/container-tag-summaries.ts';
-import {
   clearContainer,
   deleteContainer,
   deleteMemoriesOf,
   findContainer,
   insertContainer,
+  listContainerTagSummaries,
+  pageOfContainerTags,
   writeContainer,
   type Bucket,
   type ContainerRow,
+  type ContainerTagSummary,
 } from '../store/container-tags.ts';
 import type { Database } from '../store/database.ts';
 import { selectDocuments } from '../store/document-selection.ts';

@@ -10,16 +10,14 @@ import {
   countMemoriesOnlyFrom,
   documentsNamed,
   documentsToErase,
+  endRemoving,
   eraseAllCopies,
   eraseCopies,
   eraseForgotten,
   eraseKeptAnswers,
-  lockDocumentsToErase,
-} from '../store/erased-content.ts';
-import {
-  endRemoving,
   findErasure,
   insertErasure,
+  lockDocumentsToErase,
   noteErased,
   stalledErasures,
   type ErasureRow,

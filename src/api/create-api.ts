@@ -27,34 +27,32 @@ import { connectionRoutes } from './routes/connections.ts';
 import { connectorRoutes } from './routes/connectors.ts';
 import { consoleSessionRoutes } from './routes/console-sessions.ts';
 import { changeDocumentRoutes } from './routes/change-documents.ts';
-import { containerMergeRoutes } from './routes/container-merges.ts';
-import { containerSettingsRoutes } from './routes/container-settings.ts';
-import { containerTagRoutes } from './routes/container-tags.ts';
-import { addDocumentRoutes } from './routes/add-documents.ts';
+import {
+  containerMergeRoutes,
+  containerSettingsRoutes,
+  containerTagRoutes,
+  inferredMemoryRoutes,
+} from './routes/container-tags.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsRoutes } from './routes/docs.ts';
-import { documentFileRoutes } from './routes/document-files.ts';
 import { documentListRoutes } from './routes/document-lists.ts';
-import { documentRoutes } from './routes/documents.ts';
+import { addDocumentRoutes, documentFileRoutes, documentRoutes } from './routes/documents.ts';
 import { erasureRoutes } from './routes/erasures.ts';
 import { fileRoutes } from './routes/files.ts';
 import { graphRoutes } from './routes/graph.ts';
 import { hookRoutes } from './routes/hooks.ts';
-import { inferredMemoryRoutes } from './routes/inferred-memories.ts';
 import { itemRoutes } from './routes/items.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
-import { countRequests, metricsRoutes } from './routes/metrics.ts';
 import { oldSearchRoutes } from './routes/old-search.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { pushRoutes } from './routes/push.ts';
 import { resourceRoutes } from './routes/resources.ts';
-import { runEventRoutes } from './routes/run-events.ts';
 import { searchRoutes } from './routes/search.ts';
-import { serviceRoutes } from './routes/service.ts';
+import { countRequests, metricsRoutes, serviceRoutes } from './routes/service.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { syncRoutes } from './routes/syncs.ts';
+import { runEventRoutes, syncRoutes } from './routes/syncs.ts';
 import { connectionAnswer } from './schemas/connections.ts';
 import { itemAnswer } from './schemas/items.ts';
 import { errorResponse, validationErrorResponse } from './schemas/shared.ts';

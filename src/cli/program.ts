@@ -3,16 +3,21 @@ import { addAddCommand } from './add.ts';
 import { addCheckCommand } from './check.ts';
 import { addConfigCommand } from './config.ts';
 import { addConnectCommand } from './connect.ts';
-import { addConnectionsCommand } from './connections.ts';
+import {
+  addCancelCommand,
+  addConnectionsCommand,
+  addDisconnectCommand,
+  addPauseCommand,
+  addResumeCommand,
+} from './connections.ts';
 import { addConnectorCommand } from './connector.ts';
 import { addConsoleCommand, addOpenCommand } from './console.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
-import { addDisconnectCommand } from './disconnect.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEncryptionCommand } from './encryption.ts';
 import { addEraseCommand } from './erase.ts';
 import { exitCodes, reportFailure } from './exit.ts';
-import { addFailuresCommand } from './failures.ts';
+import { addFailuresCommand, addRetryCommand } from './failures.ts';
 import { addImportCommand } from './import.ts';
 import { addItemsCommand } from './items.ts';
 import { addKeysCommand } from './keys.ts';
@@ -20,9 +25,7 @@ import { addMcpCommand } from './mcp.ts';
 import { addMemoriesCommand } from './memories.ts';
 import { addModelsCommand } from './models.ts';
 import { addExamples } from './options.ts';
-import { addCancelCommand, addPauseCommand, addResumeCommand } from './pause.ts';
 import { addQuotaCommand } from './quota.ts';
-import { addRetryCommand } from './retry.ts';
 import { addRunsCommand } from './runs.ts';
 import { addPushCommand } from './push.ts';
 import { addSearchCommand } from './search.ts';

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { extname } from 'node:path';
+import { findFileName, readStoredFile, type StoredFile } from '../store/document-contents.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';
-import { findFileName, readStoredFile, type StoredFile } from '../store/document-files.ts';
 import { ensureSetting } from '../store/settings.ts';
 
 export type { StoredFile };

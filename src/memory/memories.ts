@@ -8,8 +8,15 @@ import { writeEntityContext } from '../store/container-tags.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { allowStatements } from '../store/forgotten-statements.ts';
 import { ensureContainers } from '../store/documents.ts';
-import { addRelations, addSources, copySources, insertMemories, lockMemoriesOf, supersede } from '../store/memories.ts';
-import { insertMemoryDocument } from '../store/memory-documents.ts';
+import {
+  addRelations,
+  addSources,
+  copySources,
+  insertMemories,
+  insertMemoryDocument,
+  lockMemoriesOf,
+  supersede,
+} from '../store/memories.ts';
 import { requireQuota } from '../store/quotas.ts';
 import {
   findCurrent,

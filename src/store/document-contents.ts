@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { sql } from './sql.ts';
+import { rawSql, sql } from './sql.ts';
 
 /** A piece of a text that one person wrote, by its place in what was sent. */
 export interface WrittenTurn {
@@ -52,4 +52,26 @@ export async function rawTexts(tx: Queryable, ids: readonly string[]): Promise<M
   const rows = await tx.query<{ id: string; raw: string | null; content: string | null }>(sql`
     select document_id as id, case when kind <> 'url' then raw end as raw, content from document_contents where document_id = any(${ids}::text[])`);
   return new Map(rows.map((row) => [row.id, row.raw ?? row.content ?? '']));
+}
+
+export interface StoredFile {
+  bytes: Uint8Array;
+  name: string | null;
+  mimeType: string | null;
+}
+
+const fileOf = rawSql(`from documents d join document_contents c on c.document_id = d.id
+    where d.deleted_at is null and c.keep_bytes and c.bytes is not null and d.id =`);
+
+/** Null when the document has no file that is kept. */
+export async function findFileName(database: Queryable, documentId: string): Promise<{ name: string | null } | null> {
+  const rows = await database.query<{ name: string | null }>(sql`select c.file_name as name ${fileOf} ${documentId}`);
+  return rows[0] ?? null;
+}
+
+export async function readStoredFile(database: Queryable, documentId: string): Promise<StoredFile | null> {
+  const rows = await database.query<StoredFile>(
+    sql`select c.bytes, c.file_name as name, c.mime_type as "mimeType" ${fileOf} ${documentId}`,
+  );
+  return rows[0] ?? null;
 }

@@ -1,5 +1,8 @@
+import { settleChains } from './memory-chains.ts';
+import { lockMemoriesOf } from './memories.ts';
+import { firstOf } from '../base/collections.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { sql } from './sql.ts';
+import { rawSql, sql } from './sql.ts';
 
 /** The target of an erasure: documents by id, a container with everything in it, or all content deleted and forgotten so far. */
 export type ErasureTarget = { documentIds: string[] } | { containerTag: string } | { deleted: true };
@@ -94,4 +97,124 @@ export async function noteRewritingProblem(
 
 export async function deleteOldErasures(database: Queryable, finishedBefore: Date): Promise<number> {
   return database.execute(sql`delete from erasures where finished_at < ${finishedBefore}`);
+}
+
+/** Ids of documents to erase among those given, including hidden ones. */
+export async function documentsToErase(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select id from documents where id = any(${ids}::text[])`);
+  return rows.map(({ id }) => id);
+}
+
+/** Ids of documents, hidden ones among them, by customId; at most a few. */
+export async function documentsNamed(database: Queryable, customId: string): Promise<{ id: string; tag: string }[]> {
+  return database.query(sql`
+    select id, container_tag as tag from documents where custom_id = ${customId} order by id limit 1000`);
+}
+
+/** Some documents of a container, or (null) some that are hidden anywhere, locked. */
+export async function lockDocumentsToErase(
+  tx: Transaction,
+  containerTag: string | null,
+  limit: number,
+): Promise<string[]> {
+  const condition = containerTag === null ? rawSql('deleted_at is not null') : sql`container_tag = ${containerTag}`;
+  const rows = await tx.query<{ id: string }>(sql`
+    select id from documents where ${condition} order by id limit ${limit} for update`);
+  return rows.map(({ id }) => id);
+}
+
+/** How many memories go when these documents do. */
+export async function countMemoriesOnlyFrom(tx: Transaction, documentIds: readonly string[]): Promise<number> {
+  const row = firstOf(
+    await tx.query<{ count: number }>(sql`
+    select count(distinct s.memory_id) as count from memory_sources s
+    where s.document_id = any(${documentIds}::text[]) and not exists (
+      select 1 from memory_sources o where o.memory_id = s.memory_id and o.document_id <> all(${documentIds}::text[]))`),
+  );
+  return row.count;
+}
+
+/** On a memory `m`: forgotten, or its time has come. */
+const isForgotten = (now: Date) => sql`(m.is_forgotten or m.forget_after <= ${now})`;
+
+export async function containersWithForgotten(database: Queryable, now: Date): Promise<string[]> {
+  const rows = await database.query<{ tag: string }>(sql`
+    select distinct m.container_tag as tag from memories m where ${isForgotten(now)} order by 1`);
+  return rows.map(({ tag }) => tag);
+}
+
+/**
+ * Deletes what is forgotten in a container; of facts whose last version is, all versions, so that none comes back.
+ * Answers how many memories.
+ */
+export async function eraseForgotten(tx: Transaction, containerTag: string, now: Date): Promise<number> {
+  await lockMemoriesOf(tx, [containerTag]);
+  const gone = await tx.query<{ root: string; documents: string[] }>(sql`
+    delete from memories m
+    where m.container_tag = ${containerTag} and (${isForgotten(now)} or coalesce(m.root_memory_id, m.id) in (
+      select coalesce(m.root_memory_id, m.id) from memories m
+      where m.container_tag = ${containerTag} and m.is_latest and ${isForgotten(now)}))
+    returning coalesce(m.root_memory_id, m.id) as root,
+      array(select s.document_id from memory_sources s where s.memory_id = m.id) as documents`);
+  await settleChains(tx, [...new Set(gone.map(({ root }) => root))], now);
+  await shortenMemoryDocuments(tx, [...new Set(gone.flatMap(({ documents }) => documents))]);
+  return gone.length;
+}
+
+/** A document that stands for memories which a caller wrote says what is left of them; one of none goes. */
+async function shortenMemoryDocuments(tx: Transaction, ids: readonly string[]): Promise<void> {
+  const left = sql`(
+    select s.document_id, string_agg(m.memory, chr(10) order by m.created_at, m.id) as text
+    from memory_sources s join memories m on m.id = s.memory_id
+    where s.document_id = any(${ids}::text[]) group by 1)`;
+  const written = sql`d.id = any(${ids}::text[]) and d.source = 'memory'`;
+  await tx.execute(sql`
+    delete from documents d where ${written} and not exists (select 1 from memory_sources s where s.document_id = d.id)`);
+  await tx.execute(sql`
+    update document_contents c set raw = l.text, content = null
+    from documents d join ${left} l on l.document_id = d.id where ${written} and c.document_id = d.id`);
+  await tx.execute(sql`
+    update documents d set title = left(split_part(l.text, chr(10), 1), 100)
+    from ${left} l where ${written} and l.document_id = d.id`);
+}
+
+/**
+ * Copies that are kept for a while and may say what erased documents said: answers of language models about others
+ * of their containers, answers of their sources, and what the ledger knows of them beside their ids. Called before
+ * the documents go.
+ */
+export async function eraseCopies(tx: Transaction, documentIds: readonly string[]): Promise<void> {
+  await tx.execute(sql`
+    delete from language_model_answers a using documents d
+    where a.document_id = d.id and d.container_tag in (
+      select container_tag from documents where id = any(${documentIds}::text[]))`);
+  const items = await tx.query<{ connection: string; partition: string; item: string }>(sql`
+    update sync_items set ref = ref - array['title', 'metadata']
+    where document_id = any(${documentIds}::text[])
+    returning connection_id as connection, partition_id as partition, ext_id as item`);
+  await tx.execute(sql`
+    delete from sync_item_documents where (connection_id, partition_id, ext_id) in (
+      select * from unnest(${items.map((one) => one.connection)}::text[], ${items.map((one) => one.partition)}::text[],
+        ${items.map((one) => one.item)}::text[]))`);
+  await tx.execute(sql`
+    delete from http_answers where connection_id = any(${[...new Set(items.map((one) => one.connection))]}::text[])
+      or connection_id in (select connection_id from documents where id = any(${documentIds}::text[]))`);
+}
+
+/** The same of whatever was deleted before: nobody knows any more what of them says so. */
+export async function eraseAllCopies(tx: Transaction): Promise<void> {
+  await tx.execute(sql`delete from language_model_answers`);
+  await tx.execute(sql`delete from http_answers`);
+  await tx.execute(sql`
+    delete from sync_item_documents d using sync_items i
+    where i.connection_id = d.connection_id and i.partition_id = d.partition_id and i.ext_id = d.ext_id
+      and i.state in ('suppressed', 'gone')`);
+  await tx.execute(sql`
+    update sync_items set ref = ref - array['title', 'metadata'] where state in ('suppressed', 'gone')`);
+}
+
+/** Answers under an Idempotency-Key may hold what was found. A repetition is told that its answer is gone. */
+export async function eraseKeptAnswers(tx: Transaction): Promise<void> {
+  await tx.execute(sql`update kept_answers set body = null where body is not null`);
 }

@@ -184,3 +184,68 @@ export function forgetExpired(database: Queryable, now: Date, limit: number): Pr
 }
 
 export const chainOf = rawSql('coalesce(m.root_memory_id, m.id)');
+
+/** A fact as it is shown to a language model, to compare others with it. */
+export interface NearMemory {
+  id: string;
+  memory: string;
+  subject: string | null;
+  slot: string | null;
+  value: string | null;
+  contentHash: string;
+  trust: 'told' | 'own' | 'read';
+  /** Cosine. */
+  similarity: number;
+}
+
+interface Nearest {
+  containerTag: string;
+  trusts: readonly NearMemory['trust'][];
+  embeddingModel: string;
+  vectors: readonly Float32Array[];
+  /** Of each vector. */
+  limit: number;
+  now: Date;
+}
+
+/** The current facts of a container that are nearest to each vector, nearest first, in the order of the vectors. */
+export async function nearestMemories(database: Queryable, nearest: Nearest): Promise<NearMemory[][]> {
+  const { containerTag, trusts, embeddingModel, vectors, limit, now } = nearest;
+  if (vectors.length === 0) return [];
+  const rows = vectors.map((embedding, place) => ({ place, embedding }));
+  const set = rowSet('v', { place: 'integer', embedding: 'vector' }, rows);
+  const found = await database.query<NearMemory & { place: number }>(sql`
+    select v.place, n.*
+    from (select ${set.select} from ${set.from}) v(place, embedding)
+    cross join lateral (
+      select m.id, m.memory, m.subject, m.slot, m.slot_value as value, m.content_hash as "contentHash", m.trust,
+        1 - (m.embedding <=> v.embedding) as similarity
+      from memories m
+      where m.container_tag = ${containerTag} and m.kind = 'fact' and m.trust = any(${trusts}::text[])
+        and m.embedding_model = ${embeddingModel} and m.is_latest and not m.is_forgotten
+        and (m.forget_after is null or m.forget_after > ${now})
+      order by m.embedding <=> v.embedding, m.id limit ${limit}
+    ) n
+    order by v.place, similarity desc, n.id`);
+  const byPlace = Map.groupBy(found, ({ place }) => place);
+  return vectors.map((_, place) => byPlace.get(place) ?? []);
+}
+
+interface MemoryDocument {
+  id: string;
+  containerTag: string;
+  title: string;
+  content: string;
+  contentHash: string;
+  addedBy: string | null;
+}
+
+/** The source of memories that a caller wrote: done from the beginning, with a text and without chunks. */
+export async function insertMemoryDocument(tx: Transaction, document: MemoryDocument, now: Date): Promise<void> {
+  await tx.execute(sql`
+    insert into documents (id, container_tag, status, task_type, type, source, title, content_hash, text_hash, added_by, created_at, updated_at)
+    values (${document.id}, ${document.containerTag}, 'done', 'memory', 'text', 'memory', ${document.title},
+      ${document.contentHash}, ${document.contentHash}, ${document.addedBy}, ${now}, ${now})`);
+  await tx.execute(sql`
+    insert into document_contents (document_id, kind, raw) values (${document.id}, 'text', ${document.content})`);
+}

@@ -1,4 +1,11 @@
 import Type from 'typebox';
+import { documentParams } from '../schemas/documents.ts';
+import { fileParams, fileQuery, fileUrlAnswer } from '../schemas/document-changes.ts';
+import { containersOfWrite } from '../tags.ts';
+import { documentInputOf } from '../document-input.ts';
+import { addInOrder, batchResults, readBatch } from '../batch.ts';
+import { addedBy } from '../../account/caller.ts';
+import { firstOf } from '../../base/collections.ts';
 import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -98,4 +105,112 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
       return { id, status };
     },
   );
+}
+
+/** Sections 12.1 and 12.2 of the API. */
+export function addDocumentRoutes(app: Api, { services, config }: RouteContext): void {
+  app.post(
+    '/v3/documents',
+    {
+      config: { replay: true },
+      schema: {
+        operationId: 'addDocument',
+        summary: 'Add a document',
+        description:
+          'Ingests text, a URL or structured content as a string. Answers at once; poll GET /v3/documents/{id} until status is done. A customId that exists replaces that document.',
+        tags,
+        body: schemas.addBody,
+        response: { 200: schemas.addAnswer },
+      },
+    },
+    async (request) => {
+      const input = documentInputOf(request.body, config.limits.maxTextBytes);
+      const caller = callerOf(request);
+      const containers = containersOfWrite(caller, request.body, config);
+      const result = firstOf(await services.documents.add([{ ...input, ...containers, ...addedBy(caller) }]));
+      return { id: result.id, status: result.status };
+    },
+  );
+
+  app.post(
+    '/v3/documents/batch',
+    {
+      config: { replay: true },
+      bodyLimit: config.limits.maxBatchBodyBytes,
+      schema: {
+        operationId: 'addDocuments',
+        summary: 'Add many documents',
+        description:
+          'Up to 600 documents. The other fields are defaults for all of them. A bad item fails alone; the answer is 200 even when every item failed.',
+        tags,
+        body: schemas.batchBody,
+        response: { 200: schemas.batchAnswer },
+      },
+    },
+    async (request) => {
+      const items = readBatch(request.body, callerOf(request), config);
+      const inputs = items.flatMap((item) => ('input' in item ? [item.input] : []));
+      const results = batchResults(items, await addInOrder(services.documents, inputs));
+      const failed = results.filter((result) => result.status === 'error').length;
+      return { results, success: results.length - failed, failed };
+    },
+  );
+}
+
+/** Section 12.11 of the API, and the route that its links lead to. */
+export function documentFileRoutes(app: Api, { services, config }: RouteContext): void {
+  app.get(
+    '/v3/documents/:id/file-url',
+    {
+      config: { audit: 'document.export' },
+      schema: {
+        operationId: 'getFileUrl',
+        summary: 'Link to the uploaded file of a document',
+        tags: ['Documents'],
+        params: documentParams,
+        response: { 200: fileUrlAnswer },
+      },
+    },
+    async (request) => {
+      const document = await findDocument(services, request.params.id, readScope(callerOf(request), []));
+      const link = await services.files.link(document.id);
+      if (link === null) throw new MemorydError('not_found', 'Document has no file');
+      const base = config.publicUrl ?? `${request.protocol}://${request.host}`;
+      return { url: `${base.replace(/\/+$/, '')}${link}` };
+    },
+  );
+
+  app.get(
+    '/files/:key',
+    {
+      config: { public: true, audit: 'document.export' },
+      schema: {
+        operationId: 'getFile',
+        summary: 'The uploaded file of a document',
+        description: 'By the link of GET /v3/documents/{id}/file-url; needs no key.',
+        tags: ['Documents'],
+        security: [],
+        params: fileParams,
+        querystring: fileQuery,
+        response: { 200: Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' }) },
+      },
+    },
+    async (request, reply) => {
+      const { bytes, name, mimeType } = await services.files.open(request.params.key, request.query);
+      // What somebody uploaded must not run as a page of this service.
+      reply.headers({
+        'content-type': contentType(mimeType),
+        'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name ?? request.params.key)}`,
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "sandbox; default-src 'none'",
+        'cache-control': 'private, no-store',
+      });
+      return reply.send(Buffer.from(bytes));
+    },
+  );
+}
+
+function contentType(mimeType: string | null): string {
+  const isOne = mimeType !== null && /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/.test(mimeType);
+  return isOne ? mimeType : 'application/octet-stream';
 }

@@ -1,13 +1,11 @@
 import type { Api, RouteContext } from '../context.ts';
-import { namespaceAddRoutes } from './routes/add-documents.ts';
-import { namespaceBucketRoutes } from './routes/buckets.ts';
 import { namespaceConnectorRoutes } from './routes/connectors.ts';
-import { namespaceDocumentRoutes } from './routes/documents.ts';
+import { namespaceAddRoutes, namespaceDocumentRoutes } from './routes/documents.ts';
 import { namespaceListRoutes } from './routes/lists.ts';
 import { namespaceMemoryRoutes } from './routes/memories.ts';
 import { ownNamespaceRoutes } from './routes/namespaces.ts';
 import { organizationRoutes } from './routes/organization.ts';
-import { namespaceProfileRoutes } from './routes/profile.ts';
+import { namespaceBucketRoutes, namespaceProfileRoutes } from './routes/profile.ts';
 import { namespaceSearchRoutes } from './routes/search.ts';
 
 /** The second dialect: what is in the path is the scope, and bodies are closed. Those that take forms are apart. */

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
+import { nearestMemories, type NearMemory } from '../../store/memories.ts';
 import { at, firstOf } from '../../base/collections.ts';
 import type { Answering } from '../../models/language-model.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
-import { nearestMemories, type NearMemory } from '../../store/nearest-memories.ts';
 import type { Candidate, Trust, Unit } from '../extractor.ts';
 import { memoryHash } from '../memory-rows.ts';
 

@@ -1,8 +1,15 @@
-import { readScope } from '../../../account/access.ts';
+import { readScope, requireWrite } from '../../../account/access.ts';
 import type { Profile } from '../../../memory/profiles.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { parseFilterTree } from '../filter-tree.ts';
-import { profileAnswer, profileBody, profileMarkdown } from '../schemas/profile.ts';
+import {
+  bucketsAnswer,
+  deleteBucketsBody,
+  profileAnswer,
+  profileBody,
+  profileMarkdown,
+  putBucketsBody,
+} from '../schemas/profile.ts';
 import { namespaceParams } from '../schemas/shared.ts';
 
 const sections = ['static', 'dynamic', 'buckets'] as const;
@@ -71,4 +78,70 @@ export function profileAsMarkdown(profile: {
 function section(title: string, lines: readonly Line[]): string {
   const items = lines.map(({ memory }) => `- ${memory.replaceAll(/\s+/g, ' ')}`);
   return [`## ${title}`, ...(items.length === 0 ? [] : ['', ...items])].join('\n');
+}
+
+const path = '/ns/:namespace/profile/buckets';
+const described = { tags: ['Namespaces'], params: namespaceParams, response: { 200: bucketsAnswer } };
+
+export function namespaceBucketRoutes(app: Api, { services }: RouteContext): void {
+  app.get(
+    path,
+    {
+      schema: {
+        operationId: 'getNamespaceBuckets',
+        summary: 'List the buckets of a namespace’s profile',
+        ...described,
+      },
+    },
+    async (request) => {
+      const { namespace } = request.params;
+      readScope(callerOf(request), [namespace]);
+      return bucketsOf(namespace);
+    },
+  );
+
+  app.put(
+    path,
+    {
+      config: { audit: 'container.change' },
+      schema: {
+        operationId: 'putNamespaceBuckets',
+        summary: 'Add buckets to a namespace’s profile, or change them',
+        description: 'The others stay. Those of the organization cannot be changed here.',
+        ...described,
+        body: putBucketsBody,
+      },
+    },
+    async (request) => {
+      const { namespace } = request.params;
+      requireWrite(callerOf(request), namespace);
+      const put = Object.entries(request.body.buckets).map(([key, description]) => ({ key, description }));
+      await services.containerTags.changeBuckets(namespace, { put });
+      return bucketsOf(namespace);
+    },
+  );
+
+  app.delete(
+    path,
+    {
+      config: { audit: 'container.change' },
+      schema: {
+        operationId: 'deleteNamespaceBuckets',
+        summary: 'Take buckets from a namespace’s profile',
+        ...described,
+        body: deleteBucketsBody,
+      },
+    },
+    async (request) => {
+      const { namespace } = request.params;
+      requireWrite(callerOf(request), namespace);
+      await services.containerTags.changeBuckets(namespace, { remove: request.body.buckets });
+      return bucketsOf(namespace);
+    },
+  );
+
+  async function bucketsOf(namespace: string) {
+    const buckets = await services.profiles.buckets(namespace);
+    return { buckets: Object.fromEntries(buckets.map(({ key, description }) => [key, description])) };
+  }
 }
