@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../store/database.ts';
 import { deleteDocuments } from '../store/documents.ts';
 import { lockHiddenBefore } from '../store/hidden-documents.ts';
-import { deleteMemoriesOnlyFrom, settleChains } from '../store/memory-chains.ts';
+import { deleteMemoriesOnlyFrom, settleChains } from '../store/memory-versions.ts';
 
 /** Deletes documents with all that hangs on them: chunks, contents, and memories that no other document supports. */
 export async function removeDocuments(tx: Transaction, ids: readonly string[], now: Date): Promise<number> {

@@ -7,7 +7,7 @@ import type { Queryable, Transaction } from '../store/database.ts';
 import { finishDreaming, minedDocuments, type MinedDocument } from '../store/dreaming.ts';
 import { allowStatements, forgottenStatements } from '../store/forgotten-statements.ts';
 import { knownMemories } from '../store/known-memories.ts';
-import { settleChains, sourceGone } from '../store/memory-chains.ts';
+import { settleChains, sourceGone } from '../store/memory-versions.ts';
 import {
   addRelations,
   addSources,

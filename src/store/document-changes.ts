@@ -1,6 +1,6 @@
 import type { Transaction } from './database.ts';
 import type { StoredDocument } from './documents.ts';
-import { settleChains } from './memory-chains.ts';
+import { settleChains } from './memory-versions.ts';
 import { rawSql, sql } from './sql.ts';
 
 /** A document that is about to be changed, locked. */

@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
-import { hideMemoriesOf } from './memory-chains.ts';
+import { hideMemoriesOf } from './memory-versions.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
 /** Documents of some containers (null: of any), all of them or those at a path. */

@@ -1,4 +1,4 @@
-import { settleChains } from './memory-chains.ts';
+import { settleChains } from './memory-versions.ts';
 import { lockMemoriesOf } from './memories.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Queryable, Transaction } from './database.ts';

@@ -1,6 +1,6 @@
 import type { PartitionKey } from './partitions.ts';
 import type { Transaction } from './database.ts';
-import { hideMemoriesOf, showMemoriesOf } from './memory-chains.ts';
+import { hideMemoriesOf, showMemoriesOf } from './memory-versions.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 import { storedColumns, type StoredDocument } from './documents.ts';

@@ -9,7 +9,7 @@ import { createRemembering } from '../../src/memory/remember.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { moveContainer } from '../../src/store/container-merges.ts';
 import { minedDocuments } from '../../src/store/dreaming.ts';
-import { hideMemoriesOf, showMemoriesOf } from '../../src/store/memory-chains.ts';
+import { hideMemoriesOf, showMemoriesOf } from '../../src/store/memory-versions.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { mainEngine, openTestDatabase, type TestDatabase } from '../support/databases.ts';

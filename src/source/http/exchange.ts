@@ -7,7 +7,7 @@ import type { RequestBudgets } from './budgets.ts';
 import type { Gate } from '../../base/gate.ts';
 import type { Origins } from './origins.ts';
 import { describeTarget } from './path-pattern.ts';
-import { readReset } from './reset-time.ts';
+import { readReset } from './rate-limit.ts';
 import type { SourceClock } from './source-clock.ts';
 import type { Again, Answer, Hop, SendLimits, Transport } from './transport.ts';
 

@@ -12,7 +12,7 @@ import {
 import { longestWaitMs } from './admission.ts';
 import { exchange, type Exchanged, type Line } from './exchange.ts';
 import type { Again, Answer } from './transport.ts';
-import { fromSourceTime, readReset, readRetryTime } from './reset-time.ts';
+import { fromSourceTime, limitOf, readRetryTime } from './rate-limit.ts';
 
 /** One call of a connector or of a vendor's SDK. */
 export interface Call {
@@ -189,24 +189,13 @@ function judge(answer: Answer, options: JudgeOptions): Judgement {
   if (verdict) return judgeVerdict(verdict, answer, options);
   if (isAccepted(answer.status, options)) return { kind: 'ok' };
   const limit = limitOf(answer, options);
-  if (limit) return limit;
+  if (limit) return { kind: 'limited', ...limit };
   return judgeStatus(answer.status, options.target);
 }
 
 function isAccepted(status: number, { accept, conditional }: JudgeOptions): boolean {
   if (accept) return accept.includes(status);
   return (status >= 200 && status < 300) || (conditional && status === 304);
-}
-
-function limitOf({ status, headers }: Answer, { now, sourceNow }: JudgeOptions): Judgement | null {
-  const heard = { headers, now, sourceNow };
-  const until = readRetryTime(heard);
-  const spent = headers['x-ratelimit-remaining']?.trim() === '0';
-  const reset = spent ? readReset(headers['x-ratelimit-reset'], 'either', heard) : null;
-  const limited: Judgement = { kind: 'limited', until: until ?? reset, slowDown: !spent };
-  if (status === 429 || status === 529) return limited;
-  if (status === 503) return until === null ? null : limited;
-  return status === 403 && (until !== null || spent) ? limited : null;
 }
 
 function judgeStatus(status: number, target: string): Judgement {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeTarget, pathPattern } from '../../../src/source/http/path-pattern.ts';
 import { readHttpDate, readRetryAfter } from '../../../src/base/retry-after.ts';
-import { readReset } from '../../../src/source/http/reset-time.ts';
+import { readReset } from '../../../src/source/http/rate-limit.ts';
 import { createSourceClock } from '../../../src/source/http/source-clock.ts';
 import { createTestClock } from '../../support/clock.ts';
 

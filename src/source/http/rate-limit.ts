@@ -7,6 +7,29 @@ export interface Heard {
   sourceNow: number;
 }
 
+/** What a source that refuses a request for its rate limit says of the next one. */
+export interface Limit {
+  /** Nothing before, by this process's clock, in milliseconds since 1970; null when the source does not say. */
+  until: number | null;
+  /** The request came too fast, not too often. */
+  slowDown: boolean;
+}
+
+/** The rate limit in an answer: 429 and 529 always, 503 and 403 when they tell of one; null without one. */
+export function limitOf(
+  { status, headers }: { status: number; headers: Record<string, string> },
+  { now, sourceNow }: Pick<Heard, 'now' | 'sourceNow'>,
+): Limit | null {
+  const heard = { headers, now, sourceNow };
+  const until = readRetryTime(heard);
+  const spent = headers['x-ratelimit-remaining']?.trim() === '0';
+  const reset = spent ? readReset(headers['x-ratelimit-reset'], 'either', heard) : null;
+  const limit = { until: until ?? reset, slowDown: !spent };
+  if (status === 429 || status === 529) return limit;
+  if (status === 503) return until === null ? null : limit;
+  return status === 403 && (until !== null || spent) ? limit : null;
+}
+
 /** Smaller numbers in a reset header are seconds from now; the larger ones are seconds since 1970. */
 const firstUnixSeconds = 1_000_000_000;
 
