@@ -17,10 +17,11 @@ it('works on 16 at a time, in order, and says when it is full', async () => {
     await gates[index]!.opened;
   });
   work.start(all);
-  expect([begun.length, work.isFull]).toEqual([16, true]);
+  await expect.poll(() => begun.length).toBe(16);
+  expect(work.isFull).toBe(true);
   gates[3]!.open();
   await expect.poll(() => begun.at(-1)).toBe(16);
-  expect(work.isFull).toBe(false);
+  await expect.poll(() => work.isFull).toBe(false);
   for (const one of gates) one.open();
   await work.settled();
   expect(begun).toEqual([...gates.keys()]);
