@@ -39,7 +39,7 @@ export async function connectFolder(
       return performance.now() - started;
     },
     async sync() {
-      const { runId } = await call(daemon, 'POST', `/v3/connections/${id}/sync`, {});
+      const { id: runId } = await call(daemon, 'POST', `/v3/connections/${id}/sync`, {});
       let run: any;
       await until(async () => (run = ((await finished()) ?? []).find((one) => one.id === runId)) !== undefined);
       return { ...run, durationMs: Date.parse(run.completedAt) - Date.parse(run.startedAt) };
