@@ -35,7 +35,7 @@ export function openArchive(ctx: GithubContext, partition: Partition, commit: st
 async function download(ctx: GithubContext, repositoryId: string, commit: string): Promise<OpenArchive | null> {
   try {
     const options = { maxBytes: maxPackedBytes, timeoutMs, idleTimeoutMs: 60_000, accept: [404] };
-    const answer = await getOf(ctx, repositoryId, `/tarball/${commit}`, options);
+    const answer = await getOf(ctx, repositoryId, '/tarball/{ref}', { ref: commit }, options);
     if (answer.status === 404) return null;
     return await unpack(ctx, answer.bytes);
   } catch (error) {

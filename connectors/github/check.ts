@@ -10,7 +10,7 @@ import { headOfWiki } from './wiki.ts';
 export async function checkGithub(ctx: GithubContext): Promise<CheckResult[]> {
   const credential = await probe('credential', 'GitHub accepts the credential', async () => {
     // Every kind of token may ask for it, and it costs nothing.
-    const { json, headers } = await get(ctx, '/rate_limit');
+    const { json, headers } = await get(ctx, '/rate_limit', {});
     const scopes = headers['x-oauth-scopes'];
     return `${json.resources.core.remaining} of ${json.resources.core.limit} requests are left.${scopes ? ` Scopes: ${scopes}.` : ''}`;
   });
@@ -47,7 +47,8 @@ function probesOfRights(ctx: GithubContext, { repository }: Choice, number: numb
 }
 
 async function findBranch(ctx: GithubContext, name: string, branch: string): Promise<void> {
-  const path = `/repos/${name}/git/ref/heads/${branch.split('/').map(encodeURIComponent).join('/')}`;
-  const { status } = await get(ctx, path, { accept: [200, 404] });
+  const [owner = '', repo = ''] = name.split('/');
+  const head = { owner, repo, ref: `heads/${branch}` };
+  const { status } = await get(ctx, '/repos/{owner}/{repo}/git/ref/{ref}', head, { accept: [200, 404] });
   if (status === 404) throw sourceMissing(`${name} has no branch of this name.`, 'Check the branch.');
 }

@@ -46,10 +46,8 @@ export async function fetchFile(ctx: GithubContext, partition: Partition, ref: R
   const skipped = skippedByMode(ref);
   if (skipped) return skipped;
   const { repositoryId } = placeOf(partition);
-  const answer = await getOf(ctx, repositoryId, `/git/blobs/${blobOf(ref).sha}`, {
-    headers: { accept: 'application/vnd.github.raw+json' },
-    accept: [404],
-  });
+  const blob = { file_sha: blobOf(ref).sha };
+  const answer = await getOf(ctx, repositoryId, '/git/blobs/{file_sha}', blob, { format: 'raw', accept: [404] });
   if (answer.status === 404) {
     await expectShown(ctx, repositoryId);
     // Only a tree says that a file is not there: GitHub loses sight of content that it still lists.

@@ -1,5 +1,5 @@
 import { cursorExpired, type JsonObject, type Page, type Partition, type Ref } from 'memoryd/connector';
-import { getOf, remember, type GithubContext } from './client.ts';
+import { getOf, remember, type GithubContext, type ShownBelow } from './client.ts';
 import { toRef, type Surroundings } from './file-ref.ts';
 import { placeOf } from './place.ts';
 import { readHead, seenPositions, type Position } from './position.ts';
@@ -114,23 +114,14 @@ interface Difference {
   straight: boolean;
 }
 
-interface ComparedFile {
-  filename: string;
-  previous_filename?: string;
-  status: string;
-  sha: string | null;
-  patch?: string;
-}
+type ComparedFiles = NonNullable<ShownBelow<'/compare/{basehead}'>['files']>;
 
 async function difference(ctx: GithubContext, partition: Partition, old: string, now: string): Promise<Difference> {
   const { repositoryId } = placeOf(partition);
-  const answer = await getOf<{ status: string; files?: ComparedFile[] }>(
-    ctx,
-    repositoryId,
-    `/compare/${old}...${now}`,
-    // Commits of the comparison are not needed; its files come with each page of them.
-    { query: { per_page: 1 }, accept: [404, 422, 500], maxBytes: 64 * 1024 * 1024 },
-  );
+  // Commits of the comparison are not needed; its files come with each page of them.
+  const compared = { basehead: `${old}...${now}`, per_page: 1 };
+  const options = { accept: [404, 422, 500], maxBytes: 64 * 1024 * 1024 };
+  const answer = await getOf(ctx, repositoryId, '/compare/{basehead}', compared, options);
   if (answer.status === 404 || answer.status === 422) throw cursorExpired('GitHub no longer has the old commit.');
   const { status, files } = answer.status === 200 ? answer.json : { status: 'unknown', files: [] };
   const straight = status === 'ahead';
@@ -139,7 +130,7 @@ async function difference(ctx: GithubContext, partition: Partition, old: string,
   return { ...(await ofTrees(ctx, repositoryId, old, now)), straight };
 }
 
-function ofComparison(files: ComparedFile[]): Pick<Difference, 'entries' | 'left'> {
+function ofComparison(files: ComparedFiles): Pick<Difference, 'entries' | 'left'> {
   const present = files.filter(({ status, sha }) => status !== 'removed' && sha !== null);
   const entries = present.map(({ filename, sha, patch }) => {
     const isModule = patch !== undefined && /^\+Subproject commit [0-9a-f]+$/m.test(patch);

@@ -1,17 +1,14 @@
 import type { Fetched, FetchedDocument, Partition, Ref } from 'memoryd/connector';
-import { getOf, type GithubContext } from './client.ts';
+import { getOf, type GithubContext, type ShownBelow } from './client.ts';
 import { numberIn, placeOf } from './place.ts';
 import { findIssue, type ShownIssue } from './shown-issue.ts';
 
+type Comment = ShownBelow<'/issues/{issue_number}/comments'>[number];
+type Review = ShownBelow<'/pulls/{pull_number}/reviews'>[number];
+type LineComment = ShownBelow<'/pulls/{pull_number}/comments'>[number];
 /** A comment, a review or a comment on a line of a review. */
-interface Remark {
-  body?: string | null;
-  user: { login?: string } | null;
-  created_at?: string;
-  submitted_at?: string;
-  path?: string;
-  state?: string;
-}
+type Remark = Pick<Comment, 'body' | 'user'> &
+  Partial<Pick<Comment, 'created_at'> & Pick<Review, 'submitted_at' | 'state'> & Pick<LineComment, 'path'>>;
 
 /** The issue with everything that was said about it, in the order of time. */
 export async function fetchIssue(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
@@ -19,20 +16,32 @@ export async function fetchIssue(ctx: GithubContext, partition: Partition, ref: 
   const number = numberIn(ref.id);
   const issue = await findIssue(ctx, repositoryId, number);
   if (!issue) return { gone: true };
-  const read = (path: string) => readAll(ctx, repositoryId, path);
-  const remarks = issue.comments > 0 ? await read(`/issues/${number}/comments`) : [];
+  const ofIssue = { issue_number: number };
+  const ofPull = { pull_number: number };
+  const remarks: Remark[] = [];
+  if (issue.comments > 0) {
+    const read = (page: Asked) => getOf(ctx, repositoryId, '/issues/{issue_number}/comments', { ...ofIssue, ...page });
+    remarks.push(...(await readAll(read)));
+  }
   if (issue.pull_request !== undefined) {
-    remarks.push(...(await read(`/pulls/${number}/reviews`)), ...(await read(`/pulls/${number}/comments`)));
+    const reviews = (page: Asked) => getOf(ctx, repositoryId, '/pulls/{pull_number}/reviews', { ...ofPull, ...page });
+    const lines = (page: Asked) => getOf(ctx, repositoryId, '/pulls/{pull_number}/comments', { ...ofPull, ...page });
+    remarks.push(...(await readAll(reviews)), ...(await readAll(lines)));
   }
   return toDocument(issue, remarks);
 }
 
 const pageSize = 100;
 
-async function readAll(ctx: GithubContext, repositoryId: string, path: string): Promise<Remark[]> {
+interface Asked {
+  per_page: number;
+  page: number;
+}
+
+async function readAll(read: (asked: Asked) => Promise<{ json: Remark[] }>): Promise<Remark[]> {
   const remarks: Remark[] = [];
   for (let page = 1; ; page++) {
-    const { json } = await getOf<Remark[]>(ctx, repositoryId, path, { query: { per_page: pageSize, page } });
+    const { json } = await read({ per_page: pageSize, page });
     remarks.push(...json);
     if (json.length < pageSize) return remarks;
   }

@@ -7,6 +7,8 @@ interface ShownComment {
   pull_request_url?: string;
 }
 
+export type FeedPath = '/issues' | '/issues/comments' | '/pulls/comments';
+
 /** An entry of a feed that is sorted by the time of its last change. */
 export type FeedEntry = ShownIssue & ShownComment;
 
@@ -26,23 +28,15 @@ const pageSize = 100;
  */
 export async function readFeed(
   ctx: GithubContext,
-  options: { repositoryId: string; path: string; from: FeedPlace; conditional: boolean; pageSize?: number },
+  options: { repositoryId: string; path: FeedPath; from: FeedPlace; conditional: boolean; pageSize?: number },
 ): Promise<{ entries: FeedEntry[]; next: FeedPlace; done: boolean }> {
-  const { from } = options;
+  const { from, path, conditional } = options;
   const size = options.pageSize ?? pageSize;
-  const { json } = await getOf<FeedEntry[]>(ctx, options.repositoryId, options.path, {
-    query: {
-      state: options.path === '/issues' ? 'all' : undefined,
-      sort: 'updated',
-      direction: 'asc',
-      since: from.since,
-      per_page: size,
-      page: from.page,
-    },
-    conditional: options.conditional,
-    // Issues can be switched off.
-    accept: [410],
-  }).then((answer) => (answer.status === 410 ? { json: [] } : answer));
+  const asked = { sort: 'updated', direction: 'asc', since: from.since, per_page: size, page: from.page } as const;
+  const all = path === '/issues' ? { ...asked, state: 'all' } : asked;
+  // Issues can be switched off.
+  const answer = await getOf(ctx, options.repositoryId, path, all, { conditional, accept: [410] });
+  const json = answer.status === 410 ? [] : (answer.json as FeedEntry[]);
   const shown = new Set(from.shown);
   const last = json.at(-1);
   if (!last || json.length < size) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, Page, Partition, Ref } from 'memoryd/connector';
 import { getOf, type GithubContext } from './client.ts';
 import { toDocument } from './issue-document.ts';
-import { readFeed, type FeedEntry, type FeedPlace } from './issue-feed.ts';
+import { readFeed, type FeedEntry, type FeedPath, type FeedPlace } from './issue-feed.ts';
 import { beginning, bounded, isoOf, sinceOf, type Seen } from './overlap.ts';
 import { issueIdOf, numberIn, placeOf } from './place.ts';
 import { findIssue, type ShownIssue } from './shown-issue.ts';
@@ -24,12 +24,12 @@ interface Position {
 }
 
 type Feed = 'issues' | 'comments' | 'reviews';
-const paths: Record<Feed, string> = { issues: '/issues', comments: '/issues/comments', reviews: '/pulls/comments' };
+const paths: Record<Feed, FeedPath> = { issues: '/issues', comments: '/issues/comments', reviews: '/pulls/comments' };
 
 export async function headOfIssues(ctx: GithubContext, partition: Partition): Promise<JsonObject> {
   const { repositoryId } = placeOf(partition);
-  const query = { state: 'all', sort: 'updated', direction: 'desc', per_page: 1 };
-  const answer = await getOf<ShownIssue[]>(ctx, repositoryId, '/issues', { query, accept: [410] });
+  const newestFirst = { state: 'all', sort: 'updated', direction: 'desc', per_page: 1 } as const;
+  const answer = await getOf(ctx, repositoryId, '/issues', newestFirst, { accept: [410] });
   const newest = answer.status === 410 ? undefined : answer.json[0]?.updated_at;
   const now = newest ?? beginning;
   return { issues: now, comments: now, lookedAt: isoOf(ctx.now().getTime()), seen: {} };

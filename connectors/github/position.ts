@@ -11,23 +11,15 @@ export interface Position {
   branch: string;
 }
 
-interface ShownCommit {
-  sha: string;
-  html_url: string;
-}
-
 /** One conditional request: the newest commit of the branch and the present address of its repository. */
 export async function readHead(
   ctx: GithubContext,
   partition: Partition,
 ): Promise<{ commit: string | null; url: string | null }> {
   const { repositoryId, branch } = placeOf(partition);
-  const answer = await getOf<ShownCommit[]>(ctx, repositoryId, '/commits', {
-    query: { sha: branch, per_page: 1 },
-    conditional: true,
-    // 409 is the answer for an empty repository.
-    accept: [409],
-  });
+  const newest = { sha: branch, per_page: 1 };
+  // 409 is the answer for an empty repository.
+  const answer = await getOf(ctx, repositoryId, '/commits', newest, { conditional: true, accept: [409] });
   if (answer.status === 409) return { commit: null, url: null };
   const commit = answer.json[0];
   if (!commit) throw sourceMissing('GitHub shows no commit of the branch.', 'Check the branch.');

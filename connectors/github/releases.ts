@@ -8,20 +8,10 @@ import {
   type Partition,
   type Ref,
 } from 'memoryd/connector';
-import { expectShown, getOf, type GithubContext } from './client.ts';
+import { expectShown, getOf, type GithubContext, type ShownBelow } from './client.ts';
 import { numberIn, placeOf, releaseIdOf } from './place.ts';
 
-interface ShownRelease {
-  id: number;
-  name: string | null;
-  tag_name: string;
-  body?: string | null;
-  html_url: string;
-  draft: boolean;
-  author: { login?: string } | null;
-  created_at: string;
-  published_at: string | null;
-}
+type ShownRelease = ShownBelow<'/releases/{release_id}'>;
 
 const pageSize = 100;
 
@@ -52,15 +42,17 @@ export async function listReleases(
 }
 
 async function readPage(ctx: GithubContext, partition: Partition, page: number): Promise<ShownRelease[]> {
-  const options = { query: { per_page: pageSize, page }, conditional: true };
-  return (await getOf<ShownRelease[]>(ctx, placeOf(partition).repositoryId, '/releases', options)).json;
+  const { repositoryId } = placeOf(partition);
+  const asked = { per_page: pageSize, page };
+  return (await getOf(ctx, repositoryId, '/releases', asked, { conditional: true })).json;
 }
 
 export async function fetchRelease(ctx: GithubContext, partition: Partition, ref: Ref): Promise<Fetched> {
-  const path = `/releases/${numberIn(ref.id)}`;
-  const answer = await getOf<ShownRelease>(ctx, placeOf(partition).repositoryId, path, { accept: [404] });
+  const { repositoryId } = placeOf(partition);
+  const release = { release_id: numberIn(ref.id) };
+  const answer = await getOf(ctx, repositoryId, '/releases/{release_id}', release, { accept: [404] });
   if (answer.status !== 404) return toDocument(answer.json);
-  await expectShown(ctx, placeOf(partition).repositoryId);
+  await expectShown(ctx, repositoryId);
   return { gone: true };
 }
 

@@ -1,19 +1,10 @@
 import { badConfig, ConnectorError, sourceMissing, type Partition } from 'memoryd/connector';
-import { get, getOf, remember, type GithubContext } from './client.ts';
+import { get, getOf, remember, type GithubContext, type Shown } from './client.ts';
 import { contentOf } from './config.ts';
 import { partitionIdOf } from './place.ts';
 
-/** The fields of a repository in the API that are used. */
-export interface Repository {
-  id: number;
-  full_name: string;
-  html_url: string;
-  default_branch: string;
-  /** Its id in GraphQL; like its number it outlives renames and transfers. */
-  node_id: string;
-  /** The wiki is switched on; that says nothing about whether there are pages. */
-  has_wiki?: boolean;
-}
+/** Its `node_id` is its id in GraphQL; like its number it outlives renames and transfers. */
+export type Repository = Shown<'/repos/{owner}/{repo}'>;
 
 /** A repository as it was chosen: `owner/name` or its number, each perhaps with `@branch`. */
 export interface Choice {
@@ -76,8 +67,9 @@ async function findShown(ctx: GithubContext, name: string): Promise<Repository |
 
 /** Follows renames and transfers. */
 export async function findByName(ctx: GithubContext, name: string): Promise<Repository> {
-  const path = `/repos/${name.split('/').map(encodeURIComponent).join('/')}`;
-  const answer = await get<Repository>(ctx, path, { conditional: true, accept: [200, 304, 404] });
+  const [owner = '', repo = ''] = name.split('/');
+  const options = { conditional: true, accept: [200, 304, 404] };
+  const answer = await get(ctx, '/repos/{owner}/{repo}', { owner, repo }, options);
   if (answer.status === 404) {
     const scopes = answer.headers['x-oauth-scopes'];
     // Only classic tokens and those of OAuth apps have scopes.
@@ -93,7 +85,7 @@ export async function findByName(ctx: GithubContext, name: string): Promise<Repo
 
 export async function findById(ctx: GithubContext, id: string): Promise<Repository> {
   const known = await remember<Repository>(ctx, 'repositories');
-  const found = known.get(id) ?? (await getOf<Repository>(ctx, id, '', { conditional: true })).json;
+  const found = known.get(id) ?? (await getOf(ctx, id, '', {}, { conditional: true })).json;
   known.set(id, found);
   return found;
 }

@@ -1,36 +1,33 @@
 import type { Resource, ResourcePage } from 'memoryd/connector';
-import { get, type GithubContext } from './client.ts';
-import type { Repository } from './repositories.ts';
+import { get, getOf, type GithubContext, type Shown } from './client.ts';
 
 const pageSize = 100;
 const shared = 'shared';
 const installation = 'installation';
 
-interface Owner {
-  login: string;
-}
-
 /** Owners, their repositories, and the branches of these. */
 export async function resourcesOf(ctx: GithubContext, parent?: string, page = '1'): Promise<ResourcePage> {
   if (parent === undefined) return owners(ctx, page);
-  const query = { per_page: pageSize, page };
-  if (/^\d+$/.test(parent)) return branches(ctx, parent, query);
+  const asked = { per_page: pageSize, page: Number(page) };
+  if (/^\d+$/.test(parent)) return branches(ctx, parent, asked);
   const [kind, login] = parent.split(':');
   if (kind === installation) {
-    const { json } = await get<{ repositories: Repository[] }>(ctx, '/installation/repositories', { query });
+    const { json } = await get(ctx, '/installation/repositories', asked);
     return pageOf(json.repositories.map(toResource), page);
   }
-  const affiliation = kind === shared ? 'collaborator' : 'owner';
-  const path = kind === 'organization' ? `/orgs/${encodeURIComponent(login ?? '')}/repos` : '/user/repos';
-  const options = { query: { ...query, sort: 'full_name', ...(kind === 'organization' ? {} : { affiliation }) } };
-  return pageOf((await get<Repository[]>(ctx, path, options)).json.map(toResource), page);
+  const sorted = { ...asked, sort: 'full_name' } as const;
+  const { json } =
+    kind === 'organization'
+      ? await get(ctx, '/orgs/{org}/repos', { ...sorted, org: login ?? '' })
+      : await get(ctx, '/user/repos', { ...sorted, affiliation: kind === shared ? 'collaborator' : 'owner' });
+  return pageOf(json.map(toResource), page);
 }
 
 async function owners(ctx: GithubContext, page: string): Promise<ResourcePage> {
-  const user = await get<Owner>(ctx, '/user', { accept: [200, 403] });
+  const user = await get(ctx, '/user', {}, { accept: [200, 403] });
   // An app’s installation is no user.
   if (user.status === 403) return { resources: [ownerOf(installation, 'Repositories of the installation')] };
-  const { json } = await get<Owner[]>(ctx, '/user/orgs', { query: { per_page: pageSize, page } });
+  const { json } = await get(ctx, '/user/orgs', { per_page: pageSize, page: Number(page) });
   const organizations = json.map(({ login }) => ownerOf(`organization:${login}`, login));
   const own = [ownerOf(`user:${user.json.login}`, user.json.login), ownerOf(shared, 'Shared with you')];
   const { next } = pageOf(organizations, page);
@@ -40,6 +37,9 @@ async function owners(ctx: GithubContext, page: string): Promise<ResourcePage> {
   };
 }
 
+/** GitHub leaves the branch out of the least that it may show of a repository. */
+type ListedRepository = Pick<Shown<'/orgs/{org}/repos'>[number], 'id' | 'full_name' | 'default_branch'>;
+
 const ownerOf = (id: string, name: string): Resource => ({
   id,
   name,
@@ -48,15 +48,20 @@ const ownerOf = (id: string, name: string): Resource => ({
   selectable: false,
 });
 
-function toResource({ id, full_name: name, default_branch: branch }: Repository): Resource {
-  return { id: String(id), name, kind: 'repository', hasChildren: true, metadata: { defaultBranch: branch } };
+function toResource({ id, full_name: name, default_branch: branch }: ListedRepository): Resource {
+  const metadata = branch === undefined ? {} : { defaultBranch: branch };
+  return { id: String(id), name, kind: 'repository', hasChildren: true, metadata };
 }
 
-async function branches(ctx: GithubContext, id: string, query: Record<string, string | number>): Promise<ResourcePage> {
-  const { json } = await get<{ name: string }[]>(ctx, `/repositories/${id}/branches`, { query });
+async function branches(
+  ctx: GithubContext,
+  id: string,
+  asked: { per_page: number; page: number },
+): Promise<ResourcePage> {
+  const { json } = await getOf(ctx, id, '/branches', asked);
   return pageOf(
     json.map(({ name }) => ({ id: `${id}@${name}`, name, kind: 'branch' })),
-    String(query['page']),
+    String(asked.page),
   );
 }
 

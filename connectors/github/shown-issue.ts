@@ -1,23 +1,9 @@
 import { transient } from 'memoryd/connector';
-import { expectShown, get, type GithubContext } from './client.ts';
+import { expectShown, getOf, type GithubContext, type ShownBelow } from './client.ts';
 import { findById } from './repositories.ts';
 
-/** The fields of an issue or pull request in the API that are used. */
-export interface ShownIssue {
-  id: number;
-  number: number;
-  title: string;
-  body?: string | null;
-  state: string;
-  user: { login?: string } | null;
-  labels: (string | { name?: string | null })[];
-  comments: number;
-  pull_request?: object;
-  html_url: string;
-  repository_url: string;
-  created_at: string;
-  updated_at: string;
-}
+/** An issue or pull request. */
+export type ShownIssue = ShownBelow<'/issues/{issue_number}'>;
 
 /** Undefined when it was deleted, or transferred to another repository, to which GitHub redirects. */
 export async function findIssue(
@@ -25,8 +11,8 @@ export async function findIssue(
   repositoryId: string,
   number: number,
 ): Promise<ShownIssue | undefined> {
-  const path = `/repositories/${repositoryId}/issues/${number}`;
-  const answer = await get<ShownIssue>(ctx, path, { accept: [200, 404, 410] });
+  const issue = { issue_number: number };
+  const answer = await getOf(ctx, repositoryId, '/issues/{issue_number}', issue, { accept: [404, 410] });
   if (answer.status !== 200) {
     await expectShown(ctx, repositoryId);
     return undefined;

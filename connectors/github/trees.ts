@@ -46,9 +46,9 @@ export async function readTree(
     known.set(key, kept);
     return kept;
   }
-  const query = depth === 'deep' ? { recursive: 1 } : {};
-  const options = { query, maxBytes: treeBytes, timeoutMs: 60_000 };
-  const { json } = await getOf<Tree>(ctx, repositoryId, `/git/trees/${sha}`, options);
+  const asked = { tree_sha: sha, ...(depth === 'deep' ? { recursive: '1' } : {}) };
+  const options = { maxBytes: treeBytes, timeoutMs: 60_000 };
+  const { json } = await getOf(ctx, repositoryId, '/git/trees/{tree_sha}', asked, options);
   const tree = shorten(json, depth);
   known.set(key, tree);
   for (const old of known.keys()) if (known.size > keptTrees) known.delete(old);

@@ -108,7 +108,7 @@ async function renewedToken(ctx: GithubContext, token: string): Promise<string |
 
 /** A token that the API takes is not expired: it only does not open wikis. */
 async function refused(ctx: GithubContext): Promise<ConnectorError> {
-  await get(ctx, '/rate_limit');
+  await get(ctx, '/rate_limit', {});
   return noRight();
 }
 

@@ -259,8 +259,8 @@ export const githubMutants: MutantSet = {
     {
       file: 'issue-document.ts',
       loses: true,
-      find: 'const remarks = issue.comments > 0 ? await',
-      replace: 'const remarks = issue.comments > 1 ? await',
+      find: 'if (issue.comments > 0) {',
+      replace: 'if (issue.comments > 1) {',
     },
     {
       file: 'releases.ts',
