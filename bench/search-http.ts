@@ -1,8 +1,8 @@
+import { toSql } from 'pgvector';
 import { systemClock } from '../src/base/clock.ts';
 import { createHashingEmbedder } from '../src/models/hashing-embedder.ts';
 import type { Database } from '../src/store/database.ts';
 import { rawSql, sql } from '../src/store/sql.ts';
-import { vectorText } from '../src/store/vector-text.ts';
 import type { Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 import { withDaemon } from './daemon.ts';
@@ -82,7 +82,7 @@ async function timeNearest(store: BenchStore, queries: readonly string[], chunks
 function nearest(database: Database, vector: Float32Array): Promise<unknown> {
   return database.query(sql`
     select id from chunks where embedding_model = 'hashing:256'
-    order by (embedding::vector(256)) <=> ${vectorText(vector)}::vector limit 10`);
+    order by (embedding::vector(256)) <=> ${toSql(Array.from(vector))}::vector limit 10`);
 }
 
 async function timeRequests(

@@ -1,9 +1,9 @@
+import { toSql } from 'pgvector';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import type { Embedder } from '../src/models/embedder.ts';
 import { createSearch } from '../src/search/create-search.ts';
 import type { Database } from '../src/store/database.ts';
-import { vectorText } from '../src/store/vector-text.ts';
 import { sql, type Sql } from '../src/store/sql.ts';
 import { createVectorIndex, type VectorIndexState } from '../src/store/vector-index.ts';
 import { engines, openBenchDatabase, type Engine } from './databases.ts';
@@ -88,7 +88,7 @@ async function measure(database: Database, world: SearchWorld): Promise<Measures
 function nearestStatement(vector: Float32Array): Sql {
   return sql`
     select id from chunks where embedding_model = 'bench'
-    order by (embedding::vector(384)) <=> ${vectorText(vector)}::vector limit 10`;
+    order by (embedding::vector(384)) <=> ${toSql(Array.from(vector))}::vector limit 10`;
 }
 
 /** Costs nothing, so that only the search is measured. */

@@ -1,5 +1,5 @@
+import { toSql } from 'pgvector';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import { vectorText } from '../vector-text.ts';
 import { corpusTable, countedWeights, knownWeights, normOf, scoreBy } from './bm25.ts';
 import { hiddenMemories, visible, visibleAsFilter, wantedDocuments } from './conditions.ts';
 import type { CandidateAccess, CandidatePlan, Keyword, SearchedKind } from './search-plan.ts';
@@ -67,7 +67,7 @@ function queryTable({ vector, access, scoring }: CandidatePlan): Sql[] {
     ? sql`, set_config('hnsw.ef_search', ${String(scoring.indexSearchSize)}, true),
       set_config('hnsw.iterative_scan', 'relaxed_order', true)`
     : rawSql('');
-  return [sql`query as materialized (select ${vectorText(vector)}::vector as vector${settings})`];
+  return [sql`query as materialized (select ${toSql(Array.from(vector))}::vector as vector${settings})`];
 }
 
 // ---- Where everything is read
