@@ -34,6 +34,7 @@ export const coreMutants: MutantSet = {
     'src/sync/runner.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/connections.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/hidden-documents.ts': ['test/integration/hidden-documents.test.ts'],
+    'src/store/listed-pages.ts': ['test/integration/mirror.test.ts', 'test/integration/mirror-unread.test.ts'],
     'src/store/partitions.ts': ['test/integration/mirror.test.ts'],
     'src/store/sync-claims.ts': ['test/integration/mirror-workers.test.ts'],
     'src/store/sync-items.ts': [
@@ -59,14 +60,14 @@ export const coreMutants: MutantSet = {
       replace: 'const mine = held.size < 0 ? [] : outcomes;',
     },
     {
-      file: 'src/store/sync-items.ts',
+      file: 'src/store/listed-pages.ts',
       loses: true,
       suites: model,
       find: 'attempts = 0, lost_workers = 0, lease_token = null, missing_since = null,',
       replace: 'attempts = 0, lost_workers = 0, missing_since = null,',
     },
     {
-      file: 'src/store/sync-items.ts',
+      file: 'src/store/listed-pages.ts',
       loses: true,
       suites: model,
       find: "and i.want_rev = p.want_rev and (i.state <> 'gone' or ${isMirroredYet})",
@@ -101,8 +102,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/listing.ts',
       loses: true,
-      find: 'notSeenIn: incomplete === null ? epoch : 0, except',
-      replace: 'notSeenIn: epoch, except',
+      find: 'notSeenIn: incomplete === null && !isAll ? epoch : 0, except',
+      replace: 'notSeenIn: isAll ? 0 : epoch, except',
     },
     {
       file: 'src/sync/listing.ts',
@@ -255,13 +256,13 @@ export const coreMutants: MutantSet = {
       replace: '',
     },
     {
-      file: 'src/store/sync-items.ts',
+      file: 'src/store/listed-pages.ts',
       loses: true,
       find: 'seen_epoch = greatest(i.seen_epoch, ${epoch}), want_rev = p.want_rev, custom_id',
       replace: 'want_rev = p.want_rev, custom_id',
     },
     {
-      file: 'src/store/sync-items.ts',
+      file: 'src/store/listed-pages.ts',
       loses: true,
       find: 'update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch}), missing_since = null',
       replace: 'update sync_items i set missing_since = null',
