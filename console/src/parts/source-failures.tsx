@@ -32,6 +32,7 @@ export function SourceFailures({ connectionId, counts, onShow, onChange }: Sourc
     <Section title={texts.source.failures}>
       <LoadProblem error={error} reload={reload} />
       {retry.error && <Notice tone="bad">{retry.error}</Notice>}
+      {!data && !error && <p class="line quiet">{texts.loading}</p>}
       {data?.causes.length === 0 && <p class="line quiet">{texts.source.noFailures}</p>}
       <ul class="rows">
         {data?.causes.map((cause) => (
@@ -63,7 +64,9 @@ function CauseLine({ cause, isBusy, onShow, onRetry }: CauseLineProps) {
         <Badge tone={cause.state === 'skipped' ? 'quiet' : 'bad'}>
           {title} · {cause.count}
         </Badge>
-        {cause.message && <bdi class="sub wrap">{cause.message}</bdi>}
+        {cause.message && cause.message.toLowerCase() !== title.toLowerCase() && (
+          <bdi class="sub wrap">{cause.message}</bdi>
+        )}
         <span class="quiet small sub">
           <bdi>{cause.remedy}</bdi>
           {cause.nextRetryAt && (

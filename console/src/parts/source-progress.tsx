@@ -14,13 +14,18 @@ export function SourceProgress({ live, connectionId }: { live: LiveProgress; con
   const { run, items, documents } = progress;
   return (
     <>
-      {run?.status === 'running' && <RunningRun run={run} isLive={live.isLive} connectionId={connectionId} />}
-      {run?.status !== 'running' && documents.waiting > 0 && (
-        <div role="status">
-          <p>{texts.source.reading(documents.waiting)}</p>
-          <ShareDone progress={progress} />
-        </div>
-      )}
+      <div class="progress-place">
+        {run?.status === 'running' ? (
+          <RunningRun run={run} isLive={live.isLive} connectionId={connectionId} />
+        ) : (
+          <div role="status">
+            <p class={documents.waiting > 0 ? '' : 'quiet'}>
+              {documents.waiting > 0 ? texts.source.reading(documents.waiting) : texts.source.idle}
+            </p>
+            {documents.waiting > 0 && <ShareDone progress={progress} />}
+          </div>
+        )}
+      </div>
       <dl class="counters" aria-label={texts.source.counters}>
         <Counter label={texts.source.done} count={items.done} />
         <Counter label={texts.source.waiting} count={items.pending + documents.waiting} />

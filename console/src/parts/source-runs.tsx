@@ -22,7 +22,9 @@ export function SourceRuns({ connectionId, runKey }: { connectionId: string; run
   return (
     <Section title={texts.source.runs}>
       <LoadProblem error={pages.error} reload={pages.reload} />
-      {!pages.isLoading && pages.rows.length === 0 && <p class="line quiet">{texts.source.noRuns}</p>}
+      {pages.rows.length === 0 && !pages.error && (
+        <p class="line quiet">{pages.isLoading ? texts.loading : texts.source.noRuns}</p>
+      )}
       <ul class="rows">
         {pages.rows.map((run) => (
           <li key={run.id} class="line wide">

@@ -30,9 +30,16 @@ export function SourceThroughput({ connectionId, run, runKey }: SourceThroughput
   const live = throughputOfSamples(samples);
   const isLive = run?.status === 'running' && live.values.length >= fewestPoints;
   const series = isLive ? live : throughputOfRuns(data ?? []);
-  if (series.values.length < fewestPoints) return null;
-  const [last, most] = [series.values.at(-1)!, Math.max(...series.values)];
   const { throughput, throughputLive, throughputRuns, throughputLabel } = texts.source;
+  if (series.values.length < fewestPoints) {
+    // As high as the plot, so that nothing moves when there is one.
+    return (
+      <Section title={throughput}>
+        <p class="plot quiet">{texts.source.throughputNone}</p>
+      </Section>
+    );
+  }
+  const [last, most] = [series.values.at(-1)!, Math.max(...series.values)];
   return (
     <Section title={throughput} note={isLive ? throughputLive : throughputRuns}>
       <Plot series={series} label={throughputLabel(formatNumber(Math.round(last)), formatNumber(Math.round(most)))} />

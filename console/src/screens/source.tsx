@@ -33,7 +33,8 @@ export function SourceScreen({ id }: { id: string }) {
     keys,
     everyMs,
   );
-  if (!data) {
+  // Together, because what comes later would move what is read already.
+  if (!data || (!live.progress && !live.error)) {
     return (
       <>
         <Head title={texts.nav.sources} />
