@@ -153,4 +153,26 @@ describeWithBrowser('sources and memories that need a hand, in the console in a 
     await profile.getByText('Mira lives in Porto.').waitFor();
     expect(await known()).toEqual(['Mira lives in Porto.']);
   });
+
+  it('shows what was known on a day, chosen along a line by the keyboard', async () => {
+    const containerTag = 'user_ada';
+    await call(stage.daemon, 'POST', '/v4/memories', { containerTag, memories: [{ content: 'Ada keeps bees.' }] });
+    const later = await stage.openSignedIn();
+    // Ten days later by the clock of the browser, so that there are days to choose from.
+    const [now, days] = [new Date(), 10];
+    await later.clock.setFixedTime(now.getTime() + days * 86_400_000);
+    await stage.show(later, `memories?ns=${containerTag}`, 'Memories');
+    const line = later.getByRole('slider', { name: 'From the first day until now' });
+    expect(await line.getAttribute('aria-valuetext')).toBe('now');
+    await line.press('ArrowLeft');
+    await line.press('ArrowLeft');
+    const chosen = async () => new URL(later.url().replace('#/', '')).searchParams.get('asOf');
+    await expect.poll(chosen, within).toMatch(/^\d{4}-\d\d-\d\d$/);
+    const asked = Date.parse((await chosen())!);
+    expect(Math.round((asked - now.getTime()) / 86_400_000)).toBeOneOf([days - 3, days - 2]);
+    await later.getByRole('list', { name: 'What is remembered' }).getByText('Ada keeps bees.').first().waitFor();
+    await line.press('End');
+    await expect.poll(chosen, within).toBeFalsy();
+    await later.context().close();
+  });
 });
