@@ -3,6 +3,8 @@
 // than theirs, and nothing of ours is imported before the version is known.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
+import module from 'node:module';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
@@ -49,6 +51,22 @@ function explain(detail) {
   process.exit(1);
 }
 
+/**
+ * V8 keeps what it made of the code, so that a start need not compile two thousand files again. In the cache of the
+ * user, because what lies there is run. Threads and the daemon that this process becomes find it by the variable.
+ */
+function keepCompiledCode() {
+  const { env } = process;
+  if (env.NODE_COMPILE_CACHE || env.NODE_DISABLE_COMPILE_CACHE) return;
+  try {
+    const caches = env.XDG_CACHE_HOME || env.LOCALAPPDATA || join(homedir(), '.cache');
+    const folder = join(caches, 'memoryd', 'code');
+    if (module.enableCompileCache(folder).directory !== undefined) env.NODE_COMPILE_CACHE = folder;
+  } catch {
+    // A user without a home has no cache, and starts more slowly.
+  }
+}
+
 function run() {
   // A clone runs its TypeScript directly; the published package holds JavaScript.
   const source = join(packageFolder, 'src/main.ts');
@@ -89,6 +107,7 @@ function startFrugally() {
 }
 
 if (isRecent(process.versions.node)) {
+  keepCompiledCode();
   startFrugally();
   await run();
 } else if (ownNode()) runWith(ownNode());

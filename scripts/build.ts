@@ -40,6 +40,13 @@ function buildConsole(): void {
   if (status !== 0) process.exit(1);
 }
 
+/** The database of a first start. A package without it would make one at each first start, which takes seconds. */
+function prepareCluster(): void {
+  const script = fileURLToPath(new URL('prepare-cluster.ts', import.meta.url));
+  const { status } = spawnSync(process.execPath, [script], { cwd: project, stdio: 'inherit' });
+  if (status !== 0) process.exit(1);
+}
+
 /** Everything beside the sources that they read or that belongs to them: SQL, templates, READMEs, the console. */
 function copyFiles(): string[] {
   const assets = globSync(['src/**/*', 'connectors/**/*', 'console/dist/**/*'], { cwd: project, withFileTypes: true })
@@ -84,6 +91,7 @@ function verify(): void {
 rmSync(dist, { recursive: true, force: true });
 compile();
 buildConsole();
+prepareCluster();
 const copied = copyFiles();
 bundleRuntimes(project, dist);
 writePackageJson();

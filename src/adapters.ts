@@ -103,7 +103,8 @@ export async function openOcr({ config }: AppOptions): Promise<Ocr | null> {
 export async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {
   if (config.databaseUrl === undefined) {
     const { openPglite } = await import('./store/pglite/open-pglite.ts');
-    return openPglite({ dataDir: config.dataDir, clock, log });
+    const { preparedClusterFile } = await import('./store/pglite/packed-cluster.ts');
+    return openPglite({ dataDir: config.dataDir, preparedFile: await preparedClusterFile(), clock, log });
   }
   const { openPostgres } = await import('./store/postgres.ts');
   return openPostgres({ url: config.databaseUrl, log, applicationName: `memoryd ${config.role}` });

@@ -1,15 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import {
-  createEmbedder,
-  encryptionOptions,
-  openDatabase,
-  openOcr,
-  openQueue,
-  openRateCounter,
-  type AppOptions,
-} from './adapters.ts';
+import { encryptionOptions, openOcr, openQueue, openRateCounter, type AppOptions } from './adapters.ts';
 import { createChunkSize } from './account/chunk-size.ts';
 import { ensureFirstKey } from './account/first-key.ts';
 import { createConsoleSessions } from './account/console-sessions.ts';
@@ -19,7 +11,7 @@ import { ensureOrganization } from './account/organization.ts';
 import { createApi } from './api/create-api.ts';
 import type { ApiServices } from './api/services.ts';
 import { createAddressGuard } from './base/address-guard.ts';
-import { createLogTail, type LogTail } from './base/log-tail.ts';
+import type { LogTail } from './base/log-tail.ts';
 import { createMetrics } from './base/metrics.ts';
 import { risksOf } from './base/risks.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
@@ -50,10 +42,11 @@ import { createLlmExtractor } from './memory/llm/llm-extractor.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
-import { apiConfig, listen, publicUrl, requireFreePort } from './listening.ts';
+import { apiConfig, listen, publicUrl } from './listening.ts';
 import { openLanguageModel } from './language-model.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
+import { startOpening } from './opening.ts';
 import { createStatus, trackModel } from './process-status.ts';
 import { recoverAlone } from './recover-alone.ts';
 import { startWorker } from './start-worker.ts';
@@ -105,19 +98,16 @@ const aloneLeaseMs = 2 * 60_000;
 const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 256 };
 
 /** The composition root: the only place that knows which database, queue and models there are. */
-export async function createApp(given: AppOptions): Promise<App> {
-  const { log, warnings } = createLogTail(given.log, given.clock);
-  const options = { ...given, log };
-  const { clock } = options;
+export async function createApp(given: AppOptions, opening = startOpening(given)): Promise<App> {
+  const { options, warnings, ...opens } = await opening;
+  const { clock, log } = options;
   const opened = new Opened();
+  opened.add({ close: async () => (await opens.embedder.catch(() => null))?.close() });
   try {
-    await requireFreePort(options.config);
-    const embedding = createEmbedder(options);
-    embedding.catch(() => {});
-    const database = opened.add(await openDatabase(options));
+    const database = opened.add(await opens.database);
     await migrate(database, { log });
     if (database.engine === 'pglite') await recoverAlone(database, clock);
-    const embedder = opened.add(await embedding);
+    const embedder = await opens.embedder;
     const textWork = opened.add(createTextWork({ log, ...textLimits }));
     const fetcher = opened.add(createUrlFetcher({ guard: createAddressGuard(options.config) }));
     const ocr = opened.add(await openOcr(options));

@@ -72,7 +72,13 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   ask: process.stdin.isTTY ? (question, { hidden }) => askTerminal({ question, hidden, signal }) : null,
   openBrowser: (url) => openBrowser(url, { env, clock: systemClock, platform: process.platform, signal }),
   // Loaded only by the commands that need them: the others start in a tenth of the time.
-  createApp: async (options) => (await import('./app.ts')).createApp(options),
+  async createApp(options) {
+    const { startOpening } = await import('./opening.ts');
+    const opening = startOpening(options);
+    // `createApp` throws it.
+    opening.catch(() => undefined);
+    return (await import('./app.ts')).createApp(options, opening);
+  },
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),
   localModels: async (options) => (await import('./adapters.ts')).localModels(options),
   tryLanguageModel: async (options) => (await import('./adapters.ts')).tryLanguageModel(options),

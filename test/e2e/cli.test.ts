@@ -1,5 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -58,6 +68,20 @@ const found = {
   total: 1,
   timing: 7,
 };
+
+describe('compiled code', () => {
+  test('is kept in the cache of the user', async () => {
+    await memoryd(['--version'], { env: { XDG_CACHE_HOME: folder } });
+    const kept = readdirSync(join(folder, 'memoryd/code'), { recursive: true, withFileTypes: true });
+    expect(kept.filter((entry) => entry.isFile()).length).toBeGreaterThan(10);
+  });
+
+  test('is not kept where nothing can be written', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    const { exitCode, stderr } = await memoryd(['--version'], { env: { XDG_CACHE_HOME: join(folder, 'file') } });
+    expect([exitCode, stderr]).toEqual([0, '']);
+  });
+});
 
 describe('exit codes', () => {
   beforeAll(() => {

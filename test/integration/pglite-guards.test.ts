@@ -1,21 +1,29 @@
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { openToOthers } from '../../src/base/private-files.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
+import { packCluster } from '../../src/store/pglite/packed-cluster.ts';
 import { sql } from '../../src/store/sql.ts';
 import { makePgliteTemplate } from '../support/databases.ts';
 import { sized } from '../support/length.ts';
-import { startPgliteProcess, type PgliteProcess, type PgliteTask } from '../support/pglite-process.ts';
+import {
+  startPgliteProcess,
+  type ClusterOrigin,
+  type PgliteProcess,
+  type PgliteTask,
+} from '../support/pglite-process.ts';
 
 let dataDir: string;
 let processes: PgliteProcess[] = [];
 let opened: Database[] = [];
 let templateFile: string;
+/** The pristine database, packed. */
+let preparedFile: string;
 /** A closed database with a table `rows` of 100 rows, to copy. */
 let pristine: string;
 
@@ -25,8 +33,13 @@ beforeAll(async () => {
   const database = await openPglite({ dataDir: pristine, log: silentLogger, templateFile });
   await database.script('create table rows (n integer); insert into rows select generate_series(1, 100)');
   await database.close();
+  preparedFile = join(await mkdtemp(join(tmpdir(), 'memoryd-guards-')), 'packed');
+  await writeFile(preparedFile, await packCluster(join(pristine, 'database')));
 });
-afterAll(() => rm(pristine, { recursive: true }));
+afterAll(async () => {
+  await rm(pristine, { recursive: true });
+  await rm(dirname(preparedFile), { recursive: true });
+});
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'memoryd-guards-'));
 });
@@ -46,8 +59,8 @@ async function open(): Promise<Database> {
 
 const makeDatabase = () => cp(pristine, dataDir, { recursive: true });
 
-function startProcess(task: PgliteTask, template?: string): PgliteProcess {
-  const started = startPgliteProcess(task, dataDir, template);
+function startProcess(task: PgliteTask, origin?: ClusterOrigin): PgliteProcess {
+  const started = startPgliteProcess(task, dataDir, origin);
   processes.push(started);
   return started;
 }
@@ -111,6 +124,30 @@ describe('directory lock', () => {
   });
 });
 
+describe('a packed cluster', () => {
+  test('is what a new one begins with', async () => {
+    const database = await openPglite({ dataDir, log: silentLogger, preparedFile });
+    opened.push(database);
+    expect(await database.query(sql`select count(*) as n from rows`)).toEqual([{ n: 100 }]);
+    const files = await readdir(join(dataDir, 'database'), { recursive: true });
+    expect(files).toEqual(expect.arrayContaining(await readdir(join(pristine, 'database'), { recursive: true })));
+    expect(await openToOthers(dataDir)).toEqual([]);
+  });
+
+  test('is left out where it is not', async () => {
+    const database = await openPglite({ dataDir, log: silentLogger, preparedFile: join(pristine, 'nothing') });
+    opened.push(database);
+    expect(await database.query(sql`select to_regclass('rows') as rows`)).toEqual([{ rows: null }]);
+  });
+
+  test('does not touch a cluster that is there', async () => {
+    await (await open()).close();
+    const database = await openPglite({ dataDir, log: silentLogger, preparedFile });
+    opened.push(database);
+    expect(await database.query(sql`select to_regclass('rows') as rows`)).toEqual([{ rows: null }]);
+  });
+});
+
 describe('kill -9', () => {
   const newCluster = async () => (await readdir(dataDir)).find((name) => name.startsWith('database.new-'));
   const newClusterHas = async (...path: string[]) => {
@@ -118,16 +155,20 @@ describe('kill -9', () => {
     return name !== undefined && existsSync(join(dataDir, name, ...path));
   };
 
-  const fromTemplate = () => templateFile;
-  const byInitdb = () => undefined;
+  const fromTemplate = () => ({ templateFile });
+  const unpacking = () => ({ preparedFile });
+  const byInitdb = () => ({});
 
-  test.each<[string, () => Promise<boolean>, () => string | undefined]>([
+  test.each<[string, () => Promise<boolean>, () => ClusterOrigin]>([
     ['as soon as it locked the directory', async () => existsSync(join(dataDir, 'database.lock')), fromTemplate],
     ['when the new folder appears', async () => (await newCluster()) !== undefined, fromTemplate],
     ['when the new folder has its version', () => newClusterHas('PG_VERSION'), fromTemplate],
     ['when the new folder has its control file', () => newClusterHas('global', 'pg_control'), byInitdb],
     ['when the new folder has a server’s lock file', () => newClusterHas('postmaster.pid'), fromTemplate],
     ['when the folder has its name', async () => existsSync(clusterFile('PG_VERSION')), fromTemplate],
+    ['when unpacking begins', async () => (await newCluster()) !== undefined, unpacking],
+    ['when a half is unpacked', () => newClusterHas('base', '5'), unpacking],
+    ['when all is unpacked', async () => existsSync(clusterFile('PG_VERSION')), unpacking],
   ])('during the first start, %s, leaves nothing that stops the next start', async (_name, reached, template) => {
     const starting = startProcess('hold', template());
     await expect.poll(reached, { interval: 1, timeout: 60_000 }).toBe(true);

@@ -1,10 +1,11 @@
-/** The program of `startPgliteProcess`: node pglite-process-main.ts <task> <dataDir> <templateFile or nothing> */
+/** The program of `startPgliteProcess`: node pglite-process-main.ts <task> <dataDir> <origin as JSON> */
 import { silentLogger } from '../../src/base/log.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
+import type { ClusterOrigin } from './pglite-process.ts';
 
-const [task, dataDir, templateFile] = process.argv.slice(2) as [string, string, string];
+const [task, dataDir, origin] = process.argv.slice(2) as [string, string, string];
 
 async function write(database: Database): Promise<never> {
   await database.script(`
@@ -23,7 +24,7 @@ async function write(database: Database): Promise<never> {
   }
 }
 
-const database = await openPglite({ dataDir, log: silentLogger, ...(templateFile === '' ? {} : { templateFile }) });
+const database = await openPglite({ dataDir, log: silentLogger, ...(JSON.parse(origin) as ClusterOrigin) });
 console.log('open');
 if (task === 'write') await write(database);
 if (task === 'exit') {

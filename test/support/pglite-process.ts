@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { PgliteOptions } from '../../src/store/pglite/open-pglite.ts';
 
 /** A process of its own that uses an embedded database and can be killed in the middle of it. */
 export interface PgliteProcess {
@@ -23,9 +24,12 @@ export type PgliteTask =
   /** Opens, writes a row and calls `process.exit`. */
   | 'exit';
 
-export function startPgliteProcess(task: PgliteTask, dataDir: string, templateFile?: string): PgliteProcess {
+/** What a new cluster is made of; by initdb without any. */
+export type ClusterOrigin = Pick<PgliteOptions, 'templateFile' | 'preparedFile'>;
+
+export function startPgliteProcess(task: PgliteTask, dataDir: string, origin: ClusterOrigin = {}): PgliteProcess {
   const script = new URL('./pglite-process-main.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [script, task, dataDir, templateFile ?? ''], {
+  const child = spawn(process.execPath, [script, task, dataDir, JSON.stringify(origin)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];

@@ -1,4 +1,5 @@
-import { en, type ParsedResult } from 'chrono-node';
+// English alone: the other languages are 230 more files to read at each start.
+import { casual as parser, type ParsedResult } from 'chrono-node/en';
 
 /** A date that a text names, as the days that it covers. */
 export interface FoundDate {
@@ -22,7 +23,6 @@ const cue =
   /\b(?:\d{4}-\d{2}-\d{2}|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|\w{2,6}days?|today|tonight|tomorrow|yesterday|ago|last|next|this|coming|in (?:a|an|\d|one|two|three|four|five|six|seven|eight|nine|ten)|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b/i;
 const duration = /^(?:for|within|about|over|around)\b/i;
 const weekday = /\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b/i;
-const parser = en.casual;
 
 /** The dates in a sentence, resolved against the moment at which it was said (UTC). English. */
 export function findDates(text: string, said: Date, direction: Direction = null): FoundDate[] {

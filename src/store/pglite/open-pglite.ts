@@ -14,6 +14,7 @@ import { damaged, lockName, makeDataDir, prepareCluster } from './cluster-direct
 import { lockDirectory, type DirectoryLock } from './directory-lock.ts';
 import { EngineError, startEngine, type EngineWorker } from './engine-worker.ts';
 import { startMaintenance } from './maintenance.ts';
+import { unpackCluster } from './packed-cluster.ts';
 import { setOptimizing } from './parser-memory.ts';
 
 export interface PgliteOptions {
@@ -24,6 +25,14 @@ export interface PgliteOptions {
   clock?: Clock;
   /** A tar of a cluster (see `dumpPglite`) that a new one starts from. */
   templateFile?: string;
+  /** A packed cluster (see `packCluster`) that a new one is unpacked from, if the file exists. */
+  preparedFile?: string;
+}
+
+/** What a new cluster is made of; null each: of nothing. */
+interface Origin {
+  templateFile: string | null;
+  preparedFile: string | null;
 }
 
 /**
@@ -38,18 +47,16 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
     const session = createEngineSession(engine, { restart: refuseRestart, clock, log: options.log });
     return serve({ session, clock, log: options.log, guard: noGuard });
   }
-  return openFolder(options.dataDir, { clock, templateFile, log: options.log });
+  const origin = { templateFile, preparedFile: options.preparedFile ?? null };
+  return openFolder(options.dataDir, { clock, origin, log: options.log });
 }
 
-async function openFolder(
-  dataDir: string,
-  options: { clock: Clock; log: Logger; templateFile: string | null },
-): Promise<Database> {
-  const { clock, log, templateFile } = options;
+async function openFolder(dataDir: string, options: { clock: Clock; log: Logger; origin: Origin }): Promise<Database> {
+  const { clock, log, origin } = options;
   const lock = await lockFolder(dataDir, clock);
   try {
     const { path, makeIn } = await prepareCluster(dataDir);
-    if (makeIn !== null) await makeCluster(path, makeIn, templateFile);
+    if (makeIn !== null) await makeCluster(path, makeIn, origin);
     await makePrivate(dataDir);
     const start = () => openCluster(path);
     const session = createEngineSession(await start(), { restart: start, clock, log });
@@ -70,20 +77,27 @@ async function lockFolder(dataDir: string, clock: Clock): Promise<DirectoryLock>
   }
 }
 
-/**
- * Makes a cluster under another name first: one that was begun and not finished could not be
- * opened. In a thread of its own, because initdb leaves hundreds of megabytes of memory behind; and nothing that it
- * calls is optimized (see `parseBeforeOthers`), because it calls the parser before anything else can.
- */
-async function makeCluster(path: string, makeIn: string, templateFile: string | null): Promise<void> {
-  setOptimizing(false);
+/** Makes a cluster under another name first: one that was begun and not finished could not be opened. */
+async function makeCluster(path: string, makeIn: string, { templateFile, preparedFile }: Origin): Promise<void> {
   try {
-    const engine = await startEngine({ clusterDir: makeIn, templateFile });
-    await engine.close();
+    const unpacked = preparedFile !== null && (await unpackCluster(preparedFile, makeIn));
+    if (!unpacked) await initializeCluster(makeIn, templateFile);
     await rename(makeIn, path);
   } catch (error) {
     await rm(makeIn, { recursive: true, force: true });
     throw diskFullAt(path, error) ?? unusable(path, error);
+  }
+}
+
+/**
+ * In a thread of its own, because initdb leaves hundreds of megabytes of memory behind; and nothing that it calls is
+ * optimized (see `parseBeforeOthers`), because it calls the parser before anything else can.
+ */
+async function initializeCluster(folder: string, templateFile: string | null): Promise<void> {
+  setOptimizing(false);
+  try {
+    const engine = await startEngine({ clusterDir: folder, templateFile });
+    await engine.close();
   } finally {
     setOptimizing(true);
   }

@@ -1,0 +1,28 @@
+import { createEmbedder, openDatabase, type AppOptions } from './adapters.ts';
+import { createLogTail, type LogTail } from './base/log-tail.ts';
+import { requireFreePort } from './listening.ts';
+import type { Embedder } from './models/embedder.ts';
+import type { Database } from './store/database.ts';
+
+/** What takes its time in threads of its own, begun. */
+export interface Opening {
+  options: AppOptions;
+  warnings: LogTail['warnings'];
+  database: Promise<Database>;
+  embedder: Promise<Embedder>;
+}
+
+/**
+ * Opens the database and the model, beside each other and while the caller reads the rest of the code. Whoever
+ * gets them closes them. Throws `port_in_use` before anything is opened.
+ */
+export async function startOpening(given: AppOptions): Promise<Opening> {
+  const { log, warnings } = createLogTail(given.log, given.clock);
+  const options = { ...given, log };
+  await requireFreePort(options.config);
+  const database = openDatabase(options);
+  const embedder = createEmbedder(options);
+  // Who waits for them is told; until then nobody does. To ask for its runtime opens the model.
+  for (const opening of [database, embedder.then((model) => model.runtime())]) opening.catch(() => undefined);
+  return { options, warnings, database, embedder };
+}
