@@ -169,7 +169,7 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     engines: embedded,
     async run(_, quick) {
       const { benchStartUp } = await import('./start-up.ts');
-      return benchStartUp(quick ? 1 : 3);
+      return benchStartUp(quick ? 1 : 5);
     },
   },
   embed: { engines: embedded, run: embedFigures },

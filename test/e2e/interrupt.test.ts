@@ -35,6 +35,7 @@ beforeEach(() => {
   cpSync(join(root, 'src/main.ts'), join(folder, 'src/main.ts'));
   for (const part of ['base', 'cli']) symlinkSync(join(root, 'src', part), join(folder, 'src', part));
   writeFileSync(join(folder, 'src/app.ts'), app);
+  writeFileSync(join(folder, 'src/opening.ts'), 'export const startOpening = async () => {};');
 });
 afterEach(() => {
   child.kill('SIGKILL');
