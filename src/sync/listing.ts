@@ -32,7 +32,7 @@ import { selectionKey } from './selection.ts';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
 const maxRestarts = 3;
-/** What was shown unchanged is written down so often, so that a listing of hours goes on where it stopped. */
+/** Interval of writing down items shown unchanged, so that a listing of hours goes on where it stopped. */
 const noteEveryMs = 15_000;
 /** As many ids are held in memory. */
 const mostShown = 250_000;
@@ -58,8 +58,8 @@ interface Listing {
 }
 
 /**
- * What a listing has shown unchanged since its last checkpoint. It is only written down when that matters: when the
- * listing takes long, or has not shown everything. Null where every page is written, as it is new.
+ * Items that a listing has shown unchanged since its last checkpoint. They are only written down when that matters:
+ * when the listing takes long, or has not shown everything. Null where every page is written, as it is new.
  */
 interface Shown {
   ids: Set<string>;

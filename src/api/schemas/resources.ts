@@ -43,7 +43,7 @@ const chosen = Type.Unsafe<{ id: string | number } & Record<string, unknown>>({
   },
 });
 
-/** What was chosen at the source, as it was sent. */
+/** A resource chosen at the source, as it was sent. */
 export const selectedResource = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,

@@ -6,7 +6,7 @@ export type CallKind = NonNullable<EmbedOptions['kind']>;
 /** Texts that one worker runs without a break, out of one or more calls. */
 export interface Bundle {
   sequences: Int32Array[];
-  /** What the texts are compared with, in place of their vectors. */
+  /** Compared with the texts, in place of making their vectors. */
   question: Question | undefined;
   resolve(vectors: readonly Float32Array[]): void;
   reject(error: unknown): void;

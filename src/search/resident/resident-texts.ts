@@ -19,7 +19,7 @@ import { createTextSet, type Asked, type TextSet } from './text-set.ts';
  * a search sees what was committed before it began, whoever wrote it.
  */
 export interface ResidentTexts {
-  /** What a search finds in these texts; null: the database is to be searched. */
+  /** Candidates of a search in these texts; null: the database must be searched. */
   candidates(asked: Asked): Promise<CandidateRow[] | null>;
   /** The database was searched, which had so many texts in the scope: from the second time on they are read. */
   note(scope: Scoped, items: number): void;

@@ -4,7 +4,7 @@ import type { CandidatePlan, Period, QueryTerm } from '../../store/search/search
 import type { TextRow } from '../../store/search/text-rows.ts';
 import { createVectors, highest } from './nearest.ts';
 
-/** What is asked, of texts that are all in sight. */
+/** A question about texts that are all in sight. */
 export type Asked = Omit<CandidatePlan, 'access'>;
 
 /** Texts in memory that are searched as the database would, by reading all of them. */

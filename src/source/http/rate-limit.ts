@@ -7,7 +7,7 @@ export interface Heard {
   sourceNow: number;
 }
 
-/** What a source that refuses a request for its rate limit says of the next one. */
+/** A source's statement about the next request when it refuses one for its rate limit. */
 export interface Limit {
   /** Nothing before, by this process's clock, in milliseconds since 1970; null when the source does not say. */
   until: number | null;

@@ -87,7 +87,7 @@ function selectTexts(seen: Seen, model: string): Sql {
     from memories t where ${visible(seen)}`;
 }
 
-/** What was committed between two snapshots. */
+/** Changes committed between two snapshots. */
 interface TextChanges {
   /** Of the database at this moment, as PostgreSQL writes it. */
   snapshot: string;
