@@ -20,7 +20,7 @@ export interface ConnectedFolder {
 /** Has a daemon mirror a folder, as somebody does over HTTP. */
 export async function connectFolder(
   daemon: Daemon,
-  config: { path: string; watch?: boolean },
+  config: { path: string; watch?: boolean; pollEveryMs?: number },
 ): Promise<ConnectedFolder> {
   const started = performance.now();
   const connected = { containerTag: 'bench', metadata: config };
@@ -39,6 +39,8 @@ export async function connectFolder(
       return performance.now() - started;
     },
     async sync() {
+      // One that begins by itself meanwhile makes the daemon refuse ours.
+      await until(async () => (await finished()) !== null);
       const { id: runId } = await call(daemon, 'POST', `/v3/connections/${id}/sync`, {});
       let run: any;
       await until(async () => (run = ((await finished()) ?? []).find((one) => one.id === runId)) !== undefined);

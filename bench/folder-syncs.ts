@@ -92,8 +92,8 @@ async function withFolder<Result>(
   try {
     await writeTexts(root, files, (index) => `small note ${String(index).padStart(8, '0')}\n`);
     return await withDaemon(store, async (daemon) => {
-      // Watched, it would be synced by itself as soon as a file changes.
-      const folder = await connectFolder(daemon, { path: root, watch: false });
+      // Watched or looked at by itself, it would be synced when nobody asks for it.
+      const folder = await connectFolder(daemon, { path: root, watch: false, pollEveryMs: 3_600_000 });
       return work({ folder, root, loadMs: await folder.load() });
     });
   } finally {
