@@ -86,6 +86,8 @@ export async function recordDifferences(
   const { items } = listedPage(run, page.refs);
   const unlike = await unlikeLedger(run.database, key, items);
   for (const { ext_id: id } of items) if (!unlike.has(id)) options.shown.add(id);
+  // An earlier page may have shown it as it was; it is written now.
+  for (const id of unlike) options.shown.delete(id);
   const unchanged = items.length - unlike.size;
   run.counters.itemsSeen += unchanged;
   run.counters.itemsSkipped += unchanged;

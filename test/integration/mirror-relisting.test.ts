@@ -78,6 +78,28 @@ describe.each(engines)('a listing of what is mirrored, on %s', (engine) => {
     expect([...(await mirror.texts()).keys()]).toEqual([...ids, 'x']);
   });
 
+  it('removes what is gone also when an item shows twice, the second time with another rev', async () => {
+    const { source, mirror } = await open();
+    source.revs = new Map(['a', 'b', 'c', 'd', 'f', 'new', 'e'].map((id) => [id, 'r1']));
+    source.onPage = (start) => {
+      if (start !== 4) return;
+      // The last page shows `e` and, changed, the `a` of the first page.
+      for (const id of ['f', 'a']) source.revs.delete(id);
+      source.revs.set('a', 'r2');
+    };
+    expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsDeleted: 1 });
+    expect([...(await mirror.texts()).keys()]).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('writes to no item while a deleted one can still be undone', async () => {
+    const { source, mirror, versions } = await open();
+    source.revs.delete('d');
+    await mirror.sync();
+    const before = await versions();
+    expect(await mirror.sync()).toMatchObject({ itemsSkipped: 5, itemsDeleted: 0 });
+    expect(await versions()).toEqual(before);
+  });
+
   it.each([2, 4])('that ends early behind item %i removes nothing, in the run that goes on', async (at) => {
     const { source, mirror, clock } = await open();
     source.onPage = (start) => {
