@@ -4,6 +4,8 @@ import { createResidentTexts, type ResidentOptions } from '../../src/search/resi
 import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Database } from '../../src/store/database.ts';
+import { scoring } from '../../src/search/scoring.ts';
+import { candidatesStatement, type CandidateRow } from '../../src/store/search/candidates.ts';
 import { deleteOldTextChanges } from '../../src/store/clean-up.ts';
 import { sql, type Sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
@@ -127,6 +129,36 @@ describe.each(engines)('texts in memory on %s', async (engine) => {
     await database.execute(sql`update memories set is_forgotten = true where id = 'm'`);
     expect(await find('whale', only)).toEqual([]);
     expect(hasReadAll()).toBe(false);
+  });
+
+  test('turns and what is remembered of them are the rows that the database finds', async () => {
+    const turn = (id: string) => ({
+      ...document(id, 'a whale was seen', ships),
+      chunks: [chunk(`${id}-0`, 'a whale was seen', ships, { type: 'turn' })],
+    });
+    const episode = (id: string, source: string) => ({
+      ...{ id, containerTag: 'team', text: 'saw a whale', vector: ships, kind: 'episode' as const },
+      ...{ sources: [source], span: { start: 0, end: 10 } },
+    });
+    await storeWorld(database, {
+      documents: [turn('a'), turn('b')],
+      memories: [episode('m', 'a'), episode('n', 'b')],
+    });
+    const embedder = { id: worldModel, dimensions: 4 };
+    const clock = createTestClock(worldTime.toISOString());
+    const texts = createResidentTexts({ database, embedder, clock, log: silentLogger });
+    for (const kind of ['chunks', 'memories'] as const) {
+      const scope = { kind, containerTags: ['team'], forgottenToo: false, now: worldTime };
+      const asked = {
+        ...{ ...scope, linked: true, model: embedder, vector: ships, keywords: [], periods: [] },
+        ...{ terms: [{ forms: ['whale'], count: 1 }], scoring: { ...scoring, relatedAt } },
+      };
+      for (let time = 0; time < 2; time++) texts.note(scope, 2);
+      await texts.settled();
+      const found = await database.query<CandidateRow>(candidatesStatement({ ...asked, access: { kind: 'all' } }));
+      const textRows = (rows: readonly CandidateRow[]) => rows.filter(({ id }) => id !== null);
+      expect(textRows((await texts.candidates(asked))!)).toEqual(textRows(found));
+    }
   });
 
   test('a scope with too many texts, and one that is narrowed, are searched in the database', async () => {

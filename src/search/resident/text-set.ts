@@ -134,7 +134,7 @@ export function createTextSet(dimensions: number): TextSet {
         const text = textAt(place);
         return {
           text,
-          isLone: isLone(text),
+          isLone: asked.kind === 'chunks' && isLone(text),
           cosine: Number.isNaN(cosine) ? null : cosine,
           numbers: [...countsOf(place)],
         };
