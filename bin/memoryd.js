@@ -94,7 +94,7 @@ function startFrugally() {
   const isWatched = process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
   if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched || !process.execve) return;
   const limitMb = Math.min(1_024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20));
-  const isLimitGiven = `${process.execArgv} ${process.env.NODE_OPTIONS}`.includes('max-old-space-size');
+  const isLimitGiven = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`.includes('max-old-space-size');
   const flags = [
     '--max-semi-space-size=8',
     ...(isLimitGiven ? [] : [`--max-old-space-size=${limitMb}`]),
