@@ -125,7 +125,7 @@ export function createTextSet(dimensions: number): TextSet {
       const { counts, holding, frequencies } = countTerms(terms);
       const countsOf = (place: number) => counts.subarray(place * terms.length, (place + 1) * terms.length);
       const statistics = { items: byId.size, totalLength, frequencies };
-      const cosines = asked.vector === null ? null : vectors.cosines(inDecimals(asked.vector), texts.length);
+      const cosines = asked.vector === null ? null : vectors.cosines(Float32Array.from(asked.vector), texts.length);
       const words = scoresOf({ size: texts.length, holding, countsOf, textAt }, asked, statistics);
       const best = (numbers: Float64Array | null) =>
         numbers === null ? [] : highest(numbers, scoring.candidates, (place) => textAt(place).id);
@@ -153,11 +153,6 @@ export function createTextSet(dimensions: number): TextSet {
 function numbersOf(sent: Uint8Array): Float32Array {
   const swapped = Buffer.from(sent.subarray(4)).swap32();
   return new Float32Array(swapped.buffer, swapped.byteOffset, swapped.length / 4).slice();
-}
-
-/** With the decimals that stored vectors have. */
-function inDecimals(vector: ArrayLike<number>): Float32Array {
-  return Float32Array.from(vector, (value) => Math.round(value * 1e6) / 1e6);
 }
 
 interface Statistics {
