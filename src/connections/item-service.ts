@@ -132,7 +132,6 @@ function toItem({ ref, state, ...row }: ListedItemRow): SyncItem {
   return {
     ...row,
     state: state as ItemState,
-    title: text('title'),
     path: text('path'),
     url: text('url'),
     mimeType: text('mimeType'),

@@ -15,9 +15,15 @@ export interface ListedItemRow {
   errorClass: string | null;
   error: string | null;
   documentId: string | null;
+  title: string | null;
   ref: Record<string, unknown>;
   updatedAt: Date;
 }
+
+/** A source that lists no titles, such as a mailbox, has shown them since by what was read. */
+const title = rawSql(
+  `coalesce(i.ref ->> 'title', (select named.title from documents named where named.id = i.document_id))`,
+);
 
 /** An item whose document could not be processed has failed with it, for the reason of the document. */
 const itemsWithFailure = rawSql(`sync_items i
@@ -33,7 +39,7 @@ const columns = sql`
   case when d.id is not null then d.next_attempt_at when i.state in ('pending', 'failed') then i.next_try
     end as "nextRetryAt",
   coalesce(d.error_code, i.error_class) as "errorClass", coalesce(d.error_message, i.error) as "error",
-  i.document_id as "documentId", i.ref, i.updated_at as "updatedAt"`;
+  i.document_id as "documentId", ${title} as "title", i.ref, i.updated_at as "updatedAt"`;
 
 export interface ItemSelection {
   /** Shown states; empty: all. */
@@ -44,7 +50,7 @@ export interface ItemSelection {
   text?: string;
 }
 
-const names = [rawSql(`i.ref ->> 'title'`), rawSql(`i.ref ->> 'path'`), rawSql('i.ext_id')];
+const names = [rawSql(`i.ref ->> 'path'`), rawSql('i.ext_id'), title];
 
 function selected({ states, errorClasses, text }: ItemSelection): Sql {
   const conditions = [rawSql(`i.kind = 'document'`)];

@@ -94,6 +94,15 @@ describe('items', () => {
     expect((await test.call('GET', url('items?q='))).status).toBe(400);
   });
 
+  it('have the title of their document where the source lists none, and are found by it', async () => {
+    await mirrorFive();
+    await test.database.execute(sql`update sync_items set ref = ref - 'title' where connection_id = ${connection}`);
+    const [{ documentId }] = await items('?q=a&state=done');
+    await test.database.execute(sql`update documents set title = 'Lunch with Ines' where id = ${documentId}`);
+    expect(await items('?q=lunch')).toMatchObject([{ id: 'a', title: 'Lunch with Ines', documentId }]);
+    expect(await items('?q=big')).toMatchObject([{ id: 'big', title: null }]);
+  });
+
   it('that failed or were skipped are counted by reason, with what can be done', async () => {
     source.put('bad-too', 'x');
     source.put('torn', 'x');

@@ -86,6 +86,11 @@ const tones: Readonly<Record<Item['state'], Tone>> = {
 };
 const retriable = new Set<Item['state']>(['failed', 'dead', 'skipped']);
 
+/** The path tells files of one name apart; the place of a mail is its mailbox, and says nothing of the mail. */
+function nameOf({ id, path, title }: Item): string {
+  return title !== null && path?.endsWith(title) !== true ? title : (path ?? id);
+}
+
 interface ItemLineProps {
   item: Item;
   /** Whether its document is still there though the item is gone. */
@@ -95,8 +100,10 @@ interface ItemLineProps {
 
 /** Two lines of one height: the list of them draws only what is in sight. */
 export function ItemLine({ item, isHeld = false, onRetry }: ItemLineProps) {
-  const name = item.path ?? item.title ?? item.id;
-  const reason = item.error ?? (item.size === null ? '' : formatBytes(item.size));
+  const name = nameOf(item);
+  const place = item.path === name ? null : item.path;
+  const about = item.error ?? (item.size === null ? null : formatBytes(item.size));
+  const reason = [place, about].filter((part) => part !== null).join(' · ');
   return (
     <div class="line">
       <span class="grow">
