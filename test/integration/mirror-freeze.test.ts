@@ -110,11 +110,13 @@ describeWithService('DATABASE_URL', 'a process that the system stops and lets go
   it.each(['transaction', 'listing'] as const)('in the middle of a %s changes nothing', async (stopsIn) => {
     const opened = await openTestDatabase('postgres');
     const settings = { connectionLeaseMs: 60_000 };
-    const mirror = await createMirror({ ...opened, clock: systemClock, connector: pagesOfSixty(), settings });
+    const source = { rev: 'r1' };
+    const mirror = await createMirror({ ...opened, clock: systemClock, connector: pagesOfSixty(source), settings });
     await mirror.sync();
+    source.rev = 'r2';
     const [name] = await opened.database.query<{ name: string }>(sql`select current_database() as name`);
     const databaseUrl = Object.assign(new URL(serverUrl), { pathname: `/${name!.name}` }).href;
-    const task: StoppedRunnerTask = { databaseUrl, connectionId: mirror.id, stopsIn };
+    const task: StoppedRunnerTask = { databaseUrl, connectionId: mirror.id, rev: source.rev, stopsIn };
     await mirror.request({ mode: 'full' });
     child = fork(new URL('../support/stopped-runner.ts', import.meta.url), [JSON.stringify(task)]);
     expect((await once(child, 'message'))[0]).toBe('stopping');

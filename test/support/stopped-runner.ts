@@ -10,6 +10,7 @@ import { pagesOfSixty } from './pages-of-sixty.ts';
 export interface StoppedRunnerTask {
   databaseUrl: string;
   connectionId: string;
+  rev: string;
   /** Within the transaction that stores a page, or between two pages. */
   stopsIn: 'transaction' | 'listing';
 }
@@ -43,7 +44,7 @@ const database: Database =
     : Object.assign(Object.create(opened) as Database, {
         transaction: (work: (tx: Queryable) => Promise<unknown>) => opened.transaction((tx) => work(stoppingIn(tx))),
       });
-const connector = pagesOfSixty((page) => {
+const connector = pagesOfSixty({ rev: task.rev }, (page) => {
   if (task.stopsIn === 'listing' && page === 2) stop();
 });
 const settings = { ...defaultRunSettings, connectionLeaseMs: 1_000 };
