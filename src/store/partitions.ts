@@ -194,15 +194,19 @@ export async function restartListing(database: Queryable, key: PartitionKey, now
     update partitions set listing_cursor = null, updated_at = ${now} where ${where(key)}`);
 }
 
-/** Ledger rows that a listing has shown so far, and the items that the run has removed meanwhile. */
+/**
+ * Ledger rows that a listing has shown so far, those that it has not, and the items that the run has removed meanwhile.
+ * `shown`: ids that it has shown and that are not written down.
+ */
 export async function countListed(
   database: Reader,
   key: PartitionKey,
-  listing: { epoch: number; runId: string },
+  listing: { epoch: number; runId: string; shown: readonly string[] },
 ): Promise<{ rows: number; missing: number; removed: number }> {
+  const isShown = sql`(i.seen_epoch = ${listing.epoch} or i.ext_id = any(${listing.shown}::text[]))`;
   const [row] = await database.query<{ rows: number; missing: number; removed: number }>(sql`
-    select count(*) filter (where i.seen_epoch = ${listing.epoch}) as rows,
-      count(*) filter (where i.seen_epoch < ${listing.epoch}) as missing,
+    select count(*) filter (where ${isShown}) as rows,
+      count(*) filter (where i.seen_epoch < ${listing.epoch} and not ${isShown}) as missing,
       coalesce((select items_deleted from sync_runs where id = ${listing.runId}), 0) as removed
     from sync_items i
     where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`);

@@ -34,6 +34,8 @@ import { selectionKey } from './selection.ts';
 const maxRestarts = 3;
 /** Interval of writing down items shown unchanged, so that a listing of hours goes on where it stopped. */
 const noteEveryMs = 15_000;
+/** They are also written down with a page that differs, when they are no more than so many times what differs. */
+const notedForEach = 10;
 /** As many ids are held in memory. */
 const mostShown = 250_000;
 const idsPerStatement = 10_000;
@@ -192,7 +194,7 @@ async function record(run: Run, listing: Listing, page: CheckedPage, isLast: boo
   await keepContents(run, key, page.refs);
   const news = await recordRefs(run, listing, page, checkpoint);
   const isMarred = page.incomplete !== undefined || page.unread.length > 0;
-  if (isMarred || (!isLast && isToBeNoted(run, listing))) await noteShown(run, listing, checkpoint);
+  if (isMarred || (!isLast && isToBeNoted(run, listing, news))) await noteShown(run, listing, checkpoint);
   listing.seen += page.refs.length;
   listing.pages += 1;
   if (page.total !== undefined) run.report.total(key.partitionId, page.total);
@@ -217,8 +219,9 @@ async function recordRefs(run: Run, listing: Listing, page: CheckedPage, checkpo
   return news;
 }
 
-function isToBeNoted(run: Run, { shown }: Listing): boolean {
+function isToBeNoted(run: Run, { shown }: Listing, differing: number): boolean {
   if (!shown) return false;
+  if (differing > 0 && shown.ids.size <= notedForEach * differing) return true;
   return shown.ids.size >= mostShown || run.clock.now().getTime() - shown.notedAtMs >= noteEveryMs;
 }
 
@@ -272,19 +275,15 @@ async function end(run: Run, listing: Listing, resumed: boolean): Promise<void> 
 }
 
 /**
- * Ledger rows that the listing has shown, and whether these are all. When the ledger has as many more as were shown
- * unchanged, they are just those; else they are written down, to see which were not shown.
+ * Ledger rows that the listing has shown, and whether these are all. If they are not, they are written down, to see
+ * which were not shown.
  */
 async function countShown(run: Run, listing: Listing): Promise<{ rows: number; removed: number; isAll: boolean }> {
-  const count = () => countListed(run.database, listing.key, { epoch: listing.epoch, runId: run.id });
-  const isCounted = run.counters.itemsDeleted === 0;
-  const unwritten = listing.shown?.ids.size ?? 0;
-  const { rows, missing, removed } = await count();
-  if (unwritten === 0 || (missing === unwritten && removed === 0 && isCounted))
-    return { rows: rows + unwritten, removed, isAll: missing === unwritten };
-  await noteShown(run, listing);
-  const exact = await count();
-  return { rows: exact.rows, removed: exact.removed, isAll: exact.missing === 0 };
+  const { key, epoch } = listing;
+  const shown = [...(listing.shown?.ids ?? [])];
+  const { rows, missing, removed } = await countListed(run.database, key, { epoch, runId: run.id, shown });
+  if (missing > 0) await noteShown(run, listing);
+  return { rows, removed, isAll: missing === 0 };
 }
 
 /** Only what look-ups did not find goes: that the listing left something out proves nothing. */
