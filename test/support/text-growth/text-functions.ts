@@ -85,6 +85,7 @@ import {
   momentOfStamp,
 } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
+import { comparisonOf } from '../../../src/models/comparison.ts';
 import { createTokenCounter } from '../../../src/models/token-counting.ts';
 import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
 import { keywordsOf } from '../../../src/search/keywords.ts';
@@ -117,6 +118,13 @@ const source = (format: 'email' | 'html' | 'json', text: string) => ({
   depth: 0,
 });
 const whole = (cutter: cuts.Cutter) => (text: string) => cutter(text, 0, text.length);
+
+/** Each letter is a token, so that a text has as many as can be. */
+const letterTokens = {
+  encode: (text: string, maxTokens: number) => Array.from(text.slice(0, maxTokens), (letter) => letter.charCodeAt(0)),
+  start: [0],
+  end: [1],
+};
 
 export const textFunctions: Record<string, Record<string, Run>> = {
   'src/engine/chunk/blocks.ts': Object.fromEntries(
@@ -184,7 +192,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       openDocumentText(makeZip([['content.xml', `<text:p>${text}</text:p><table:table><text:p>${text}`]])),
   },
   'src/engine/extract/convert.ts': {
-    'convert email': (text) => convert(source('email', text)),
+    'convert email': (text) => convert(source('email', `From: a@b.c\r\n${text}`)),
     'convert email with a body': (text) =>
       convert(
         source(
@@ -316,6 +324,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   },
   'src/memory/rules/verbs.ts': { verbForms, baseOf: (text) => baseOf(text, 'past'), thirdPersonOf },
   'src/models/http/text-estimate.ts': { estimateTokens, cutToTokens: (text) => cutToTokens(text, 1000) },
+  'src/models/comparison.ts': {
+    comparisonOf: (text) => comparisonOf(letterTokens, text, { texts: [text, text], maxTokens: text.length }),
+  },
   'src/models/token-counting.ts': { words: createTokenCounter({ kind: 'words' }) },
   'src/search/keywords.ts': {
     keywordsOf: (text) =>

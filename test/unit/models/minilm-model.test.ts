@@ -27,7 +27,7 @@ function saturateFirst(runtime: InferenceRuntime): InferenceRuntime & { opened: 
         values.forEach((value, index) => (values[index] = Math.max(value, -0.02)));
         return results;
       };
-      return { ...session, run, release: () => session.release() };
+      return { ...session, outputNames: session.outputNames, run, release: () => session.release() };
     },
   };
   return wrapper;
