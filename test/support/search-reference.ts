@@ -50,7 +50,10 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
       scores: { words: mostWords > 0 ? item.bm25 / mostWords : 0, vectors: item.cosine === null ? null : own },
     };
   });
-  const lines = request.mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked, { wholeTurns: request.mode === 'hybrid' });
+  const lines =
+    request.mode === 'documents'
+      ? ranked.toSorted(bestFirst)
+      : toLines(ranked, { wholeTurns: request.mode === 'hybrid' });
   return lines.filter(({ similarity }) => similarity >= request.threshold).slice(0, request.limit);
 }
 
