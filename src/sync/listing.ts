@@ -111,9 +111,12 @@ export async function listPartition(
   onPage();
 }
 
-/** Listings that may leave something out are told from each other by what is written of them. */
-function isMirrored({ connector }: Run, row: PartitionRow): boolean {
-  return row.lastListedAt !== null && connector.spec.listing !== 'partial';
+/**
+ * Listings that may leave something out are told from each other by what is written of them. A source that limits its
+ * requests is not asked again for a page that it has shown, so each is written down with its cursor.
+ */
+function isMirrored({ connector: { spec } }: Run, row: PartitionRow): boolean {
+  return row.lastListedAt !== null && spec.listing !== 'partial' && spec.limits === undefined;
 }
 
 /** Concludes what is gone from what the listing has not shown. */
