@@ -14,10 +14,10 @@ export function at<Value>(list: ArrayLike<Value>, place: number): Value {
   throw new RangeError(`There is no place ${place} in a list of ${list.length}.`);
 }
 
-/** The value of a key that was set before; throws where it was not. */
+/** The value of a key that was set before; throws where it was not. A key may be a text of a user, and is not named. */
 export function valueOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): Value {
   if (map.has(key)) return map.get(key) as Value;
-  throw new RangeError(`There is no value for the key ${String(key)}.`);
+  throw new RangeError(`There is no value for this key, among ${map.size}.`);
 }
 
 /** Each value with the one at its place in another list, which is as long; throws where it is not. */
