@@ -74,15 +74,15 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
   if (!before) throw new MemorydError('not_found', 'Document not found');
   const after = changed(before, change);
   await requireWritable(tx, [before.container_tag, after.container_tag]);
-  const requeue = isToBeProcessed(before, after, change);
-  if (requeue || differs(before, after)) {
+  const isRequeued = isToBeProcessed(before, after, change);
+  if (isRequeued || differs(before, after)) {
     if (after.container_tag !== before.container_tag) {
       await ensureContainers(tx, [{ tag: after.container_tag, id: newId(now) }], now);
     }
-    await writeChangedDocument(tx, after, { requeue, now });
+    await writeChangedDocument(tx, after, { isRequeued, now });
     if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag, now);
   }
-  if (change.body && requeue) await writeContents(tx, [contentWrite(id, { body: change.body })]);
+  if (change.body && isRequeued) await writeContents(tx, [contentWrite(id, { body: change.body })]);
   await requireQuota(tx, { tags: [after.container_tag], keys: change.addedBy === undefined ? [] : [change.addedBy] });
   if (before.task_type === 'memory' && after.task_type === 'superrag') {
     await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
@@ -90,7 +90,7 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
   if (change.entityContext !== undefined) {
     await writeEntityContext(tx, new Map([[after.container_tag, change.entityContext]]), now);
   }
-  return requeue;
+  return isRequeued;
 }
 
 function changed(stored: ChangingDocument, change: PartialDocumentChange): ChangingDocument {

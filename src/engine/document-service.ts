@@ -36,6 +36,7 @@ import {
 import type { DocumentListQuery, Documents } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument } from './change-document.ts';
+import { reindexDocument } from './reindex-document.ts';
 import { removeDocuments } from './remove.ts';
 import { removeSelected } from './remove-selected.ts';
 
@@ -149,6 +150,12 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
       if (!(await requeueFailed(database, id, clock.now()))) {
         throw new MemorydError('conflict', 'Only a failed document can be retried.', { shouldRetry: false });
       }
+      await wake(1);
+      return byId(id);
+    },
+
+    async reindex(id) {
+      await reindexDocument(database, id, clock.now());
       await wake(1);
       return byId(id);
     },

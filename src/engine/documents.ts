@@ -72,6 +72,8 @@ export interface Documents {
   retry(id: string): Promise<Document>;
   /** The same for every failed one. Answers how many. */
   retryFailed(selection: { scope: Scope; connectionId?: string | undefined }): Promise<number>;
+  /** Queues one to be indexed anew from its content; throws as `reindexDocument` does. */
+  reindex(id: string): Promise<Document>;
   countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
   /** Of those that are processed: their words are found already, their vectors are still to be made. */
   countFoundByWords(scope: Scope): Promise<number>;

@@ -19,11 +19,11 @@ export async function lockDocument(tx: Transaction, id: string): Promise<Changin
   return rows[0] ?? null;
 }
 
-/** Writes every field. `requeue` starts processing again and takes the document from the worker that has it. */
+/** Writes every field. `isRequeued` starts processing again and takes the document from the worker that has it. */
 export async function writeChangedDocument(
   tx: Transaction,
   row: ChangingDocument,
-  { requeue, now }: { requeue: boolean; now: Date },
+  { isRequeued, now }: { isRequeued: boolean; now: Date },
 ): Promise<void> {
   await tx.execute(sql`
     update documents d set
@@ -37,11 +37,24 @@ export async function writeChangedDocument(
       author = ${row.author}, trust = ${row.trust}, added_by = ${row.added_by},
       content_hash = ${row.content_hash}, updated_at = ${now}
     where d.id = ${row.id}`);
-  if (!requeue) return;
+  if (isRequeued) await requeue(tx, row.id, now);
+}
+
+async function requeue(tx: Transaction, id: string, now: Date): Promise<void> {
   await tx.execute(sql`
     update documents set revision = revision + 1, status = 'queued', lease_token = null, attempts = 0, lost_workers = 0,
-      redrives = 0, next_attempt_at = ${now}, error_code = null, error_message = null
-    where id = ${row.id}`);
+      redrives = 0, next_attempt_at = ${now}, updated_at = ${now}, error_code = null, error_message = null
+    where id = ${id}`);
+}
+
+/**
+ * Starts the processing of a document again, and takes over none of its chunks as they are, though they are found until
+ * the new ones are written.
+ */
+export async function requeueWhole(tx: Transaction, id: string, now: Date): Promise<void> {
+  await requeue(tx, id, now);
+  // No text has such a hash.
+  await tx.execute(sql`update chunks set content_hash = id where document_id = ${id}`);
 }
 
 /**

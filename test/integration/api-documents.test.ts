@@ -216,6 +216,24 @@ describe('documents', () => {
     });
   });
 
+  it('are indexed again when nothing is under way, but not those that hold a memory', async () => {
+    const added = await add({ content: 'x' });
+    const again = (name: string) => test.call('POST', `/v3/documents/${name}/reindex`);
+    expect(await again(added)).toMatchObject({ status: 409, body: { error: expect.stringContaining('already') } });
+    await test.database.execute(sql`update documents set status = 'done' where id = ${added}`);
+    expect(await again(added)).toMatchObject({ status: 200, body: { id: added, status: 'queued' } });
+    await test.database.execute(sql`
+      update documents set status = 'failed', error_code = 'fetch_failed', error_message = 'no answer' where id = ${added}`);
+    expect(await again(added)).toMatchObject({ status: 200, body: { id: added, status: 'queued' } });
+    expect((await test.call('GET', `/v3/documents/${added}`)).body.error).toBeNull();
+
+    const memories = [{ content: 'Mira prefers tea.' }];
+    await test.call('POST', '/v4/memories', { containerTag: 'told', memories });
+    const [told] = (await list({ containerTag: 'told' })).memories;
+    expect(await again(told.id)).toMatchObject({ status: 409, headers: { 'x-should-retry': 'false' } });
+    expect(await again('none')).toMatchObject({ status: 404, body: { error: 'Document not found' } });
+  });
+
   it('are listed in pages, sorted, filtered, with totals', async () => {
     for (let index = 1; index <= 5; index++) {
       test.clock.advance(1_000);

@@ -71,12 +71,15 @@ describe('a key for one container', () => {
     expect((await test.call('GET', `/v3/documents/${foreign.document}`)).status).toBe(200);
   });
 
-  it.each(['chunks', 'retry'])('sees /v3/documents/{id}/%s of another container as missing', async (part) => {
-    const method = part === 'retry' ? 'POST' : 'GET';
-    expect((await test.call(method, `/v3/documents/${foreign.document}/${part}`, undefined, keys.mine)).status).toBe(
-      404,
-    );
-  });
+  it.each(['chunks', 'retry', 'reindex'])(
+    'sees /v3/documents/{id}/%s of another container as missing',
+    async (part) => {
+      const method = part === 'chunks' ? 'GET' : 'POST';
+      expect((await test.call(method, `/v3/documents/${foreign.document}/${part}`, undefined, keys.mine)).status).toBe(
+        404,
+      );
+    },
+  );
 
   it.each(['sync-runs', 'progress', 'items', 'failures', 'sync'])(
     'sees /v3/connections/{id}/%s of another container as missing',
@@ -233,6 +236,7 @@ describe.each(['reader', 'readAll'] as const)('a key that may only read (%s)', (
     ['DELETE', '/ns/mine/memories/semantic', { query: 'x', dryRun: true }],
     ['DELETE', '/v3/documents/in_mine', undefined],
     ['POST', '/v3/documents/in_mine/retry', undefined],
+    ['POST', '/v3/documents/in_mine/reindex', undefined],
     ['POST', '/v3/connections/{own}/sync', {}],
     ['POST', '/v3/connections/synthetic/import', { containerTags: ['mine'] }],
   ])('does not write: %s %s', async (method, url, body) => {
@@ -260,6 +264,7 @@ it.each(['reader', 'readAll'] as const)(
       ['PATCH', '/v3/documents/none'],
       ['DELETE', '/v3/documents/none'],
       ['POST', '/v3/documents/none/retry'],
+      ['POST', '/v3/documents/none/reindex'],
       ['POST', '/v3/connections/none/sync'],
       ['POST', '/v3/connections/none/cancel'],
       ['POST', '/v3/connections/none/check'],

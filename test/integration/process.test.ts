@@ -103,6 +103,34 @@ describe('processing', () => {
     expect(after.filter((one) => kept.has(one.id)).length).toBeGreaterThanOrEqual(before.length - 3);
   });
 
+  it('makes all of a document anew that is indexed again, and finds it as before until then', async () => {
+    const { database, documents, drain, chunks, status, instrumented } = await open();
+    const [added, other] = await documents.add([
+      note('', { body: { kind: 'markdown', text: paragraphs(20) } }),
+      note('Nobody asks for this one.', { customId: 'other' }),
+    ]);
+    await drain();
+    const before = await chunks();
+    // As an older version has cut it.
+    await database.execute(sql`update chunks set terms = '{older}' where document_id = ${added!.id}`);
+    instrumented.texts.length = 0;
+    expect(await documents.reindex(added!.id)).toMatchObject({ id: added!.id, status: 'queued' });
+    expect(await chunks()).toEqual(before);
+    await expect(documents.reindex(added!.id)).rejects.toMatchObject({ code: 'conflict' });
+    await drain();
+    const after = await chunks();
+    const ofIt = (all: typeof before) => all.filter((one) => one.document_id === added!.id);
+    expect(await status(added!.id)).toMatchObject({ status: 'done', error: null });
+    expect(ofIt(after).map(({ content }) => content)).toEqual(ofIt(before).map(({ content }) => content));
+    expect(instrumented.texts).toHaveLength(ofIt(after).length);
+    const [{ count }] = (await database.query(
+      sql`select count(*)::integer as count from chunks where terms = '{older}'`,
+    )) as [{ count: number }];
+    expect(count).toBe(0);
+    const ofOther = (all: typeof before) => all.filter((one) => one.document_id === other!.id);
+    expect(ofOther(after)).toEqual(ofOther(before));
+  });
+
   it('lets short documents become searchable before the vectors of a long one are there', async () => {
     const { documents, drain, chunks, instrumented } = await open();
     const [long] = await documents.add([

@@ -76,6 +76,11 @@ function DocumentView({ document, reload }: { document: DocumentAnswer; reload: 
   );
 }
 
+/** What holds a memory alone has no text of its own to read. */
+function isReadable({ status, source }: DocumentAnswer): boolean {
+  return settled.has(status) && source !== 'memory';
+}
+
 function Actions({ document, reload }: { document: DocumentAnswer; reload: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const { id, url, source, connectionId } = document;
@@ -86,7 +91,7 @@ function Actions({ document, reload }: { document: DocumentAnswer; reload: () =>
     if (link) open(link, '_blank', 'noreferrer');
   });
   const again = useAction(async () => {
-    await call('POST /v3/documents/{id}/retry', { path: { id } });
+    await call('POST /v3/documents/{id}/reindex', { path: { id } });
     say(texts.document.requeued);
     reload();
   });
@@ -108,9 +113,9 @@ function Actions({ document, reload }: { document: DocumentAnswer; reload: () =>
           {texts.document.raw}
         </Button>
       )}
-      {mayWrite.value && document.status === 'failed' && (
+      {mayWrite.value && isReadable(document) && (
         <Button isBusy={again.isBusy} onClick={() => again.run()}>
-          {texts.document.reindex}
+          {texts.document.again}
         </Button>
       )}
       {mayWrite.value && (

@@ -67,7 +67,8 @@ function readRoutes(app: Api, { services }: RouteContext): void {
   );
 }
 
-function changeRoutes(app: Api, { services }: RouteContext): void {
+function changeRoutes(app: Api, context: RouteContext): void {
+  const { services } = context;
   app.get(
     '/v3/documents/:id/chunks',
     {
@@ -85,23 +86,36 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
     },
   );
 
+  againRoute(app, context, 'retry', {
+    operationId: 'retryDocument',
+    summary: 'Process a failed document again',
+    description: 'Answers 409 for one that has not failed.',
+  });
+  againRoute(app, context, 'reindex', {
+    operationId: 'reindexDocument',
+    summary: 'Index a document anew',
+    description:
+      'Cuts its content, makes words and vectors of each passage and draws memories again, as for a new document; an address is fetched again. It is found as before until that is done. Answers 409 while it is processed.',
+  });
+}
+
+interface Described {
+  operationId: string;
+  summary: string;
+  description: string;
+}
+
+/** An operation that queues one document. */
+function againRoute(app: Api, { services }: RouteContext, name: 'retry' | 'reindex', described: Described): void {
   app.post(
-    '/v3/documents/:id/retry',
-    {
-      schema: {
-        operationId: 'retryDocument',
-        summary: 'Process a failed document again',
-        tags,
-        params: schemas.documentParams,
-        response: { 200: schemas.addAnswer },
-      },
-    },
+    `/v3/documents/:id/${name}`,
+    { schema: { ...described, tags, params: schemas.documentParams, response: { 200: schemas.addAnswer } } },
     async (request) => {
       const caller = callerOf(request);
       requireSomeWrite(caller);
       const document = await findDocument(services, request.params.id, readScope(caller, []));
       requireWrite(caller, document.containerTag);
-      const { id, status } = await services.documents.retry(document.id);
+      const { id, status } = await services.documents[name](document.id);
       return { id, status };
     },
   );

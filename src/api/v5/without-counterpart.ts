@@ -19,6 +19,7 @@ export const withoutCounterpart: Readonly<Record<string, readonly string[]>> = {
   'GET /v3/documents/processing': operation,
   'GET /v3/documents/:id/file-url': operation,
   'POST /v3/documents/:id/retry': operation,
+  'POST /v3/documents/:id/reindex': operation,
   'POST /v3/documents/retry-failed': operation,
   'POST /v4/search': ['filepath', 'docId', 'asOf', 'include.chunks'],
   'POST /v4/profile': ['q', 'threshold', 'limit', 'include', 'asOf'],

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { describeWithBrowser } from '../../support/browser.ts';
+import { useConsole, within } from '../../support/console-page.ts';
+import { call } from '../../support/memory-of.ts';
+
+describeWithBrowser('one document in the console in a browser', () => {
+  const stage = useConsole(() => ({ env: { MEMORYD_EMBEDDER_KIND: 'hashing' } }));
+
+  it('is read again when somebody asks for it, though nothing was wrong with it', async () => {
+    const body = { content: '# Kiln\n\nThe kiln is fired on Mondays.', metadata: { title: 'Kiln' } };
+    const { id } = await call<{ id: string }>(stage.daemon, 'POST', '/v3/documents', body);
+    const status = async () => (await call(stage.daemon, 'GET', `/v3/documents/${id}`)).status as string;
+    await expect.poll(status, within).toBe('done');
+    const passages = async () => {
+      const { chunks } = await call(stage.daemon, 'GET', `/v3/documents/${id}/chunks`);
+      return chunks.map((chunk: { id: string }) => chunk.id) as string[];
+    };
+    const before = await passages();
+    const page = await stage.openSignedIn();
+    await stage.show(page, `documents/${id}`, 'Kiln');
+    await page.getByRole('button', { name: 'Read again' }).click();
+    await page.getByText('The document is read again').waitFor();
+    await expect.poll(passages, within).not.toContain(before[0]);
+    expect(await passages()).toHaveLength(before.length);
+    await page.getByText('done', { exact: true }).waitFor();
+    await page.getByRole('tabpanel').getByText('fired on Mondays').waitFor();
+    await page.context().close();
+  });
+
+  it('has nothing to be read again where it only holds a memory', async () => {
+    const memories = [{ content: 'Mira prefers tea.' }];
+    await call(stage.daemon, 'POST', '/v4/memories', { containerTag: 'told', memories });
+    const { memories: documents } = await call(stage.daemon, 'POST', '/v3/documents/list', { containerTag: 'told' });
+    const page = await stage.openSignedIn();
+    await stage.show(page, `documents/${documents[0].id}`, /./);
+    await page.getByRole('button', { name: 'Delete' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Read again' }).count()).toBe(0);
+    await page.context().close();
+  });
+});
