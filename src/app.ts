@@ -47,6 +47,7 @@ import { openLanguageModel } from './language-model.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
 import { startOpening } from './opening.ts';
+import { createPresence } from './process-presence.ts';
 import { createStatus, trackModel } from './process-status.ts';
 import { recoverAlone } from './recover-alone.ts';
 import { startWorker } from './start-worker.ts';
@@ -260,7 +261,11 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
   );
   const model = trackModel(embedder, log);
   const installed = [...builtInNames, ...Object.keys(plugins.loaders)];
-  const status = createStatus(options, { ...parts, connections, plugins: { ...plugins, installed } }, model);
+  const holder = randomUUID();
+  const { version } = packageJson;
+  const presence = createPresence({ database, clock, log, holder, role: config.role, version });
+  const processes = () => presence.list();
+  const status = createStatus(options, { ...parts, connections, plugins: { ...plugins, installed }, processes }, model);
   const keys = opened.add(createKeys({ database, clock, log, organization, localToken }));
   const consoleSessions = createConsoleSessions({ database, clock, keys });
   const content = createContentServices({
@@ -296,15 +301,16 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     config: await apiConfig(config, organization),
     clock,
     log,
-    version: packageJson.version,
+    version,
     further: mcpRoutes,
   });
   const stop = new AbortController();
   const background: Promise<unknown>[] = [];
-  const holder = randomUUID();
   let url = '';
 
   async function start(): Promise<void> {
+    await presence.begin();
+    background.push(presence.keepRunning(stop.signal));
     if (does('worker'))
       await startWorker(options, { ...parts, waking, registry, credentials, outbound, settings, watching });
     if (does('api')) url = await listen(api, config);

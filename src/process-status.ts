@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Readiness, Status } from './api/services.ts';
+import { fileURLToPath } from 'node:url';
+import type { ProcessPresence, Readiness, Status } from './api/services.ts';
 import {
   checkConfiguration,
   checkConnections,
@@ -82,6 +83,7 @@ interface StatusParts {
   connections: Pick<Connections, 'list'>;
   plugins: Pick<Plugins, 'broken'> & { installed: readonly string[] };
   warnings: Status['warnings'];
+  processes: Status['processes'];
 }
 
 /** Describes the process. */
@@ -119,9 +121,11 @@ export function createStatus(
       return checking;
     },
     warnings: parts.warnings,
+    processes: parts.processes,
     describe: async () => ({
       startedAt,
       role: config.role,
+      command: [process.execPath, launcher],
       storage: {
         engine: database.engine,
         dataDir: database.engine === 'pglite' ? config.dataDir : null,
@@ -129,13 +133,18 @@ export function createStatus(
       },
       queue: { kind: queue.kind },
       eventLoopMs: await longestTurnMs(),
-      embedder: { id: embedder.id, runtime: model.runtime, state: model.state },
+      embedder: {
+        ...{ id: embedder.id, runtime: model.runtime, state: model.state },
+        slowness: slownessOf(model.runtime),
+      },
       languageModel: languageModel && (await languageModel.usage()),
     }),
     configuration: () => ({ settings: [...settings], risks: risksOf(config) }),
     readiness,
   };
 }
+
+const launcher = fileURLToPath(new URL('../bin/memoryd.js', import.meta.url));
 
 const watchedTurns = 5;
 
@@ -165,11 +174,21 @@ function checksOf(config: Config, parts: StatusParts, readiness: Status['readine
     database: part('database', 'Look whether the database runs and has room; the log says more.'),
     queue: part('queue', 'Look whether Redis runs and can be reached at the setting redisUrl.'),
     schedule: part('scheduler', 'Start a process with the role scheduler or all.'),
+    workers: async () => checkWorkers(await parts.processes()),
     connectors: () => checkConnectors(plugins.installed, plugins.broken),
     model: async () => checkModel(await embedder.verify()),
     'language model': async () => checkLanguageModel(languageModel),
     connections: async () => checkConnections(await connections.list(everyContainer)),
   };
+}
+
+function checkWorkers(processes: readonly ProcessPresence[]): string {
+  const alive = processes.filter(({ role, isAlive }) => isAlive && (role === 'all' || role === 'worker'));
+  if (alive.length > 0) return alive.length === 1 ? 'one works' : `${alive.length} work`;
+  throw new CheckFailed(
+    'No process reads documents and sources.',
+    'Start a process with the role worker or all; if one runs, look whether it can reach the database.',
+  );
 }
 
 async function checkLanguageModel(languageModel: MeteredModel | null): Promise<string> {

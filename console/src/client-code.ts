@@ -29,21 +29,22 @@ export function searchAsCode(origin: string, body: SearchBody, key?: string): st
 export interface AssistantAccess {
   origin: string;
   key: string;
+  /** What starts memoryd on the machine of the assistant. */
+  command: readonly string[];
 }
+
+/** Where memoryd is not installed. */
+export const fetchedCommand = ['npx', '--yes', 'memoryd'];
 
 /** What each assistant wants to be told, by its name in the texts. */
 export const assistantCode: Readonly<Record<string, (access: AssistantAccess) => string>> = {
   'claude-code': ({ origin, key }) =>
     `claude mcp add --transport http memory ${origin}/mcp --header "Authorization: Bearer ${key}"`,
-  'claude-desktop': ({ origin, key }) =>
+  'claude-desktop': ({ origin, key, command: [command, ...first] }) =>
     JSON.stringify(
       {
         mcpServers: {
-          memoryd: {
-            command: 'node',
-            args: ['/path/to/memoryd/bin/memoryd.js', 'mcp', '--url', origin],
-            env: { MEMORYD_API_KEY: key },
-          },
+          memoryd: { command, args: [...first, 'mcp', '--url', origin], env: { MEMORYD_API_KEY: key } },
         },
       },
       null,

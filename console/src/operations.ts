@@ -380,10 +380,11 @@ export interface Operations {
       startedAt: string;
       uptimeMs: number;
       role: 'all' | 'api' | 'worker' | 'scheduler';
+      command: string[];
       storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
       queue: { kind: 'in-process' | 'bullmq' };
       eventLoopMs: number;
-      embedder: { id: string; runtime: string; state: string };
+      embedder: { id: string; runtime: string; state: string; slowness: string | null };
       languageModel: {
         id: string;
         state: string;
@@ -423,6 +424,20 @@ export interface Operations {
   };
   'GET /v3/system/checks': {
     answer: { ok: boolean; checks: { name: string; ok: boolean; detail: string; remedy: string | null }[] };
+  };
+  'GET /v3/system/processes': {
+    answer: {
+      processes: {
+        role: 'all' | 'api' | 'worker' | 'scheduler';
+        version: string;
+        host: string;
+        pid: number;
+        startedAt: string;
+        seenAt: string;
+        isAlive: boolean;
+        isThis: boolean;
+      }[];
+    };
   };
   'GET /v3/system/warnings': {
     answer: {
@@ -783,7 +798,7 @@ export interface Operations {
       pagination: { currentPage: number; limit: number; totalItems: number; totalPages: number };
     };
   };
-  'POST /v3/documents/{id}/retry': {
+  'POST /v3/documents/{id}/reindex': {
     path: { id: string };
     answer: {
       id: string;

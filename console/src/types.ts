@@ -71,3 +71,4 @@ export type Key = Answer<'GET /v3/auth/keys'>['keys'][number];
 export type Status = Answer<'GET /v3/status'>;
 export type Settings = Answer<'GET /v3/configuration'>;
 export type Warnings = Answer<'GET /v3/system/warnings'>;
+export type RunningProcess = Answer<'GET /v3/system/processes'>['processes'][number];

@@ -68,6 +68,22 @@ export interface Status {
   checks(): Promise<Finding[]>;
   /** The last warnings and errors of the log, newest first. */
   warnings(): Warning[];
+  /** Of the same database, also those that ended lately without saying so; the oldest first. */
+  processes(): Promise<ProcessPresence[]>;
+}
+
+export interface ProcessPresence {
+  role: ProcessStatus['role'];
+  version: string;
+  host: string;
+  pid: number;
+  startedAt: Date;
+  /** When it last said that it runs. */
+  seenAt: Date;
+  /** That was lately. */
+  isAlive: boolean;
+  /** The one that answers. */
+  isThis: boolean;
 }
 
 export interface ShownConfiguration {
@@ -78,14 +94,16 @@ export interface ShownConfiguration {
 
 export interface ProcessStatus {
   startedAt: Date;
+  /** Program and first argument of a command of this installation, in full. */
+  command: string[];
   role: 'all' | 'api' | 'worker' | 'scheduler';
   /** `bytes`: of the database; null where it does not tell. */
   storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
   queue: { kind: 'in-process' | 'bullmq' };
   /** How long a turn of the event loop takes at the moment: what everything that comes waits for. */
   eventLoopMs: number;
-  /** `state`: `ready`, `loading`, `failed`, … */
-  embedder: { id: string; runtime: string; state: string };
+  /** `state`: `ready`, `loading`, `failed`, …; `slowness`: why it is slower than it has to be, and what to do. */
+  embedder: { id: string; runtime: string; state: string; slowness: string | null };
   /** Null: none is configured. */
   languageModel: LanguageModelUsage | null;
 }

@@ -12,6 +12,7 @@ import { deleteOldDeliveries, deleteOldRuns, deleteOldSnapshots, deleteOldTextCh
 import { deleteOldErasures } from '../store/erasures.ts';
 import { deleteUnusedAnswers } from '../store/language-model.ts';
 import { deleteExpiredAnswers } from '../store/kept-answers.ts';
+import { deleteOldProcesses } from '../store/processes.ts';
 import { deletePendingAuthorizations } from '../store/pending-authorizations.ts';
 
 export interface ChoreOptions {
@@ -74,6 +75,8 @@ const keptSnapshotsMs = 7 * dayMs;
 const keptAuditMs = 90 * dayMs;
 /** How long a removal at the source can be undone. */
 const keptHiddenMs = 7 * dayMs;
+/** Long enough to see which one has ended without saying so. */
+const keptProcessesMs = dayMs;
 const purgedAtOnce = 200;
 /** Whoever holds texts in memory reads them anew after an hour without a search. */
 const keptTextChangesMs = 3 * 60 * 60_000;
@@ -100,6 +103,7 @@ export function createCleanUp({ database, clock, log }: CleanUpOptions): (signal
     'answers of the language model': () => deleteUnusedAnswers(database, before(keptAnswersMs), mostAnswers),
     erasures: () => deleteOldErasures(database, before(keptAuditMs)),
     'security log': () => deleteOldAuditEvents(database, before(keptAuditMs)),
+    processes: () => deleteOldProcesses(database, before(keptProcessesMs)),
     'sessions of the console': () => deleteEndedConsoleSessions(database, clock.now()),
     'changes of texts': () => deleteOldTextChanges(database, before(keptTextChangesMs)),
     'pending authorizations': () => deletePendingAuthorizations(database, clock.now()),

@@ -562,6 +562,18 @@ create table pending_authorizations (
 CREATE INDEX pending_authorizations_by_connection ON public.pending_authorizations USING btree (connection_id);
 CREATE INDEX pending_authorizations_by_end ON public.pending_authorizations USING btree (expires_at);
 
+create table processes (
+  id text collate "C" not null,
+  role text not null,
+  version text not null,
+  host text not null,
+  pid integer not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  constraint processes_pkey PRIMARY KEY (id),
+  constraint processes_role_check CHECK ((role = ANY (ARRAY['all'::text, 'api'::text, 'worker'::text, 'scheduler'::text])))
+);
+
 create table push_deliveries (
   connection_id text collate "C" not null,
   delivery_id text collate "C" not null,

@@ -11,10 +11,15 @@ import { createTestClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openTestDatabase } from '../support/databases.ts';
 
+const alone = {
+  ...{ role: 'all' as const, version: '1.2.3', host: 'here', pid: 4711 },
+  ...{ startedAt: new Date(0), seenAt: new Date(0), isAlive: true, isThis: true },
+};
 const nothingElse = {
   connections: { list: async () => [] },
   plugins: { installed: ['folder'], broken: [] },
   warnings: () => [],
+  processes: async () => [alone],
 };
 
 it('says within three seconds which part does not work', async () => {
@@ -77,6 +82,7 @@ it('checks the machine and what runs on it, and says what to do', async () => {
     'database',
     'queue',
     'schedule',
+    'workers',
     'connectors',
     'model',
     'language model',
@@ -89,11 +95,16 @@ it('checks the machine and what runs on it, and says what to do', async () => {
   const bad = await look({
     plugins: { installed: [], broken: [{ plugin: './mine.mjs', provider: null, reason: 'It cannot be loaded.' }] },
     connections: { list: async () => [connection] },
+    processes: async () => [
+      { ...alone, role: 'api' },
+      { ...alone, role: 'worker', isAlive: false },
+    ],
     embedder: { ...embedder, verify: () => Promise.reject(new Error('a secret')) },
   });
   expect(bad).toMatchObject({
     'data directory': { ok: false, remedy: expect.stringContaining('chmod') },
     schedule: { ok: false, remedy: expect.stringContaining('role scheduler') },
+    workers: { ok: false, remedy: expect.stringContaining('role worker') },
     connectors: { ok: false, detail: './mine.mjs: It cannot be loaded.' },
     connections: { ok: false, detail: 'one: Sign in again.' },
     model: { ok: false, detail: 'It could not be looked at (unknown).', remedy: null },

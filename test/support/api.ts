@@ -243,15 +243,22 @@ function createTestStatus(startedAt: Date): Status {
     describe: async () => ({
       startedAt,
       role: 'all',
+      command: ['/usr/bin/node', '/opt/memoryd/bin/memoryd.js'],
       storage: { engine: 'pglite', dataDir: '/data', bytes: 1_000_000 },
       queue: { kind: 'in-process' },
       eventLoopMs: 0.5,
-      embedder: { id: 'words', runtime: 'hashing', state: 'ready' },
+      embedder: { id: 'words', runtime: 'hashing', state: 'ready', slowness: null },
       languageModel: null,
     }),
     configuration: () => ({ settings: [{ field: 'port', value: 6767, source: 'default' }], risks: [] }),
     checks: async () => [{ name: 'node', ok: true, detail: 'v24', remedy: null }],
     warnings: () => [],
+    processes: async () => [
+      {
+        ...{ role: 'all', version: '1.2.3', host: 'here', pid: 4711 },
+        ...{ startedAt, seenAt: startedAt, isAlive: true, isThis: true },
+      },
+    ],
     readiness: async () => ({ database: 'ok', queue: 'ok', embeddings: 'ok', scheduler: 'ok' }),
   };
 }

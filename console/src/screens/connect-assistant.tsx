@@ -1,16 +1,25 @@
 import { useState } from 'preact/hooks';
-import { baseAddress } from '../api.ts';
-import { assistantCode } from '../client-code.ts';
+import { baseAddress, call } from '../api.ts';
+import { assistantCode, fetchedCommand } from '../client-code.ts';
 import { say } from '../message.ts';
 import { Button, CodeBlock, Head, Section } from '../parts/controls.tsx';
 import { NewKey } from '../parts/new-key.tsx';
-import { mayManage } from '../session.ts';
+import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
+import { useLoad } from '../use-load.ts';
+
+/** Whether the page and the daemon are on one machine. */
+const isHere = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname);
 
 export function ConnectAssistant() {
   const [key, setKey] = useState('');
   const [isMaking, setMaking] = useState(false);
-  const access = { origin: baseAddress, key: key || texts.connect.keyPlace };
+  const status = useLoad(
+    async (signal) => (isHere && isFull.value ? call('GET /v3/status', { signal }) : null),
+    [isFull.value],
+  );
+  const installed = status.data?.command;
+  const access = { origin: baseAddress, key: key || texts.connect.keyPlace, command: installed ?? fetchedCommand };
   return (
     <>
       <Head title={texts.connect.title} note={texts.connect.help}>
@@ -29,7 +38,9 @@ export function ConnectAssistant() {
       {Object.entries(texts.connect.steps).map(([id, [name, help]]) => (
         <Section key={id} title={name!} note={help}>
           <CodeBlock code={assistantCode[id]!(access)} label={texts.connect.copyBlock(name!)} />
-          {id === 'claude-desktop' && <p class="quiet small">{texts.connect.desktopNote}</p>}
+          {id === 'claude-desktop' && (
+            <p class="quiet small">{installed ? texts.connect.installed : texts.connect.fetched}</p>
+          )}
         </Section>
       ))}
       {isMaking && (

@@ -1,5 +1,5 @@
 import { call } from '../api.ts';
-import { formatDuration, formatNumber } from '../format.ts';
+import { formatBytes, formatDuration, formatNumber } from '../format.ts';
 import { growthSeries } from '../growth.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
@@ -93,7 +93,7 @@ function HomeSections({ status, sources, activity, documentCount, waiting }: Hom
         </Section>
       )}
       <Changes activity={activity} sources={sources} />
-      <Growth activity={activity} documentCount={documentCount} />
+      <Growth activity={activity} documentCount={documentCount} status={status} />
     </>
   );
 }
@@ -167,9 +167,11 @@ function concernsOf({ connection, progress }: SourceView): Concern[] {
 }
 
 function modelConcerns(status: Status | undefined): Concern[] {
-  const embedder = status?.embedder;
-  if (!embedder || embedder.state !== 'failed') return [];
-  return [{ key: 'model', href: hrefOf(['system']), title: texts.home.model, tone: 'bad', detail: embedder.id }];
+  if (!status) return [];
+  const { id, state, slowness } = status.embedder;
+  const place = { key: 'model', href: hrefOf(['system']) };
+  if (state === 'failed') return [{ ...place, title: texts.home.model, tone: 'bad', detail: id }];
+  return slowness === null ? [] : [{ ...place, title: texts.home.slowModel, tone: 'warn', detail: slowness }];
 }
 
 function SourceLine({ connection, children }: SourceView & { children: preact.ComponentChildren }) {
@@ -254,20 +256,35 @@ function Changes({ activity, sources }: ChangesProps) {
   );
 }
 
-function Growth({ activity, documentCount }: Pick<HomeView, 'activity' | 'documentCount'>) {
+function Growth({ activity, documentCount, status }: Pick<HomeView, 'activity' | 'documentCount' | 'status'>) {
   const series = growthSeries(activity.growth, documentCount, new Date());
-  // One day is no growth.
-  if (series.seconds.length < 2) return null;
   return (
     <Section title={texts.home.growth} note={texts.documentsCount(documentCount)}>
-      <Plot
-        series={{ seconds: series.seconds, values: series.documents, byDay: true }}
-        label={texts.home.growthLabel(
-          formatNumber(series.documents[0]!),
-          formatNumber(documentCount),
-          series.seconds.length,
-        )}
-      />
+      {/* One day is no growth. */}
+      {series.seconds.length > 1 && (
+        <Plot
+          series={{ seconds: series.seconds, values: series.documents, byDay: true }}
+          label={texts.home.growthLabel(
+            formatNumber(series.documents[0]!),
+            formatNumber(documentCount),
+            series.seconds.length,
+          )}
+        />
+      )}
+      {status && <Kept status={status} />}
     </Section>
+  );
+}
+
+/** What keeps it and what reads it. */
+function Kept({ status: { storage, embedder } }: { status: Status }) {
+  const store = texts.home.stores[storage.engine];
+  const size = storage.bytes === null ? store : texts.home.sizeIn(formatBytes(storage.bytes), store);
+  return (
+    <p class="line quiet small">
+      <a class="quiet" href={hrefOf(['system'])}>
+        {size}, {texts.home.madeWith(embedder.id)}
+      </a>
+    </p>
   );
 }

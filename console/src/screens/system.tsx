@@ -2,6 +2,7 @@ import { call } from '../api.ts';
 import { formatAgo, formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
 import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
+import { SystemProcesses } from '../parts/system-processes.tsx';
 import { hrefOf } from '../address.ts';
 import { isFull, mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
@@ -30,6 +31,7 @@ export function System() {
           ])}
         </dl>
       </Section>
+      {isFull.value && <SystemProcesses />}
       {status.data && <About status={status.data} />}
       {isFull.value && <SystemChecks />}
       {isFull.value && <SystemWarnings />}
@@ -52,7 +54,6 @@ function About({ status }: { status: Status }) {
   const facts: [string, string][] = [
     [texts.system.version, status.version],
     [texts.system.since, formatMoment(status.startedAt)],
-    [texts.system.role, status.role],
     [texts.system.store, [storage.engine, storage.dataDir].filter(Boolean).join(', ')],
     ...(storage.bytes === null ? [] : [[texts.system.size, formatBytes(storage.bytes)] as [string, string]]),
     [texts.system.queue, status.queue.kind],

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { nullable, timestamp, words } from '../schemas/shared.ts';
 import { requireFullKey } from '../../account/access.ts';
 import type { Warning } from '../../base/log-tail.ts';
+import type { ProcessPresence } from '../services.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 
 const checksAnswer = Type.Object({
@@ -32,6 +33,22 @@ const warningsAnswer = Type.Object({
   ),
 });
 
+const processesAnswer = Type.Object({
+  processes: Type.Array(
+    Type.Object({
+      role: words(['all', 'api', 'worker', 'scheduler']),
+      version: Type.String(),
+      host: Type.String(),
+      pid: Type.Integer(),
+      startedAt: timestamp,
+      seenAt: timestamp,
+      isAlive: Type.Boolean({ description: 'It was seen within the last minute.' }),
+      isThis: Type.Boolean({ description: 'It gave this answer.' }),
+    }),
+    { description: 'The oldest first. One that ended without saying so is named for a day.' },
+  ),
+});
+
 const configurationAnswer = Type.Object({
   settings: Type.Array(
     Type.Object({
@@ -47,7 +64,9 @@ const configurationAnswer = Type.Object({
 });
 
 /** The configuration of the process, as `memoryd config` shows it. */
-export function configurationRoutes(app: Api, { services }: RouteContext): void {
+export function configurationRoutes(app: Api, context: RouteContext): void {
+  const { services } = context;
+  processesRoute(app, context);
   app.get(
     '/v3/configuration',
     {
@@ -99,6 +118,29 @@ export function configurationRoutes(app: Api, { services }: RouteContext): void 
       return { warnings: services.status.warnings().map(warningView) };
     },
   );
+}
+
+function processesRoute(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/system/processes',
+    {
+      schema: {
+        operationId: 'listProcesses',
+        summary: 'The processes of this database and their roles',
+        description: 'Needs a full key. Each says four times a minute that it runs.',
+        tags: ['Service'],
+        response: { 200: processesAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      return { processes: (await services.status.processes()).map(processView) };
+    },
+  );
+}
+
+function processView({ startedAt, seenAt, ...process }: ProcessPresence) {
+  return { ...process, startedAt: startedAt.toISOString(), seenAt: seenAt.toISOString() };
 }
 
 function warningView({ firstAt, lastAt, ...warning }: Warning) {

@@ -25,6 +25,9 @@ export const statusAnswer = Type.Object({
   startedAt: timestamp,
   uptimeMs: Type.Integer(),
   role: words(['all', 'api', 'worker', 'scheduler']),
+  command: Type.Array(Type.String(), {
+    description: 'What starts a command on the machine of this process: a program and its first argument, in full.',
+  }),
   storage: Type.Object({
     engine: words(['postgres', 'pglite']),
     dataDir: nullable(Type.String()),
@@ -34,7 +37,12 @@ export const statusAnswer = Type.Object({
   eventLoopMs: Type.Number({
     description: 'How long a turn of the event loop takes at the moment, in milliseconds.',
   }),
-  embedder: Type.Object({ id: Type.String(), runtime: Type.String(), state: Type.String() }),
+  embedder: Type.Object({
+    id: Type.String(),
+    runtime: Type.String(),
+    state: Type.String(),
+    slowness: nullable(Type.String(), { description: 'Why it is slower than it has to be, and what to do.' }),
+  }),
   languageModel: nullable(
     Type.Object(
       {

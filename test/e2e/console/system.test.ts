@@ -48,6 +48,13 @@ describeWithBrowser('what the console says of the daemon', () => {
     const about = page.getByRole('region', { name: 'About' });
     await about.getByText(/^[\d.,]+ ms$/).waitFor();
     await about.getByText('nothing', { exact: true }).waitFor();
+    const processes = page.getByRole('region', { name: 'Processes' });
+    await processes
+      .getByRole('listitem')
+      .filter({ hasText: `${daemon.pid}` })
+      .getByText('this one')
+      .waitFor();
+    expect(await processes.getByText('1 process', { exact: true }).count()).toBe(3);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(refused).toEqual([]);
     expect(watched.faults).toEqual([]);
