@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { databaseBytes } from '../src/store/database-bytes.ts';
+import { databaseBytes } from '../src/store/database.ts';
 import { withDaemon } from './daemon.ts';
 import { makeBenchStore, type BenchStore, type Engine } from './databases.ts';
 import { loadFolder } from './first-load.ts';

@@ -13,6 +13,7 @@ import { createInProcessQueue } from './queue/in-process.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
 import type { Database } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
+import { createMeteredModel, type MeteredModel } from './memory/llm/metered-model.ts';
 
 /** The parts that the process is built from. */
 export interface AppOptions {
@@ -137,4 +138,11 @@ export async function rotateKeys(options: AppOptions, discardUnreadable: boolean
   } finally {
     await database.close();
   }
+}
+
+/** The language model of the configuration, with its budget; null when there is none. */
+export async function openLanguageModel(options: AppOptions, database: Database): Promise<MeteredModel | null> {
+  const model = await createLanguageModel(options);
+  const { config, clock, log } = options;
+  return model && createMeteredModel({ database, model, clock, log, tokensPerDay: config.llm.tokensPerDay });
 }

@@ -1,8 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { encryptionOptions, openOcr, openQueue, openRateCounter, type AppOptions } from './adapters.ts';
-import { createChunkSize } from './account/chunk-size.ts';
+import {
+  encryptionOptions,
+  openOcr,
+  openQueue,
+  openRateCounter,
+  type AppOptions,
+  openLanguageModel,
+} from './adapters.ts';
+import { createChunkSize } from './account/settings.ts';
 import { ensureFirstKey } from './account/first-key.ts';
 import { createConsoleSessions } from './account/console-sessions.ts';
 import { createIdempotency } from './account/idempotency.ts';
@@ -43,7 +50,6 @@ import type { MeteredModel } from './memory/llm/metered-model.ts';
 import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
 import { apiConfig, listen, publicUrl } from './listening.ts';
-import { openLanguageModel } from './language-model.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { Opened } from './opened.ts';
 import { startOpening } from './opening.ts';

@@ -26,9 +26,8 @@ import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
-import type { Database } from './store/database.ts';
+import { type Database, databaseBytes } from './store/database.ts';
 import { isLeaseHeld } from './store/leases.ts';
-import { databaseBytes } from './store/database-bytes.ts';
 import { rawSql } from './store/sql.ts';
 
 /** How the embedding model is doing. */

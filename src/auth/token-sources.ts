@@ -13,7 +13,6 @@ import {
 } from '../connector/contract.ts';
 import { createOAuthClient, type OAuthClient } from './oauth-client.ts';
 import type { OAuthClients } from './oauth-clients.ts';
-import { fillAddress } from './fill-address.ts';
 import type { TokenSource } from './renewal.ts';
 import { TokenRefusal, refusalOf, type TokenSet } from './token-set.ts';
 
@@ -294,4 +293,17 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Puts values into an address: `{name}` encoded as a part of a path, `{+name}` as it is (RFC 6570). */
+export function fillAddress(template: string, values: JsonObject): string {
+  const filled = template.replaceAll(/\{(\+?)(\w+)\}/g, (_, plain: string, name: string) => {
+    const value = values[name];
+    if (typeof value !== 'string' && typeof value !== 'number') throw badConfig(`The setting ${name} is missing.`);
+    return plain ? String(value).replace(/\/+$/, '') : encodeURIComponent(value);
+  });
+  if (!/^https?:\/\/[^/]/.test(filled) || !URL.canParse(filled)) {
+    throw badConfig('The address of the authorization server is not an absolute http(s) address.');
+  }
+  return filled;
 }

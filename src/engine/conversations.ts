@@ -3,7 +3,7 @@ import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { lockByCustomId } from '../store/documents.ts';
-import { readMessages, writeMessages } from '../store/conversations.ts';
+import { readMessages, writeMessages } from '../store/document-contents.ts';
 import { addDocuments } from './add-documents.ts';
 import type { DocumentInput, DocumentStatus, IngestResult } from './document.ts';
 

@@ -58,7 +58,7 @@ export function mcpRoutes(app: Api, { services, config, clock, log, version }: F
     async (request, reply) => {
       requireOwnOrigin(request, config.corsOrigins);
       // Loaded at the first message: the daemon starts sooner without it.
-      const { answerMessage } = await import('./answer.ts');
+      const { answerMessage } = await import('./server.ts');
       const header = request.headers['mcp-protocol-version'];
       const text = await answerMessage({
         message: request.body,

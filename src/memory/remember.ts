@@ -24,7 +24,7 @@ import { containerBuckets } from './container-buckets.ts';
 import type { Candidate, Extractor, Trust, Turn, Unit } from './extractor.ts';
 import { nameOf, isSamePerson } from './authors.ts';
 import { indexTexts, type IndexedText, type Indexer } from './memory-rows.ts';
-import { reconcile, type Changes, type Mined } from './reconcile.ts';
+import { supersede, type Changes, type Mined } from './supersede.ts';
 import { statementOf, type Statement } from './statement.ts';
 import { wantedKinds } from './policy.ts';
 import { turnsOfMessages } from './rules/turns.ts';
@@ -162,7 +162,7 @@ async function remember(
     ids: statements.flatMap(({ relation }) => (relation ? [relation.id] : [])),
     withMetadata: mined.some(({ filter }) => filter !== null),
   });
-  const changes = reconcile(known, mined, { makeId: () => newId(now), now });
+  const changes = supersede(known, mined, { makeId: () => newId(now), now });
   const buckets = changes.added.length === 0 ? () => [] : await containerBuckets(tx, containerTags);
   const rows = changes.added.map((one) => rowOf(one, indexed, buckets(one.known.containerTag), options));
   await write(tx, changes, rows, now);

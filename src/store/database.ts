@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts';
+import { type Sql, rawSql } from './sql.ts';
 
 /**
  * Runs statements. Values come back alike from every adapter: `int8` and `count(*)` as
@@ -31,4 +31,13 @@ export interface Database extends Queryable {
   /** Runs a script of several statements without parameters (migrations). Not inside a transaction. */
   script(text: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The database's size on disk in bytes, without its log; null where its user may not read that. */
+export async function databaseBytes(database: Queryable): Promise<number | null> {
+  const [row] = await database.query<{ bytes: number | null }>(
+    rawSql(`select case when has_database_privilege(current_database(), 'connect')
+      then pg_database_size(current_database())::bigint end as bytes`),
+  );
+  return row?.bytes ?? null;
 }

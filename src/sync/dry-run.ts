@@ -1,4 +1,4 @@
-import { compareItems, mirroredItems } from '../store/dry-run.ts';
+import { compareItems, mirroredItems } from '../store/sync-items.ts';
 import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from '../connector/contract.ts';
 import { passes, updateTime } from './filters.ts';

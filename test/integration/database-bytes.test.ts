@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { databaseBytes } from '../../src/store/database-bytes.ts';
+import { databaseBytes } from '../../src/store/database.ts';
 import { engines, openTestDatabase } from '../support/databases.ts';
 
 it.each(engines)('a database on %s tells how large it is', async (engine) => {

@@ -1,5 +1,5 @@
 import type { InjectOptions } from 'fastify';
-import { createChunkSize } from '../../src/account/chunk-size.ts';
+import { createChunkSize } from '../../src/account/settings.ts';
 import { ensureFirstKey } from '../../src/account/first-key.ts';
 import { createConsoleSessions } from '../../src/account/console-sessions.ts';
 import { createIdempotency } from '../../src/account/idempotency.ts';

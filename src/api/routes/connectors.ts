@@ -1,5 +1,5 @@
+import Type, { type Static } from 'typebox';
 import type { FastifyRequest } from 'fastify';
-import type { ConnectorAnswer, ConnectorSpecAnswer, SharedHookAnswer } from '../schemas/connectors.ts';
 import type { SharedHook } from '../../inbound/hooks/shared-hooks.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
 import { limitsOf } from '../../source/http/budgets.ts';
@@ -7,7 +7,89 @@ import type { InstalledConnector } from '../../connections/connections.ts';
 import { requireManagement } from '../../account/access.ts';
 import { requireInstalled } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import * as schemas from '../schemas/connectors.ts';
+import { jsonObject, nullable, timestamp, words } from '../schemas/shared.ts';
+
+const capabilities = Type.Object({
+  selectable: Type.Boolean({ description: 'Resources to mirror can be chosen.' }),
+  push: Type.Boolean({ description: 'The source reports changes by itself.' }),
+  incremental: Type.Boolean({ description: 'It reads changes instead of listing everything.' }),
+  deletes: Type.Boolean({ description: 'Deletions at the source are mirrored.' }),
+});
+
+const described = {
+  description: Type.String({ description: 'The mirrored content.' }),
+  kind: Type.String(),
+  version: Type.String(),
+  configured: Type.Boolean({ description: 'False: an OAuth client must be registered first.' }),
+  capabilities,
+};
+
+const connectorsAnswer = Type.Array(
+  Type.Object({
+    provider: Type.String(),
+    displayName: Type.String(),
+    auth: words(['oauth2', 'token', 'config']),
+    ...described,
+    configSchema: jsonObject,
+  }),
+);
+type ConnectorAnswer = Static<typeof connectorsAnswer>[number];
+
+const connectorParams = Type.Object({
+  name: Type.String({
+    description: 'Name of a connector, see GET /v3/connectors.',
+    pattern: '^[a-z][a-z0-9-]{1,31}$',
+    'x-expected': 'the name of a connector',
+  }),
+});
+
+const authorization = Type.Object({
+  type: words(['oauth2', 'xoauth2', 'apiKey', 'basic', 'serviceAccount', 'githubApp']),
+  title: Type.Optional(Type.String()),
+  scopes: Type.Optional(Type.Array(Type.String(), { description: 'Scopes that the user is asked for.' })),
+  fields: Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema.' })),
+});
+
+const sharedHookBody = Type.Object({
+  secret: Type.String({ minLength: 1, maxLength: 200, description: 'The secret that is offered.' }),
+});
+
+/** The hook that serves all connections of a connector. */
+const sharedHookAnswer = Type.Object({
+  address: nullable(Type.String(), { description: 'Where the source sends to. Null: publicUrl is not set.' }),
+  state: words(['none', 'offered', 'set'], {
+    description: 'offered: the source has named a secret, which is to be accepted. set: its hooks are taken.',
+  }),
+  offered: nullable(Type.Object({ secret: Type.String(), at: timestamp })),
+});
+type SharedHookAnswer = Static<typeof sharedHookAnswer>;
+
+const connectorSpecAnswer = Type.Object({
+  name: Type.String(),
+  title: Type.String(),
+  ...described,
+  config: Type.Unsafe<Record<string, unknown>>({ ...jsonObject, description: 'JSON Schema of the configuration.' }),
+  auth: Type.Array(authorization, { description: 'Ways to authorize, the first is the default.' }),
+  callbackAddress: nullable(Type.String(), {
+    description:
+      'The redirect address that the OAuth client at the source must list, exactly. Null: there is no OAuth.',
+  }),
+  limits: Type.Array(
+    Type.Object({
+      match: Type.String(),
+      rate: Type.Number(),
+      perMs: Type.Number(),
+      weight: Type.Optional(Type.Number()),
+    }),
+    { description: 'At most rate requests in each period of perMs.' },
+  ),
+  schedule: nullable(Type.Object({ everyMs: Type.Integer(), reconcileEveryMs: Type.Optional(Type.Integer()) }), {
+    description: 'When it syncs unless the connection says otherwise.',
+  }),
+  maxItemBytes: Type.Integer({ description: 'Larger items are skipped.' }),
+  documentType: nullable(Type.String()),
+});
+type ConnectorSpecAnswer = Static<typeof connectorSpecAnswer>;
 
 const tags = ['Connections'];
 
@@ -20,7 +102,7 @@ export function connectorRoutes(app: Api, { services }: RouteContext): void {
         operationId: 'listConnectors',
         summary: 'List the installed connectors',
         tags,
-        response: { 200: schemas.connectorsAnswer },
+        response: { 200: connectorsAnswer },
       },
     },
     async () => (await services.connections.connectors()).map(connectorView),
@@ -34,8 +116,8 @@ export function connectorRoutes(app: Api, { services }: RouteContext): void {
         summary: 'Get what a connector says about itself',
         description: 'Its configuration and ways to authorize as JSON Schema, its limits and its schedule.',
         tags,
-        params: schemas.connectorParams,
-        response: { 200: schemas.connectorSpecAnswer },
+        params: connectorParams,
+        response: { 200: connectorSpecAnswer },
       },
     },
     async (request) => {
@@ -50,7 +132,7 @@ const hookPath = '/v3/connectors/:name/hook';
 
 /** For sources that make the secret of their hooks by themselves: the operator sees it, and says whether it is taken. */
 function sharedHookRoutes(app: Api, { hooks, connections }: RouteContext['services']): void {
-  const common = { tags, params: schemas.connectorParams, response: { 200: schemas.sharedHookAnswer } };
+  const common = { tags, params: connectorParams, response: { 200: sharedHookAnswer } };
 
   async function managed(request: FastifyRequest, name: string): Promise<string> {
     requireManagement(callerOf(request));
@@ -79,7 +161,7 @@ function sharedHookRoutes(app: Api, { hooks, connections }: RouteContext['servic
         ...common,
         operationId: 'acceptConnectorHook',
         summary: 'Take the hooks that are signed with the secret that the source offers',
-        body: schemas.sharedHookBody,
+        body: sharedHookBody,
       },
     },
     async (request) => {

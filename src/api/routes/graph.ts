@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox';
 import { publicMetadata } from '../views/metadata.ts';
 import { listedDocumentView } from '../views/documents.ts';
 import type { Document } from '../../engine/document.ts';
@@ -6,14 +7,66 @@ import type { DocumentListQuery, MemoryEntry } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { paginationOf } from '../pagination.ts';
-import {
-  graphAnswer,
-  graphBody,
-  graphByIdsBody,
-  type GraphDocument,
-  type MemoryEntryAnswer,
-} from '../schemas/graph.ts';
 import { requestedTags } from '../tags.ts';
+import { listedDocument } from '../schemas/documents.ts';
+import {
+  containerTag,
+  containerTags,
+  jsonObject,
+  memoryKind,
+  memoryOrigin,
+  nullable,
+  pagination,
+  timestamp,
+  words,
+} from '../schemas/shared.ts';
+
+const graphBody = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default 10.' })),
+  sort: Type.Optional(words(['createdAt', 'updatedAt'])),
+  order: Type.Optional(words(['desc', 'asc'])),
+  containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
+  sources: Type.Optional(Type.Array(Type.String())),
+});
+
+const graphByIdsBody = Type.Object({
+  ids: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100 }),
+  by: Type.Optional(words(['id', 'customId'], { description: 'The kind of the ids. Default id.' })),
+  containerTag: Type.Optional(containerTag),
+  containerTags: Type.Optional(containerTags),
+});
+
+const memoryEntry = Type.Object({
+  id: Type.String(),
+  memory: Type.String(),
+  kind: memoryKind,
+  ...memoryOrigin,
+  spaceId: Type.String({ description: 'Id of the container.' }),
+  spaceContainerTag: Type.String(),
+  orgId: Type.String(),
+  version: Type.Integer(),
+  isLatest: Type.Boolean(),
+  isForgotten: Type.Boolean(),
+  isStatic: Type.Boolean(),
+  isInference: Type.Boolean(),
+  forgetAfter: nullable(timestamp),
+  forgetReason: nullable(Type.String()),
+  parentMemoryId: nullable(Type.String()),
+  rootMemoryId: nullable(Type.String()),
+  memoryRelations: nullable(jsonObject, { description: 'By the id of the other memory.' }),
+  sourceCount: Type.Integer(),
+  metadata: nullable(jsonObject),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+type MemoryEntryAnswer = Static<typeof memoryEntry>;
+
+const graphDocument = Type.Object({ ...listedDocument.properties, memoryEntries: Type.Array(memoryEntry) });
+type GraphDocument = Static<typeof graphDocument>;
+
+const graphAnswer = Type.Object({ documents: Type.Array(graphDocument), pagination });
 
 const tags = ['Documents'];
 

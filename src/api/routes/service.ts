@@ -8,9 +8,93 @@ import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connections/connections.ts';
 import { createConsolePage, sendPageFile, type ConsolePage } from '../console-page.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { withOptionalBodies } from '../openapi.ts';
-import { ofNamespaces } from '../v5/openapi.ts';
-import * as schemas from '../schemas/service.ts';
+import { withOptionalBodies, ofNamespaces } from '../openapi.ts';
+import { documentStatuses } from '../../engine/document.ts';
+import { nullable, timestamp, words } from '../schemas/shared.ts';
+
+const rootAnswer = Type.Object({ name: Type.String(), version: Type.String(), docs: Type.String() });
+
+/** Of the console. */
+const page = Type.String();
+
+const healthAnswer = Type.Object({ status: Type.String() });
+
+const readinessAnswer = Type.Object({
+  database: Type.String({ description: 'ok, or what is wrong.' }),
+  queue: Type.String(),
+  embeddings: Type.String(),
+  scheduler: Type.String(),
+});
+
+const counts = Object.fromEntries(documentStatuses.map((status) => [status, Type.Integer()]));
+
+const statusAnswer = Type.Object({
+  version: Type.String(),
+  startedAt: timestamp,
+  uptimeMs: Type.Integer(),
+  role: words(['all', 'api', 'worker', 'scheduler']),
+  command: Type.Array(Type.String(), {
+    description: 'What starts a command on the machine of this process: a program and its first argument, in full.',
+  }),
+  storage: Type.Object({
+    engine: words(['postgres', 'pglite']),
+    dataDir: nullable(Type.String()),
+    bytes: nullable(Type.Integer(), { description: 'Size of the database; null where it does not tell.' }),
+  }),
+  queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
+  eventLoopMs: Type.Number({
+    description: 'How long a turn of the event loop takes at the moment, in milliseconds.',
+  }),
+  embedder: Type.Object({
+    id: Type.String(),
+    runtime: Type.String(),
+    state: Type.String(),
+    slowness: nullable(Type.String(), { description: 'Why it is slower than it has to be, and what to do.' }),
+  }),
+  languageModel: nullable(
+    Type.Object(
+      {
+        id: Type.String(),
+        state: Type.String({
+          description: '`ready`, `failing` or `budget spent`. What was not answered is done without the model.',
+        }),
+        tokensToday: Type.Integer({ description: 'Used by all containers on this day (UTC).' }),
+        tokensPerDay: Type.Integer({ description: 'Limit for each container.' }),
+        containersOverBudget: Type.Integer({ description: 'Whose budget did not suffice today.' }),
+        tokens: Type.Integer({ description: 'Since the beginning, as all numbers below.' }),
+        answers: Type.Integer(),
+        cached: Type.Integer({ description: 'Questions whose answer was known.' }),
+        failed: Type.Integer({ description: 'Questions that the endpoint did not answer.' }),
+        malformed: Type.Integer({ description: 'Answers of another form than was asked for.' }),
+        overBudget: Type.Integer({ description: 'Questions that were not asked.' }),
+      },
+      { description: 'Null where none is configured.' },
+    ),
+  ),
+  documents: Type.Unsafe<Record<string, number>>(
+    Type.Object(counts, { description: 'Number of documents by status.' }),
+  ),
+  foundByWords: Type.Integer({
+    description: 'Documents in processing that are found by their words already; their vectors are still to be made.',
+  }),
+  oldestWaitingAt: nullable(timestamp, {
+    description: 'Since when the oldest document waits that is not processed yet. Null: none waits.',
+  }),
+  connections: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      provider: Type.String(),
+      containerTag: Type.String(),
+      status: Type.String(),
+      statusReason: nullable(Type.String()),
+      documentCount: Type.Integer(),
+      lastSyncedAt: nullable(timestamp),
+      nextSyncAt: nullable(timestamp),
+    }),
+  ),
+});
+
+const openapiAnswer = Type.Unsafe<object>({ type: 'object', additionalProperties: true });
 
 const tags = ['Service'];
 /** Routes for browsers and monitors. */
@@ -38,7 +122,7 @@ function rootRoute(app: Api, { config, version }: RouteContext): void {
         ...noSecurity,
         response: {
           200: {
-            content: { 'application/json': { schema: schemas.rootAnswer }, 'text/html': { schema: schemas.page } },
+            content: { 'application/json': { schema: rootAnswer }, 'text/html': { schema: page } },
           },
         },
       },
@@ -62,7 +146,7 @@ function probeRoutes(app: Api, { services }: RouteContext): void {
         operationId: 'getHealth',
         summary: 'Whether the process runs',
         ...noSecurity,
-        response: { 200: schemas.healthAnswer },
+        response: { 200: healthAnswer },
       },
     },
     async () => ({ status: 'ok' }),
@@ -76,7 +160,7 @@ function probeRoutes(app: Api, { services }: RouteContext): void {
         operationId: 'getReadiness',
         summary: 'Whether everything it needs works',
         ...noSecurity,
-        response: { 200: schemas.readinessAnswer, 503: schemas.readinessAnswer },
+        response: { 200: readinessAnswer, 503: readinessAnswer },
       },
     },
     async (_request, reply) => {
@@ -97,7 +181,7 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
         summary: 'The state of the daemon and its content',
         description: 'Needs a full key.',
         tags,
-        response: { 200: schemas.statusAnswer },
+        response: { 200: statusAnswer },
       },
     },
     async (request) => {
@@ -171,7 +255,7 @@ const openapiSchema = {
   operationId: 'getOpenapi',
   summary: 'This description',
   ...noSecurity,
-  response: { 200: schemas.openapiAnswer },
+  response: { 200: openapiAnswer },
 };
 
 /** Scripts and styles of the console's page. Their names change with their content. */

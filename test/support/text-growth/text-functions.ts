@@ -483,7 +483,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/engine/extract/pdf.ts': { pdfText: library },
   'src/memory/classify.ts': { classify: 'sees one statement' },
   'src/memory/container-buckets.ts': { containerBuckets: notText },
-  'src/memory/reconcile.ts': { isInContext: notText },
+  'src/memory/supersede.ts': { isInContext: notText },
   'src/memory/memory-rows.ts': { indexTexts: 'measured by memoryHash, wordsHashOf and terms' },
   'src/memory/rules/attribute.ts': { takesPlaceOf: sentences },
   'src/memory/rules/attributes.ts': {

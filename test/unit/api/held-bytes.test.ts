@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createHeldBytes } from '../../../src/api/held-bytes.ts';
+import { createHeldBytes } from '../../../src/api/routes/hooks.ts';
 
 it('refuses the largest body when all together are too large, and no other', () => {
   const held = createHeldBytes(100);

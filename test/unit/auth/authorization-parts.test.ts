@@ -2,7 +2,7 @@ import { authorizationPage } from '../../../src/api/routes/authorizations.ts';
 import { describe, expect, test } from 'vitest';
 import { chooseAuth, storedAuth } from '../../../src/auth/auth-choice.ts';
 import { ConnectorError, type ConnectorSpec } from '../../../src/connector/contract.ts';
-import { fillAddress } from '../../../src/auth/fill-address.ts';
+import { fillAddress } from '../../../src/auth/token-sources.ts';
 import { refusalOf, renewTime } from '../../../src/auth/token-set.ts';
 import { isAllowedRedirect, isTrustedRedirect, withParameters } from '../../../src/auth/redirects.ts';
 import { createRedaction } from '../../../src/auth/redaction.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import github from '../../../connectors/github/index.ts';
 import { googleOAuth } from '../../../connectors/google/oauth.ts';
 import notion from '../../../connectors/notion/index.ts';
-import { fillAddress } from '../../../src/auth/fill-address.ts';
+import { fillAddress } from '../../../src/auth/token-sources.ts';
 import { createOAuthClient, type OAuthClient } from '../../../src/auth/oauth-client.ts';
 import type { AuthSpec, OAuth2Spec } from '../../../src/connector/contract.ts';
 import { createTestClock } from '../../support/clock.ts';
