@@ -1,12 +1,12 @@
 /**
  * Makes the pictures of the console in docs/console: fills a daemon of its own from fixtures/, signs
- * in with a browser and takes each screen, light, dark and narrow.
+ * in with a browser and takes each screen, light, dark and narrow, as far down as one wants to read.
  *
- *   node scripts/console-screenshots.ts            the few that the documentation shows
- *   node scripts/console-screenshots.ts --all DIR  every screen in each look, to be looked at
+ *   node scripts/console-screenshots.ts            those of the documentation
+ *   node scripts/console-screenshots.ts --png DIR  the same as PNG, to be looked at before
  */
-import { cp, mkdir, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
@@ -15,41 +15,52 @@ import { startDaemon, type Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
-const { values, positionals } = parseArgs({ options: { all: { type: 'boolean' } }, allowPositionals: true });
-const target = positionals[0] ?? join(projectFolder, 'docs/console');
+const { values } = parseArgs({ options: { png: { type: 'string' } } });
+const target = values.png ?? join(projectFolder, 'docs/console');
+const [format, quality] = values.png === undefined ? (['webp', 80] as const) : (['png', undefined] as const);
 
-const looks: Record<string, PageOptions> = {
-  light: { colorScheme: 'light', width: 1080 },
-  dark: { colorScheme: 'dark', width: 1080 },
-  narrow: { colorScheme: 'light', width: 360 },
+interface Look extends PageOptions {
+  width: number;
+  /** Pixels; what is further down is not in the picture. */
+  mostHeight: number;
+}
+const looks: Record<string, Look> = {
+  light: { colorScheme: 'light', width: 1080, mostHeight: 1_500 },
+  dark: { colorScheme: 'dark', width: 1080, mostHeight: 1_500 },
+  narrow: { colorScheme: 'light', width: 320, mostHeight: 2_000 },
 };
-/** What the documentation shows, as `screen-look`. */
-const documented = [
-  'home-light',
-  'source-light',
-  'held-light',
-  'search-dark',
-  'memories-light',
-  'add-source-narrow',
-  'connect-dark',
-];
 
 /** Where it waits until something is so, it asks this often, and gives up after so many times. */
 const [askEveryMs, mostAsks] = [200, 300];
 
-interface Filled {
-  /** Places of the page by the names of their pictures. */
-  places: Record<string, string>;
-}
+/** Of the page, by the names of their pictures. */
+type Places = Record<string, string>;
 
 await buildConsole();
-// Within a folder whose path says nothing of this machine.
 const folder = join(tmpdir(), 'fernhill');
 await rm(folder, { recursive: true, force: true });
 const daemon = await startDaemon();
 const browser = await launchBrowser();
+/** Names of the machine that the pictures are made on, and those that stand for them. */
+const names: [string, string][] = [
+  [folder, '/srv/fernhill'],
+  [daemon.dataDir, '/var/lib/memoryd'],
+  [process.execPath, '/usr/bin/node'],
+  [projectFolder, '/opt/memoryd'],
+  [daemon.url, 'http://127.0.0.1:6767'],
+  [`${hostname()}, `, 'fernhill, '],
+];
+
+/** Runs in the page. */
+const rename = `(names) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    for (const [from, to] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
+  }
+}`;
+
 try {
-  const { places } = await fill(daemon);
+  const places = await fill(daemon);
   await mkdir(target, { recursive: true });
   for (const [look, options] of Object.entries(looks)) await takeAll(browser, places, look, options);
 } finally {
@@ -58,9 +69,11 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function fill(to: Daemon): Promise<Filled> {
+async function fill(to: Daemon): Promise<Places> {
   const [handbook, archive] = [join(folder, 'handbook'), join(folder, 'archive')];
   await cp(join(projectFolder, 'fixtures/documents'), handbook, { recursive: true });
+  // What tests expect of these files is no document.
+  await rm(join(handbook, 'expected.json'));
   const older = ['kunden.txt', 'letter.docx', 'montageanleitung.md', 'newsletter.html', 'sites.tsv', 'stock.xlsx'];
   for (const name of older) await cp(join(projectFolder, 'fixtures/documents', name), join(archive, name));
   const connect = async (path: string, containerTag: string) => {
@@ -88,23 +101,21 @@ async function fill(to: Daemon): Promise<Filled> {
   });
   const document = results[0].sources[0].documentId as string;
   return {
-    places: {
-      home: '',
-      sources: 'sources',
-      'add-source': 'sources/add/imap',
-      source: `sources/${id}`,
-      held: `sources/${archived}`,
-      search: 'search?q=how+do+we+rotate+the+signing+keys',
-      documents: 'documents?ns=fernhill',
-      document: `documents/${document}?q=signing+keys`,
-      'add-documents': 'documents/add',
-      memories: 'memories?ns=user_mira',
-      namespaces: 'namespaces',
-      keys: 'keys',
-      hooks: 'hooks',
-      system: 'system',
-      connect: 'connect',
-    },
+    home: '',
+    sources: 'sources',
+    'add-source': 'sources/add/imap',
+    source: `sources/${id}`,
+    held: `sources/${archived}`,
+    search: 'search?q=how+do+we+rotate+the+signing+keys',
+    documents: 'documents?ns=fernhill',
+    document: `documents/${document}?q=signing+keys`,
+    'add-documents': 'documents/add',
+    memories: 'memories?ns=user_mira',
+    namespaces: 'namespaces',
+    keys: 'keys',
+    hooks: 'hooks',
+    system: 'system',
+    connect: 'connect',
   };
 }
 
@@ -132,31 +143,40 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   throw new Error('What the pictures show did not come to be.');
 }
 
-async function takeAll(by: Browser, places: Filled['places'], look: string, options: PageOptions): Promise<void> {
-  const wanted = Object.entries(places).filter(([name]) => values.all || documented.includes(`${name}-${look}`));
-  if (wanted.length === 0 && !values.all) return;
-  const { page, faults, settle, close } = await openPage(by, options);
+async function takeAll(by: Browser, places: Places, name: string, look: Look): Promise<void> {
+  const { page, faults, settle, close } = await openPage(by, look);
+  const take = async (screen: string) => {
+    await settle();
+    await resize(page, look);
+    await settle();
+    await page.evaluate(`(${rename})(${JSON.stringify(names)})`);
+    await shoot(page, `${screen}-${name}`);
+  };
   await page.goto(daemon.url);
   await page.getByLabel('API key').waitFor();
-  if (values.all) await take(page, `sign-in-${look}`);
+  await take('sign-in');
   await page.getByLabel('API key').fill(daemon.key);
   await page.keyboard.press('Enter');
   await page.locator('nav').waitFor({ state: 'attached' });
-  for (const [name, place] of wanted) {
+  for (const [screen, place] of Object.entries(places)) {
+    await page.setViewportSize({ width: look.width, height: 720 });
     await page.goto(`${daemon.url}/#/${place}`);
-    await settle();
-    await take(page, pictureName(name, look));
+    await take(screen);
   }
   await close();
   for (const fault of faults) console.error(fault);
 }
 
-/** The first picture of the README has the plainest name. */
-function pictureName(name: string, look: string): string {
-  return name === 'home' && look === 'light' ? 'home' : `${name}-${look}`;
+/** As high as what is shown. */
+async function resize(page: Page, { width, mostHeight }: Look): Promise<void> {
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+  await page.setViewportSize({ width, height: Math.min(Math.max(height, 720), mostHeight) });
 }
 
-async function take(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(target, `${name}.png`) });
-  console.log(`${name}.png`);
+async function shoot(page: Page, name: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format, ...(quality !== undefined && { quality }) });
+  await writeFile(join(target, `${name}.${format}`), Buffer.from(data, 'base64'));
+  await session.detach();
+  console.log(name);
 }

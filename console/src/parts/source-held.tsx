@@ -42,7 +42,7 @@ export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
   });
   return (
     <Section title={texts.source.held}>
-      <div class="line wide">
+      <div class="line wide roomy">
         <p class="grow">{texts.source.heldHelp(count)}</p>
         {mayWrite.value && (
           <div class="row">

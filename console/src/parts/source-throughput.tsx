@@ -35,7 +35,7 @@ export function SourceThroughput({ connectionId, run, runKey }: SourceThroughput
     // As high as the plot, so that nothing moves when there is one.
     return (
       <Section title={throughput}>
-        <p class="plot quiet">{texts.source.throughputNone}</p>
+        <p class="plot none quiet">{texts.source.throughputNone}</p>
       </Section>
     );
   }

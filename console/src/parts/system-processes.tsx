@@ -46,9 +46,7 @@ function ProcessLine({ process }: { process: RunningProcess }) {
   return (
     <li class="line wide">
       <span class="grow wrap">
-        <bdi>
-          {host}, {pid}
-        </bdi>{' '}
+        <bdi>{texts.system.process(host, pid)}</bdi>{' '}
         <span class="quiet small">
           {texts.system.roleNames[role]}, {version}
           {isThis && `, ${texts.system.isThis}`}

@@ -233,7 +233,8 @@ function Changes({ activity, sources }: ChangesProps) {
           <li key={each.connectionId} class="line">
             <SourceMark provider={each.provider} />
             <span class="grow">
-              {changesOf(each)}{' '}
+              {changesOf(each)}
+              {' · '}
               <a class="quiet" href={hrefOf(['sources', each.connectionId])}>
                 <bdi class="wrap">{names.get(each.connectionId) ?? each.provider}</bdi>
               </a>

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { formatNumber } from '../format.ts';
 import { say } from '../message.ts';
 import { Ago, Button, Head, LoadProblem, Loading } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
@@ -21,63 +20,34 @@ export function Namespaces() {
       <LoadProblem error={error} reload={reload} />
       {!data && !error && <Loading />}
       {data?.length === 0 && <p class="quiet">{texts.namespaces.empty}</p>}
-      {data && data.length > 0 && <NamespaceTable namespaces={data} onDelete={setDoomed} />}
+      <ul class="rows" aria-label={texts.namespaces.title}>
+        {data?.map((each) => (
+          <NamespaceLine key={each.containerTag} namespace={each} onDelete={() => setDoomed(each)} />
+        ))}
+      </ul>
       {doomed && <DeleteNamespace namespace={doomed} onClose={() => setDoomed(undefined)} onDeleted={reload} />}
     </>
   );
 }
 
-interface NamespaceTableProps {
-  namespaces: readonly Namespace[];
-  onDelete: (namespace: Namespace) => void;
-}
-
-function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
+function NamespaceLine({ namespace, onDelete }: { namespace: Namespace; onDelete: () => void }) {
+  const { containerTag, documentCount, memoryCount, lastActivityAt } = namespace;
   return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={texts.namespaces.title}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{texts.namespaces.name}</th>
-            <th scope="col" class="number">
-              {texts.namespaces.documents}
-            </th>
-            <th scope="col" class="number">
-              {texts.namespaces.memories}
-            </th>
-            <th scope="col">{texts.namespaces.activity}</th>
-            {mayManage.value && <th scope="col">{texts.namespaces.actions}</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {namespaces.map((each) => (
-            <tr key={each.containerTag}>
-              <td class="wrap">
-                <a href={hrefOf(['memories'], { ns: each.containerTag })}>
-                  <bdi>{each.containerTag}</bdi>
-                </a>
-              </td>
-              <td class="number">
-                <a href={hrefOf(['documents'], { ns: each.containerTag })}>{formatNumber(each.documentCount)}</a>
-              </td>
-              <td class="number">{formatNumber(each.memoryCount)}</td>
-              <td>{each.lastActivityAt ? <Ago at={each.lastActivityAt} /> : texts.namespaces.never}</td>
-              {mayManage.value && (
-                <td>
-                  <Button
-                    look="plain"
-                    label={`${texts.namespaces.delete}: ${each.containerTag}`}
-                    onClick={() => onDelete(each)}
-                  >
-                    {texts.namespaces.delete}
-                  </Button>
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <li class="line wide roomy">
+      <div class="grow">
+        <bdi class="title">{containerTag}</bdi>
+        <div class="quiet small">
+          <a href={hrefOf(['documents'], { ns: containerTag })}>{texts.documentsCount(documentCount)}</a> ·{' '}
+          <a href={hrefOf(['memories'], { ns: containerTag })}>{texts.namespaces.memories(memoryCount)}</a> ·{' '}
+          {texts.namespaces.activity} {lastActivityAt ? <Ago at={lastActivityAt} /> : texts.namespaces.never}
+        </div>
+      </div>
+      {mayManage.value && (
+        <Button look="plain" label={`${texts.namespaces.delete}: ${containerTag}`} onClick={onDelete}>
+          {texts.namespaces.delete}
+        </Button>
+      )}
+    </li>
   );
 }
 

@@ -54,7 +54,7 @@ function About({ status }: { status: Status }) {
   const facts: [string, string][] = [
     [texts.system.version, status.version],
     [texts.system.since, formatMoment(status.startedAt)],
-    [texts.system.store, [storage.engine, storage.dataDir].filter(Boolean).join(', ')],
+    [texts.system.store, [texts.home.stores[storage.engine], storage.dataDir].filter(Boolean).join(', ')],
     ...(storage.bytes === null ? [] : [[texts.system.size, formatBytes(storage.bytes)] as [string, string]]),
     [texts.system.queue, status.queue.kind],
     [texts.system.waiting, waitingText(status)],
