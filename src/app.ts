@@ -17,6 +17,7 @@ import { createKeys } from './account/keys.ts';
 import { ensureOrganization } from './account/organization.ts';
 import { createApi } from './api/create-api.ts';
 import type { ApiServices } from './api/services.ts';
+import { createBackups } from './backups.ts';
 import { createAddressGuard } from './base/address-guard.ts';
 import type { LogTail } from './base/log-tail.ts';
 import { createMetrics } from './base/metrics.ts';
@@ -301,6 +302,7 @@ async function assemble(options: AppOptions, parts: Parts): Promise<App> {
     consoleSessions,
     ...(config.metrics && { metrics }),
     status,
+    backups: database.engine === 'pglite' ? createBackups({ database, dataDir: config.dataDir, clock }) : null,
   };
   const api = createApi({
     services,

@@ -422,6 +422,9 @@ export interface Operations {
       }[];
     };
   };
+  'GET /v3/system/backups': {
+    answer: { offered: boolean; backups: { name: string; at: string; path: string; bytes: number }[] };
+  };
   'GET /v3/system/checks': {
     answer: { ok: boolean; checks: { name: string; ok: boolean; detail: string; remedy: string | null }[] };
   };
@@ -804,6 +807,10 @@ export interface Operations {
       id: string;
       status: 'unknown' | 'queued' | 'extracting' | 'chunking' | 'embedding' | 'indexing' | 'done' | 'failed';
     };
+  };
+  'POST /v3/system/backups': {
+    body?: { keep?: number };
+    answer: { name: string; at: string; path: string; bytes: number };
   };
   'POST /v4/memories': {
     body: {

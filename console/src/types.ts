@@ -71,4 +71,5 @@ export type Key = Answer<'GET /v3/auth/keys'>['keys'][number];
 export type Status = Answer<'GET /v3/status'>;
 export type Settings = Answer<'GET /v3/configuration'>;
 export type Warnings = Answer<'GET /v3/system/warnings'>;
+export type Backup = Answer<'GET /v3/system/backups'>['backups'][number];
 export type RunningProcess = Answer<'GET /v3/system/processes'>['processes'][number];

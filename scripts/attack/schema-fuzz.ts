@@ -9,9 +9,10 @@ import type { Target } from './target.ts';
 
 /**
  * Operations that make what comes after them pointless: they take the keys away that are used here, or everything that
- * was stored. They have their turn in the matrix of keys, and in the tests of the API.
+ * was stored, or fill the disk. They have their turn in the matrix of keys, and in the tests of the API.
  */
-const ending = /DELETE \/v3\/auth|toggle|rotate|DELETE \/v3\/settings|reset|erasures|\/events$/;
+const ending =
+  /DELETE \/v3\/auth|toggle|rotate|DELETE \/v3\/settings|reset|erasures|POST \/v3\/system\/backups|\/events$/;
 
 /** Valid and broken requests of every operation in turns, until so many were sent. 501 and 503 are answers, 500 is none. */
 export async function attackSchemas(

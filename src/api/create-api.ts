@@ -36,6 +36,7 @@ import { conversationRoutes } from './routes/conversations.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { documentListRoutes } from './routes/document-lists.ts';
 import { addDocumentRoutes, documentFileRoutes, documentRoutes } from './routes/documents.ts';
+import { backupRoutes } from './routes/backups.ts';
 import { erasureRoutes } from './routes/erasures.ts';
 import { fileRoutes } from './routes/files.ts';
 import { graphRoutes } from './routes/graph.ts';
@@ -229,6 +230,7 @@ function addRoutes(app: Api, options: RouteContext): void {
   containerSettingsRoutes(app, options);
   containerMergeRoutes(app, options);
   erasureRoutes(app, options);
+  backupRoutes(app, options);
   inferredMemoryRoutes(app, options);
   settingsRoutes(app, options);
   configurationRoutes(app, options);

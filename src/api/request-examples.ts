@@ -54,6 +54,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   updateDocument: { metadata: { channel: 'slack', archived: true } },
   listDocuments: { containerTag: 'user_mira', limit: 10, page: 1, sort: 'createdAt', order: 'desc' },
   deleteDocuments: { ids: ['nTPk8XTiGcUdNT3AYCUWzQ'] },
+  makeBackup: { keep: 7 },
   retryFailedDocuments: { containerTag: 'user_mira' },
   listDocumentsWithMemories: { containerTags: ['user_mira'], page: 1, limit: 10 },
   getDocumentsWithMemories: { ids: ['nTPk8XTiGcUdNT3AYCUWzQ'] },

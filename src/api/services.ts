@@ -57,6 +57,23 @@ export interface ApiServices {
   /** Absent: `GET /metrics` is not offered. */
   metrics?: Metrics;
   status: Status;
+  /** Null: the database has means of its own. */
+  backups: Backups | null;
+}
+
+/** Copies of the data directory. */
+export interface Backups {
+  /** Newest first. */
+  list(): Promise<Backup[]>;
+  /** With `keep`, only so many stay. Throws `conflict` while one is made, and `disk_full`. */
+  make(keep: number | null): Promise<Backup>;
+}
+
+export interface Backup {
+  name: string;
+  at: Date;
+  path: string;
+  bytes: number;
 }
 
 /** State of the process. */

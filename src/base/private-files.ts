@@ -2,7 +2,7 @@ import { chmod, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Names of memoryd's own files in the data directory; anything else there belongs to somebody else and is left alone. */
-const ownNames = /^(?:database|daemon\.json|encryption\.key|models|uploads)(?:$|\.)/;
+const ownNames = /^(?:backups|database|daemon\.json|encryption\.key|models|uploads)(?:$|\.)/;
 const groupAndOthers = 0o077;
 
 /**

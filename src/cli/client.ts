@@ -368,6 +368,7 @@ export function createClient(endpoint: Endpoint) {
     addFile: (form: FormData) => call<AddAnswer>(endpoint, 'POST', '/v3/documents/file', { form }),
     document: (id: string) =>
       call<AddAnswer & { title: string | null }>(endpoint, 'GET', `/v3/documents/${segment(id)}`),
+    backUp: (body: { keep?: number }) => call<{ path: string }>(endpoint, 'POST', '/v3/system/backups', { body }),
     erase: (body: ErasureBody) => call<ErasureAnswer>(endpoint, 'POST', '/v3/erasures', { body }),
     erasure: (id: string) => call<ErasureAnswer>(endpoint, 'GET', `/v3/erasures/${segment(id)}`),
     keys: async () => (await call<{ keys: KeyAnswer[] }>(endpoint, 'GET', '/v3/auth/keys')).keys,

@@ -15,6 +15,7 @@ import { addConsoleCommand, addOpenCommand } from './console.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEncryptionCommand } from './encryption.ts';
+import { addBackupCommand } from './backup.ts';
 import { addEraseCommand } from './erase.ts';
 import { exitCodes, reportFailure } from './exit.ts';
 import { addFailuresCommand, addRetryCommand } from './failures.ts';
@@ -63,6 +64,7 @@ export function buildProgram(context: CommandContext): Command {
   addDoctorCommand(program, context);
   addModelsCommand(program, context);
   addEncryptionCommand(program, context);
+  addBackupCommand(program, context);
   program.commandsGroup('Sources:');
   addConnectCommand(program, context);
   addConnectionsCommand(program, context);

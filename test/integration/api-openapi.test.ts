@@ -171,6 +171,8 @@ const offered = [
   'POST /v3/settings/reset',
   'POST /v3/settings/suggest-buckets',
   'GET /v3/status',
+  'GET /v3/system/backups',
+  'POST /v3/system/backups',
   'GET /v3/system/checks',
   'GET /v3/system/processes',
   'GET /v3/system/warnings',
@@ -208,6 +210,12 @@ function referencesIn(value: unknown): string[] {
     key === '$ref' && typeof entry === 'string' ? [entry] : referencesIn(entry),
   );
 }
+
+/** Where the example of a body is no proof here: nobody has this key, and the database in memory has no files. */
+const acceptedFor: Readonly<Record<string, number[]>> = {
+  'POST /console/session': [401],
+  'POST /v3/system/backups': [409],
+};
 
 describe('the description of the API', () => {
   it('is OpenAPI 3.1 with bearer authentication, the same at its three addresses', async () => {
@@ -310,7 +318,7 @@ describe('the description of the API', () => {
       const inBody = issues.filter((issue: { path: string[] }) => issue.path[0] !== 'provider');
       expect([name, inBody]).toEqual([name, []]);
       if (issues.length === 0 && name !== 'POST /v3/settings/reset') {
-        const accepted = name === 'POST /console/session' ? [401] : [200, 201, 202, 404];
+        const accepted = acceptedFor[name] ?? [200, 201, 202, 404];
         expect([name, status, body]).toEqual([name, expect.toBeOneOf(accepted), body]);
       }
     }

@@ -16,5 +16,5 @@ test('the references cover every setting and every command', () => {
     expect(settings).toContain(`| \`${path}\``);
     for (const name of environment) expect(settings).toContain(`\`${name}\``);
   }
-  expect(commands.match(/^## memoryd /gm)).toHaveLength(46);
+  expect(commands.match(/^## memoryd /gm)).toHaveLength(47);
 });

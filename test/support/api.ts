@@ -149,6 +149,7 @@ export async function startTestApi(options: TestApiOptions = {}) {
     idempotency: createIdempotency({ database, clock }),
     rates: createRateCounter(clock),
     status: createTestStatus(clock.now()),
+    backups: null,
   };
   const api = createApi({
     services: { ...services, ...options.services?.(services) },

@@ -277,3 +277,12 @@ describe('memories', () => {
     expect(await run(entry.id, '--about', 'x')).toMatchObject({ exitCode: 2 });
   });
 });
+
+test('backup prints where it is, and asks to keep no more than somebody says', async () => {
+  cli.api.on('POST /v3/system/backups', () => ({ path: '/data/backups/2026-03-01T09-00-00-000Z' }));
+  const result = await cli.run(['backup', '--keep', '7']);
+  expect(result).toMatchObject({ exitCode: 0, stdout: '/data/backups/2026-03-01T09-00-00-000Z\n' });
+  await cli.run(['backup', '--json']);
+  expect(cli.api.requests.map(({ body }) => body)).toEqual([{ keep: 7 }, {}]);
+  expect(await cli.run(['backup', '--keep', '0'])).toMatchObject({ exitCode: 2 });
+});

@@ -388,7 +388,7 @@ describe('help', () => {
     const help = program.helpInformation();
     const names = program.commands.map((command) => command.name());
     expect(names.sort()).toEqual(
-      'add cancel check config connect connections connector console disconnect doctor encryption erase failures import items keys mcp memories models open pause push quota resume retry runs search start status sync'.split(
+      'add backup cancel check config connect connections connector console disconnect doctor encryption erase failures import items keys mcp memories models open pause push quota resume retry runs search start status sync'.split(
         ' ',
       ),
     );

@@ -1,6 +1,7 @@
 import { call } from '../api.ts';
 import { formatAgo, formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
+import { SystemBackups } from '../parts/system-backups.tsx';
 import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
 import { SystemProcesses } from '../parts/system-processes.tsx';
 import { hrefOf } from '../address.ts';
@@ -33,6 +34,7 @@ export function System() {
       </Section>
       {isFull.value && <SystemProcesses />}
       {status.data && <About status={status.data} />}
+      {isFull.value && <SystemBackups />}
       {isFull.value && <SystemChecks />}
       {isFull.value && <SystemWarnings />}
       {isFull.value && <Configuration />}

@@ -1,0 +1,85 @@
+import Type from 'typebox';
+import { requireFullKey, requireManagement } from '../../account/access.ts';
+import { MemorydError } from '../../base/errors.ts';
+import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { timestamp } from '../schemas/shared.ts';
+import type { Backup } from '../services.ts';
+
+const backup = Type.Object({
+  name: Type.String(),
+  at: timestamp,
+  path: Type.String({ description: 'A data directory: a daemon starts on it, or on a copy of it.' }),
+  bytes: Type.Integer(),
+});
+
+const backupsAnswer = Type.Object({
+  offered: Type.Boolean({ description: 'False with PostgreSQL, which has means of its own, such as pg_dump.' }),
+  backups: Type.Array(backup, { description: 'Newest first.' }),
+});
+
+const backupBody = Type.Object(
+  {
+    keep: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000,
+        description: 'How many backups stay, this one among them; older ones are deleted. Absent: all.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const tags = ['Service'];
+
+/** Copies of the embedded database, made while it is in use. */
+export function backupRoutes(app: Api, { services }: RouteContext): void {
+  app.get(
+    '/v3/system/backups',
+    {
+      schema: {
+        operationId: 'listBackups',
+        summary: 'List the backups',
+        description: 'Those that the daemon made, and that are still where it put them. Needs a full key.',
+        tags,
+        response: { 200: backupsAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const backups = (await services.backups?.list()) ?? [];
+      return { offered: services.backups !== null, backups: backups.map(backupView) };
+    },
+  );
+
+  app.post(
+    '/v3/system/backups',
+    {
+      config: { audit: 'backup' },
+      schema: {
+        operationId: 'makeBackup',
+        summary: 'Make a backup',
+        description:
+          'Copies the embedded database with the encryption key and the chosen models into the folder backups of the data directory. Requests that need the database wait while its files are copied. Needs a full key that may write.',
+        tags,
+        body: backupBody,
+        response: { 200: backup },
+      },
+    },
+    async (request) => {
+      requireManagement(callerOf(request));
+      if (!services.backups) {
+        throw new MemorydError('conflict', 'PostgreSQL is backed up by its own means, such as pg_dump.', {
+          shouldRetry: false,
+        });
+      }
+      const made = await services.backups.make(request.body.keep ?? null);
+      request.auditTarget = made.name;
+      return backupView(made);
+    },
+  );
+}
+
+function backupView({ at, ...rest }: Backup) {
+  return { ...rest, at: at.toISOString() };
+}

@@ -1,0 +1,127 @@
+import { constants } from 'node:fs';
+import { cp, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Backup, Backups } from './api/services.ts';
+import type { Clock } from './base/clock.ts';
+import { MemorydError } from './base/errors.ts';
+import type { Database } from './store/database.ts';
+import { saysDiskFull } from './store/database-errors.ts';
+import { rawSql } from './store/sql.ts';
+
+/** What a data directory holds beside the database that no source brings back. */
+const otherParts = ['encryption.key', 'models'];
+const unfinished = '.unfinished';
+const namePattern = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
+
+export interface BackupOptions {
+  /** Embedded, with its files in `dataDir`. */
+  database: Database;
+  dataDir: string;
+  clock: Clock;
+}
+
+/**
+ * Copies of the data directory of an embedded database, made while it is in use. Each is a data directory itself: a
+ * daemon starts on it.
+ */
+export function createBackups({ database, dataDir, clock }: BackupOptions): Backups {
+  const folder = resolve(dataDir, 'backups');
+  let underWay = false;
+
+  async function list(): Promise<Backup[]> {
+    const names = (await readdir(folder).catch(() => [])).filter((name) => namePattern.test(name));
+    return Promise.all(names.toSorted().toReversed().map(describe));
+  }
+
+  async function describe(name: string): Promise<Backup> {
+    const path = join(folder, name);
+    const sizes = await Promise.all((await filesIn(path)).map(async (file) => (await stat(file)).size));
+    return { name, at: momentOf(name), path, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  }
+
+  async function make(): Promise<Backup> {
+    const name = nameOf(clock.now());
+    const target = join(folder, `${name}${unfinished}`);
+    await removeUnfinished();
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    try {
+      await copyDatabase(database, join(dataDir, 'database'), join(target, 'database'));
+      for (const part of otherParts) await copyIfThere(join(dataDir, part), join(target, part));
+      for (const file of await filesIn(target)) await flush(file);
+      await rename(target, join(folder, name));
+    } catch (error) {
+      await rm(target, { recursive: true, force: true });
+      if (!saysDiskFull(error)) throw error;
+      throw new MemorydError('disk_full', `The backup does not fit on the disk of ${folder}.`, { cause: error });
+    }
+    return describe(name);
+  }
+
+  /** What a stop has interrupted. */
+  async function removeUnfinished(): Promise<void> {
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(unfinished));
+    for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
+  }
+
+  return {
+    list,
+    async make(keep) {
+      if (underWay) throw new MemorydError('conflict', 'A backup is being made already.', { shouldRetry: false });
+      underWay = true;
+      try {
+        const made = await make();
+        const older = keep === null ? [] : (await list()).slice(keep);
+        for (const { path } of older) await rm(path, { recursive: true, force: true });
+        return made;
+      } finally {
+        underWay = false;
+      }
+    },
+  };
+}
+
+/**
+ * The engine has one session, so nothing else runs while this transaction has it; after a checkpoint the files are those
+ * of an engine that was killed at this moment, which it opens again.
+ */
+async function copyDatabase(database: Database, from: string, to: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.execute(rawSql('checkpoint'));
+    await copy(from, to);
+  });
+}
+
+async function copyIfThere(from: string, to: string): Promise<void> {
+  await copy(from, to).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+/** Shares the blocks with the original where the file system can. */
+function copy(from: string, to: string): Promise<void> {
+  return cp(from, to, { recursive: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE });
+}
+
+async function filesIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** The engine does not do that, so a copy of it is safer against a loss of power than the original. */
+async function flush(file: string): Promise<void> {
+  const handle = await open(file, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `2026-03-01T09-00-00-000Z`: colons are no part of names on Windows. */
+function nameOf(at: Date): string {
+  return at.toISOString().replaceAll(/[:.]/g, '-');
+}
+
+function momentOf(name: string): Date {
+  return new Date(name.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z$/, 'T$1:$2:$3.$4Z'));
+}
