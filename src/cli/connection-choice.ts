@@ -29,14 +29,16 @@ function usage(message: string): CommandFailure {
   return new CommandFailure(exitCodes.usage, message, { remedy: '`memoryd connections` lists them.' });
 }
 
+type Named = Pick<ConnectionAnswer, 'id' | 'provider' | 'email' | 'metadata'>;
+
 /** `folder /srv/notes`, or with its id where nothing says what it mirrors. */
-export function nameOf(connection: ConnectionAnswer): string {
+export function nameOf(connection: Named): string {
   const target = targetOf(connection);
   return `${connection.provider} ${target === '-' ? connection.id : target}`;
 }
 
 /** The mirrored source in a few words: the folder, the account. */
-export function targetOf(connection: ConnectionAnswer): string {
+export function targetOf(connection: Pick<Named, 'email' | 'metadata'>): string {
   const { path, repositories, host } = connection.metadata ?? {};
   const named = [path, repositories, connection.email, host].flat().filter((value) => typeof value === 'string');
   return named[0] ?? '-';

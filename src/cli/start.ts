@@ -11,6 +11,7 @@ import { MemorydError } from '../base/errors.ts';
 import { everyContainer } from '../base/scope.ts';
 import type { Connection, Connections } from '../connections/connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
+import { followSyncs } from './follow-syncs.ts';
 import { followProgress, progressSummary } from './progress.ts';
 import { polledViews } from './progress-views.ts';
 
@@ -57,6 +58,7 @@ async function start(folder: string | undefined, options: StartOptions, context:
     if (mirrored && !context.signal.aborted) {
       await mirrorFolder(app.connections, { ...mirrored, tag: tagOf(options, loaded) }, line, context);
     }
+    if (line.live && answers(loaded.config)) await followSyncs(app.connections, line, context);
     await stopped(context.signal);
   });
 }

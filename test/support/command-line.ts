@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { CommandContext, Screen } from '../../src/cli/context.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -16,6 +17,8 @@ export function createJumpingClock(onSleep: () => void = () => {}): Clock {
     async sleep(ms) {
       time += ms;
       onSleep();
+      // Who sleeps again and again lets others have their turn.
+      await nextTurn();
     },
   };
 }

@@ -209,6 +209,33 @@ describe('start', () => {
     expect(progress).toEqual([]);
   });
 
+  test('tells on a terminal how far syncs are that somebody else began, and what full ones came to', async () => {
+    const run = (id: string, mode: 'full' | 'incremental') => ({ id, mode }) as Connection['lastRun'];
+    const notes = { id: 'C1', provider: 'folder', email: null, config: { path: '/srv/notes' } };
+    const [first, later] = [run('R1', 'full'), run('R2', 'incremental')];
+    const looks = [first, first, first, later];
+    const app = standInApp({
+      existing: [],
+      // The first look finds the run, two follow it, one finds that it is over; the one after that is over at once.
+      progress: [
+        ...(['running', 'running', 'completed', 'completed'] as const).map((status) => progressOf(status)),
+        progressOf('completed', 'R2'),
+      ],
+    });
+    const create = app.context.createApp!;
+    app.context.createApp = async (options) => {
+      const started = await create(options);
+      const list = async () => [{ ...notes, lastRun: looks.length > 1 ? looks.shift()! : later }];
+      return { ...started, connections: { ...started.connections, list } as unknown as Connections };
+    };
+    const { stderr } = await runCommand(['start'], { ...app.context, stderr: createScreen({ isTTY: true }) });
+    const shown = stderr.split(/[\r\n]+/).map((text) => text.replace('\u001b[2K', ''));
+    expect(shown.filter((text) => text.includes('folder /srv/notes'))).toEqual([
+      'folder /srv/notes: 3 seen, 1 done, 0 failed',
+      expect.stringMatching(/^folder \/srv\/notes: 3 seen, 3 done, 0 failed in /),
+    ]);
+  });
+
   test('a paused folder stays paused', async () => {
     mkdirSync(join(folder, 'notes'));
     const config = { path: join(folder, 'notes') };
