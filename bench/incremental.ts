@@ -33,7 +33,10 @@ async function countUnchanged(engine: Engine, items: number): Promise<{ requests
     await synced.sync('incremental');
     asked.requests = 0;
     let statements = 0;
-    const used = createCrashingDatabase(database, (change) => (statements += change === 1 ? 1 : 0));
+    const used = createCrashingDatabase(database, {
+      statement: (change) => void (statements += change === 1 ? 1 : 0),
+      commit: () => {},
+    });
     await synced.sync('incremental', { used });
     return { requests: asked.requests, statements };
   } finally {

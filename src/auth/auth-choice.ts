@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { firstOf } from '../base/collections.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { AuthSpec, ConnectorSpec, JsonObject, JsonSchema, OAuth2Spec } from '../connector/contract.ts';
@@ -85,7 +85,7 @@ function check({ auth, fields }: { auth: FieldsSpec; fields: JsonObject }): {
   issues: ValidationIssue[];
 } {
   const filled = structuredClone(fields);
-  const validate = new Ajv2020({ allErrors: true, useDefaults: true, strict: false }).compile(auth.fields);
+  const validate = validatorOf(auth.fields);
   if (validate(filled)) return { filled, issues: [] };
   const issues = (validate.errors ?? []).map((error): ValidationIssue => {
     const missing: unknown = error.params['missingProperty'];
@@ -93,4 +93,15 @@ function check({ auth, fields }: { auth: FieldsSpec; fields: JsonObject }): {
     return { message: error.message ?? 'is not valid', path: ['metadata', ...path] };
   });
   return { filled, issues };
+}
+
+const validators = new WeakMap<JsonSchema, ValidateFunction>();
+
+/** Compiled once: a connector's fields stay as they are. */
+function validatorOf(schema: JsonSchema): ValidateFunction {
+  const known = validators.get(schema);
+  if (known) return known;
+  const made = new Ajv2020({ allErrors: true, useDefaults: true, strict: false }).compile(schema);
+  validators.set(schema, made);
+  return made;
 }

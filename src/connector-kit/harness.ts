@@ -25,7 +25,7 @@ export interface SyncOptions extends Partial<RequestedSync> {
 export interface Synced {
   /** Null when the process died. */
   run: SyncRunRow | null;
-  /** At how many points it could have died: requests, answers, statements. */
+  /** At how many points it could have died: requests, answers, commits. */
   boundaries: number;
 }
 
@@ -71,6 +71,8 @@ export interface Harness extends Pick<
   memory(): Promise<Map<string, Remembered>>;
   remembered(name: string): Promise<Remembered | undefined>;
   connection(): Promise<ConnectionState>;
+  /** How memory differs from the world, one sentence each; empty when it does not. */
+  differences(): Promise<string[]>;
   /** The check fails unless memory equals the world. */
   expectMirror(when: string): Promise<void>;
   expect(holds: boolean, message: string): void;
@@ -106,6 +108,10 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   let texts = 0;
   const text = (name: string) => `${name}, text ${++texts}: ${someWords(setup)}.`;
   const memory = () => readMemory(parts.database, link.containerTag());
+  const differ = async () => [
+    ...differences(connector.spec.name, await world.expected(link.selected()), await memory()),
+    ...(await findOrphans(parts.database, link.containerTag())),
+  ];
   return {
     ...setup,
     ...link,
@@ -127,9 +133,9 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     edit: async (name) => world.edit(name, text(name)),
     memory,
     remembered: async (name) => (await memory()).get(customIdOf(connector.spec.name, world.idOf(name))),
+    differences: differ,
     async expectMirror(when) {
-      const found = differences(connector.spec.name, await world.expected(link.selected()), await memory());
-      found.push(...(await findOrphans(parts.database, link.containerTag())));
+      const found = await differ();
       if (found.length > 0) setup.fail([`${when}, memory differs from the source:`, ...found].join('\n    '));
     },
     expect(holds, message) {
@@ -160,9 +166,9 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
 
   /** A new process: nothing that an old one held in its memory is left. */
   function restart(): void {
-    process = createCrashingDatabase(parts.database, (change) => {
-      setup.statements.count += change;
-      if (change === 1) traffic.pass('a statement of the database', 'statement');
+    process = createCrashingDatabase(parts.database, {
+      statement: (change) => void (setup.statements.count += change),
+      commit: () => traffic.pass('a commit of the database', 'commit'),
     });
     framework = createFramework({
       parts,

@@ -57,12 +57,15 @@ export interface SetupTraffic {
   /** Pages that the framework got. */
   answered: VerbCall[];
   interference: Interference;
-  /** Places so far in this run at which a process can die: requests, answers of verbs, statements. */
+  /**
+   * Places so far in this run at which a process can die: requests, answers of verbs, commits. Whatever dies between
+   * two of them leaves what it would have left at the second one.
+   */
   boundaries: number;
   /** Comes to such a place. */
-  pass(what: string, kind?: 'statement'): void;
-  /** The process died at a statement, so maybe between the end of its work and the note of that. */
-  diedAtStatement: boolean;
+  pass(what: string, kind?: 'commit'): void;
+  /** The process died at a commit, so maybe between the end of its work and the note of that. */
+  diedAtCommit: boolean;
   crashAt: number;
   /** The process died in this run: what it still does happens to nobody. */
   isDead: boolean;
@@ -94,7 +97,7 @@ export async function createSetup(options: SetupOptions): Promise<Setup> {
     interference: {},
     boundaries: 0,
     pass: () => undefined,
-    diedAtStatement: false,
+    diedAtCommit: false,
     crashAt: Infinity,
     isDead: false,
     crash: () => undefined,
@@ -122,7 +125,7 @@ function watchScene(
   traffic.pass = (what, kind) => {
     traffic.boundaries += 1;
     if (traffic.boundaries !== traffic.crashAt) return;
-    traffic.diedAtStatement = kind === 'statement';
+    traffic.diedAtCommit = kind === 'commit';
     story.push(`The process was killed at point ${traffic.boundaries} of the run: ${what}.`);
     traffic.crash();
   };

@@ -4,11 +4,13 @@ import folder from '../../connectors/folder/index.ts';
 import { listPage } from '../../connectors/folder/list.ts';
 import { createFolderWorld } from '../../fixtures/servers/folder-world.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 let filesPerPage: number | undefined;
 
 /** Pages of a folder hold 1,000 files; with three, a few files make several pages. */
 await testConnector({
+  database: () => openOwnDatabase('pglite'),
   vitest,
   connector: { ...folder, list: (ctx, partition, from) => listPage(ctx, partition, from, filesPerPage) },
   world({ pages }) {

@@ -4,8 +4,8 @@ import { testConnector } from 'memoryd/testing';
 import github from '../../connectors/github/index.ts';
 import { listIssues } from '../../connectors/github/issues.ts';
 import { createGithubIssuesWorld } from '../../fixtures/servers/github/github-issues-world.ts';
-import { openTestDatabase } from '../support/databases.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 let issuesPerPage: number | undefined;
 let unlisted: Set<string>;
@@ -14,6 +14,7 @@ let unlisted: Set<string>;
 const listedIn = (ctx: Context<any>) => ctx.session('listed', async () => new Set<string>());
 
 await testConnector({
+  database: () => openOwnDatabase(),
   vitest,
   connector: {
     ...github,
@@ -34,10 +35,6 @@ await testConnector({
     const world = await createGithubIssuesWorld(options);
     unlisted = world.unlisted;
     return world;
-  },
-  database: async () => {
-    const { database, close } = await openTestDatabase();
-    return { ...database, close };
   },
   // The repository by its name and its newest time, the feeds, pages of five, and issues with their comments.
   requests: ({ items, changed }) => 8 + Math.ceil(items / 5) + 2 * changed,

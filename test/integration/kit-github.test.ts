@@ -3,23 +3,19 @@ import { testConnector } from 'memoryd/testing';
 import github from '../../connectors/github/index.ts';
 import { listFiles } from '../../connectors/github/files.ts';
 import { createGithubWorld } from '../../fixtures/servers/github/github-world.ts';
-import { openTestDatabase } from '../support/databases.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 let filesPerPage: number | undefined;
 
 /** Pages hold 5,000 files; with three, a few files make several pages. */
 await testConnector({
+  database: () => openOwnDatabase(),
   vitest,
   connector: { ...github, list: (ctx, partition, from) => listFiles(ctx, partition, from, filesPerPage) },
   world(options) {
     filesPerPage = options.pages === 'small' ? 3 : undefined;
     return createGithubWorld(options);
-  },
-  // The other kits run on the embedded database.
-  database: async () => {
-    const { database, close } = await openTestDatabase();
-    return { ...database, close };
   },
   // Two repositories by name, each with its commit; then trees, a comparison and the files themselves.
   requests: ({ changed }) => 12 + changed,

@@ -4,11 +4,13 @@ import gmail from '../../connectors/gmail/index.ts';
 import { listPage } from '../../connectors/gmail/list.ts';
 import { createGmailWorld } from '../../fixtures/servers/gmail/gmail-world.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 const small = { mailsPerRequest: 5, requestsPerPage: 2, threadsPerPage: 3 };
 let sizes: typeof small | undefined;
 
 await testConnector({
+  database: () => openOwnDatabase('pglite'),
   vitest,
   connector: { ...gmail, list: (ctx, partition, from) => listPage(ctx, partition, from, sizes) },
   world(options) {

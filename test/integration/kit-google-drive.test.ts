@@ -3,8 +3,10 @@ import { testConnector } from 'memoryd/testing';
 import drive from '../../connectors/google-drive/index.ts';
 import { createDriveWorld } from '../../fixtures/servers/google-drive/drive-world.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 await testConnector({
+  database: () => openOwnDatabase('pglite'),
   vitest,
   connector: drive,
   world: createDriveWorld,

@@ -6,6 +6,7 @@ import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/server
 import { createImapWorld } from '../../fixtures/servers/imap/imap-world.ts';
 import { sized } from '../support/length.ts';
 import { describeWhen } from '../support/services.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 let threadsPerPage: number | undefined;
 let server: Promise<Dovecot> | undefined;
@@ -18,6 +19,7 @@ if (dovecotBinary === undefined) {
   const binary = dovecotBinary;
   vitest.afterAll(async () => (await server)?.close());
   await testConnector({
+    database: () => openOwnDatabase('pglite'),
     vitest,
     connector: { ...imap, list: (ctx, partition, from) => listPage(ctx, partition, from, threadsPerPage) },
     async world(options) {

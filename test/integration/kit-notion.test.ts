@@ -2,17 +2,14 @@ import * as vitest from 'vitest';
 import { testConnector } from 'memoryd/testing';
 import notion from '../../connectors/notion/index.ts';
 import { createNotionWorld } from '../../fixtures/servers/notion/notion-world.ts';
-import { openTestDatabase } from '../support/databases.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 await testConnector({
+  database: () => openOwnDatabase(),
   vitest,
   connector: notion,
   world: createNotionWorld,
-  database: async () => {
-    const { database, close } = await openTestDatabase();
-    return { ...database, close };
-  },
   // A head, the search, the trash, the names of users; a page each, and two lists for each hundred of a first sync.
   requests: ({ items, changed }) => 4 + 2 * Math.ceil(items / 100) + changed,
   manyItems: sized(4_000, 8_000),

@@ -3,9 +3,11 @@ import { testConnector } from 'memoryd/testing';
 import { shelfConnector } from '../../fixtures/servers/shelf-connector.ts';
 import { createShelfWorld } from '../../fixtures/servers/shelf-world.ts';
 import { sized } from '../support/length.ts';
+import { openOwnDatabase } from '../support/databases.ts';
 
 /** The same source, of which the connector says that its listings may leave items out. */
 await testConnector({
+  database: () => openOwnDatabase('pglite'),
   vitest,
   connector: { ...shelfConnector, spec: { ...shelfConnector.spec, listing: 'partial' } },
   world: (options) => createShelfWorld(options, 'key'),

@@ -38,6 +38,12 @@ export function openTestDatabase(engine: Engine = mainEngine): Promise<TestDatab
   return engine === 'pglite' ? openClone() : openMigratedCopy();
 }
 
+/** One that closes as any other does. */
+export async function openOwnDatabase(engine?: Engine): Promise<Database> {
+  const { database, close } = await openTestDatabase(engine);
+  return { ...database, close };
+}
+
 /** One without any table, also without `schema_migrations`. */
 export async function openEmptyDatabase(engine: Engine): Promise<TestDatabase> {
   if (engine === 'postgres') return openCopy(undefined);
@@ -119,7 +125,11 @@ function server(): string {
 async function openCopy(template: string | undefined): Promise<TestDatabase> {
   const name = `memoryd_test_${randomBytes(8).toString('hex')}`;
   const from = template === undefined ? '' : `template ${template}`;
-  await onServer(server(), (client) => client.query(`create database ${name} ${from}`));
+  await onServer(server(), async (client) => {
+    await client.query(`create database ${name} ${from}`);
+    // Processes die in tests; the machine does not, and only then would a commit that is on its way to the disk be lost.
+    await client.query(`alter database ${name} set synchronous_commit = off`);
+  });
   const database = await openPostgres({ url: urlOf(server(), name), poolSize: 8, log: silentLogger });
   return {
     database,

@@ -87,7 +87,7 @@ const sync = fc.record({
     { weight: 2, arbitrary: fc.constant<Trouble[]>([]) },
     { weight: 2, arbitrary: fc.array(trouble, { minLength: 1, maxLength: 2 }) },
   ),
-  killAt: fc.option(at(150), { freq: 2 }),
+  killAt: fc.option(at(50), { freq: 2 }),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(

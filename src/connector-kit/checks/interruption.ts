@@ -7,7 +7,7 @@ export const interruptionChecks: readonly Check[] = [
     number: 4,
     name: 'first-sync',
     title:
-      'a process that dies at any request or statement of a first sync is followed by one that ends in the same state',
+      'a process that dies at any request or commit of a first sync is followed by one that ends in the same state',
     timeoutMs: 240_000,
     async run(harness, subject) {
       await harness.populate(7);
@@ -18,7 +18,7 @@ export const interruptionChecks: readonly Check[] = [
     number: 4,
     name: 'later-sync',
     title:
-      'a process that dies at any request or statement of a later sync is followed by one that ends in the same state',
+      'a process that dies at any request or commit of a later sync is followed by one that ends in the same state',
     timeoutMs: 240_000,
     async run(harness, subject) {
       await harness.populate(7);
@@ -72,7 +72,10 @@ const mostBoundaries = 1_000;
 /** The page that was not recorded yet, and the one that was read ahead meanwhile. */
 const pagesInHand = 2;
 
-/** Kills the process at its first, second, third … request or statement, until a sync ends before that. */
+/**
+ * Kills the process at its first, second, third … request or commit, until a sync ends before that. To die elsewhere
+ * in a transaction leaves the same behind as to die at its commit: nothing of it.
+ */
 async function crashEverywhere(harness: Harness, subject: Subject, prepare: () => Promise<void>): Promise<void> {
   for (let crashAt = 1; crashAt <= mostBoundaries; crashAt++) {
     const notes = harness.notes();
@@ -83,7 +86,7 @@ async function crashEverywhere(harness: Harness, subject: Subject, prepare: () =
     if (run !== null) return harness.expectMirror('After a sync');
     await harness.syncWell({ resume: true });
     // A script that pushes begins anew, and so may a run whose last word was lost.
-    if (!subject.isPushed && !harness.traffic.diedAtStatement) expectFewRepeated(harness, before);
+    if (!subject.isPushed && !harness.traffic.diedAtCommit) expectFewRepeated(harness, before);
     await harness.expectMirror('After the sync that followed');
     harness.forgetNotes(notes);
   }
