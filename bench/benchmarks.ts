@@ -85,6 +85,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return benchSearchModes(engine, quick ? 500 : 5_000);
     },
   },
+  rerank: {
+    engines,
+    async run(engine) {
+      const { benchRerank } = await import('./rerank.ts');
+      return benchRerank(engine);
+    },
+  },
   'api-add': {
     engines,
     async run(engine, quick) {

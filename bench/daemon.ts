@@ -7,12 +7,16 @@ import type { BenchStore } from './databases.ts';
 const key = 'key-of-the-benchmark';
 
 /** Works with the real program on a store that is filled already, and stops it. */
-export async function withDaemon<T>(store: BenchStore, work: (daemon: Daemon) => Promise<T>): Promise<T> {
+export async function withDaemon<T>(
+  store: BenchStore,
+  work: (daemon: Daemon) => Promise<T>,
+  model: 'no model' | 'default model' = 'no model',
+): Promise<T> {
   const daemon = await startDaemon({
     dataDir: store.dataDir,
     env: {
       MEMORYD_API_KEY: key,
-      MEMORYD_EMBEDDER_KIND: 'hashing',
+      ...(model === 'no model' && { MEMORYD_EMBEDDER_KIND: 'hashing' }),
       MEMORYD_FOLDER_ROOTS: tmpdir(),
       MEMORYD_LOG_LEVEL: 'warn',
       ...(store.databaseUrl === null ? {} : { MEMORYD_DATABASE_URL: store.databaseUrl }),

@@ -16,43 +16,62 @@ const layerNormEpsilon = 1e-12;
 const microsoft = 'com.microsoft';
 const model = 'StatefulPartitionedCall/model/tf_bert_model/bert/';
 
+type Weights = ReadonlyMap<string, QuantizedWeight>;
+
 /** Layers after which the vectors of tokens are best compared with each other: after all six they tell less. */
 const comparedLayers = 3;
 
 /**
  * all-MiniLM-L6-v2 as an ONNX graph for one text at a time: `input_ids` int32 [1, tokens] gives
- * `sentence_embedding` float32 [1, 384], the mean of its tokens' vectors, or, of half of its layers, these:
- * `token_embeddings` float32 [1, tokens, 384]. None is of unit length.
+ * `sentence_embedding` float32 [1, 384], the mean of its tokens' vectors, not of unit length.
  *
  * One text per run has no padding, hence no mask, and its vector depends on nothing but the text:
  * the ranges of quantized activations would otherwise be those of a whole batch.
  */
-export function buildMinilmGraph(
-  weights: ReadonlyMap<string, QuantizedWeight>,
-  arithmetic: Arithmetic,
-  wanted: 'sentence' | 'tokens' = 'sentence',
-): OnnxGraph {
+export function buildMinilmGraph(weights: Weights, arithmetic: Arithmetic): OnnxGraph {
   const graph = createGraphBuilder(weights, arithmetic);
-  let hidden = addEmbeddings(graph);
-  const layers = wanted === 'sentence' ? layerCount : comparedLayers;
-  for (let layer = 0; layer < layers; layer++) hidden = addLayer(graph, layer, hidden);
-  if (wanted === 'sentence') graph.node('ReduceMean', [hidden], 'sentence_embedding', { axes: [1], keepdims: 0 });
-  else graph.node('Identity', [hidden], 'token_embeddings');
+  const hidden = addLayers(graph, layerCount);
+  graph.node('ReduceMean', [hidden], 'sentence_embedding', { axes: [1], keepdims: 0 });
   return {
     nodes: graph.nodes,
     constants: graph.constants,
     inputs: [{ name: 'input_ids', elementType: 'int32', shape: [1, 'tokens'] }],
+    outputs: [{ name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] }],
+  };
+}
+
+/**
+ * The lower half of the model, which compares the tokens of a text with those of a question. `input_ids` gives
+ * `token_embeddings` float32 [1, tokens, 384], of unit length, without the tokens that frame the text. With the
+ * question's, `question` float32 [1, asked, 384], it gives `nearest` float32 [1, asked]: the greatest cosine of each.
+ */
+export function buildComparingGraph(weights: Weights, arithmetic: Arithmetic): OnnxGraph {
+  const graph = createGraphBuilder(weights, arithmetic);
+  const hidden = addLayers(graph, comparedLayers);
+  graph.constant('first', 'int64', [1], BigInt64Array.of(1n));
+  graph.constant('last', 'int64', [1], BigInt64Array.of(-1n));
+  graph.node('Slice', [hidden, 'first', 'last', 'first'], 'unframed');
+  graph.node('LpNormalization', ['unframed'], 'token_embeddings', { axis: -1, p: 2 });
+  graph.node('Transpose', ['question'], 'question_columns', { perm: [0, 2, 1] });
+  graph.node('MatMul', ['token_embeddings', 'question_columns'], 'cosines');
+  graph.node('ReduceMax', ['cosines'], 'nearest', { axes: [1], keepdims: 0 });
+  return {
+    nodes: graph.nodes,
+    constants: graph.constants,
+    inputs: [
+      { name: 'input_ids', elementType: 'int32', shape: [1, 'tokens'] },
+      { name: 'question', elementType: 'float32', shape: [1, 'asked', hiddenSize] },
+    ],
     outputs: [
-      wanted === 'sentence'
-        ? { name: 'sentence_embedding', elementType: 'float32', shape: [1, hiddenSize] }
-        : { name: 'token_embeddings', elementType: 'float32', shape: [1, 'tokens', hiddenSize] },
+      { name: 'token_embeddings', elementType: 'float32', shape: [1, 'told', hiddenSize] },
+      { name: 'nearest', elementType: 'float32', shape: [1, 'asked'] },
     ],
   };
 }
 
 type GraphBuilder = ReturnType<typeof createGraphBuilder>;
 
-function createGraphBuilder(weights: ReadonlyMap<string, QuantizedWeight>, arithmetic: Arithmetic) {
+function createGraphBuilder(weights: Weights, arithmetic: Arithmetic) {
   const nodes: OnnxNode[] = [];
   const constants: OnnxTensor[] = [];
   return {
@@ -106,6 +125,12 @@ function addEmbeddings(graph: GraphBuilder): string {
 function positionTable(graph: GraphBuilder): Float32Array {
   const tokenTypes = dequantize(graph.weight('unknown_1'));
   return dequantize(graph.weight('unknown_0')).map((value, index) => value + tokenTypes[index % hiddenSize]!);
+}
+
+function addLayers(graph: GraphBuilder, count: number): string {
+  let hidden = addEmbeddings(graph);
+  for (let layer = 0; layer < count; layer++) hidden = addLayer(graph, layer, hidden);
+  return hidden;
 }
 
 function addLayer(graph: GraphBuilder, layer: number, input: string): string {

@@ -1,10 +1,10 @@
-import type { InferenceSession } from 'onnxruntime-web';
+import type { InferenceSession, Tensor } from 'onnxruntime-web';
 import { MemorydError } from '../../base/errors.ts';
 import { encodeModel } from '../onnx/model-bytes.ts';
 import { cosine } from '../vector.ts';
 import type { InferenceRuntime, OpenModel } from '../worker/runtime.ts';
 import { readModelFile } from './files.ts';
-import { buildMinilmGraph, hiddenSize, type Arithmetic } from './graph.ts';
+import { buildComparingGraph, buildMinilmGraph, hiddenSize, type Arithmetic } from './graph.ts';
 import { referenceSentences } from './reference.ts';
 import { readWeights } from './weights.ts';
 
@@ -37,37 +37,48 @@ export async function openMinilm(
 }
 
 async function open(folder: string, arithmetic: Arithmetic, runtime: InferenceRuntime): Promise<OpenModel> {
-  const session = await openGraph('sentence');
+  const session = await openGraph(buildMinilmGraph);
   // It takes memory of its own, and most searches compare no tokens.
   let comparing: Promise<InferenceSession> | null = null;
   return {
     dimensions: hiddenSize,
     checks: [],
-    run: (sequence) => answer(session, sequence),
-    tokens: async (sequence) => answer(await (comparing ??= openGraph('tokens')), sequence),
+    async run(sequence) {
+      const results = await session.run({ input_ids: tokensOf(sequence) });
+      return results['sentence_embedding']!.data as Float32Array;
+    },
+    async ask(question) {
+      const opened = await (comparing ??= openGraph(buildComparingGraph));
+      const nothing = runtime.floats(new Float32Array(hiddenSize), [1, 1, hiddenSize]);
+      const asked = await compare(opened, question, nothing);
+      return async (text) => (await compare(opened, text, asked['token_embeddings']!))['nearest']!.data as Float32Array;
+    },
     release: async () => {
       await session.release();
       await (await comparing)?.release();
     },
   };
 
-  async function openGraph(wanted: 'sentence' | 'tokens'): Promise<InferenceSession> {
-    const bytes = convert(folder, arithmetic, wanted);
+  async function openGraph(build: typeof buildMinilmGraph): Promise<InferenceSession> {
+    const bytes = convert(folder, arithmetic, build);
     const opened = await runtime.open(bytes, { optimize: false });
     freeNow(bytes);
     return opened;
   }
 
-  async function answer(model: InferenceSession, sequence: Int32Array): Promise<Float32Array> {
-    const results = await model.run({ input_ids: runtime.tensor('int32', sequence, [1, sequence.length]) });
-    return results[model.outputNames[0]!]!.data as Float32Array;
+  function compare(opened: InferenceSession, text: Int32Array, question: Tensor) {
+    return opened.run({ input_ids: tokensOf(text), question });
+  }
+
+  function tokensOf(sequence: Int32Array): Tensor {
+    return runtime.tensor('int32', sequence, [1, sequence.length]);
   }
 }
 
-function convert(folder: string, arithmetic: Arithmetic, wanted: 'sentence' | 'tokens'): Uint8Array {
+function convert(folder: string, arithmetic: Arithmetic, build: typeof buildMinilmGraph): Uint8Array {
   const data = readModelFile(folder, 'weights');
   const weights = readWeights(readModelFile(folder, 'graph').toString('utf8'), data);
-  const bytes = encodeModel(buildMinilmGraph(weights, arithmetic, wanted));
+  const bytes = encodeModel(build(weights, arithmetic));
   freeNow(data);
   return bytes;
 }

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { OpenModel } from './runtime.ts';
+import type { NearestTokens, OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Question } from '../comparison.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
@@ -13,7 +13,10 @@ type RunRequest = Extract<WorkerRequest, { type: 'run' }>;
 /** Entry of the thread that runs a model; the protocol is in messages.ts. */
 const port = parentPort!;
 
-/** Of 19. On a core that another thread wants as well, a tenth of it is left. */
+/** Tokens that frame a text: a start and an end. */
+const framing = 2;
+
+/** More than the process has, of 19. On a core that another thread wants as well, a tenth of it is left. */
 const niceness = 10;
 
 /**
@@ -24,7 +27,7 @@ function stepBack(): void {
   if (process.platform !== 'linux') return;
   try {
     const [thread] = readlinkSync('/proc/thread-self').split('/').slice(-1);
-    setPriority(Number(thread), niceness);
+    setPriority(Number(thread), Math.min(getPriority(process.pid) + niceness, constants.priority.PRIORITY_LOW));
   } catch {
     // Without /proc the model competes with the requests; it does the same work.
   }
@@ -71,48 +74,32 @@ function messageOf(error: unknown): string {
   return `The model cannot be opened: ${error instanceof Error ? error.message : 'unknown failure'}`;
 }
 
-type TokenModel = Pick<OpenModel, 'dimensions' | 'tokens'>;
+/** Bundles of one comparison follow each other: its question is read once. */
+let asked: { question: string; nearest: Promise<NearestTokens> } | null = null;
+
+function nearestTo(model: OpenModel, tokens: Int32Array): Promise<NearestTokens> {
+  if (!model.ask) throw new MemorydError('embed_failed', 'The model does not compare tokens.');
+  const question = tokens.join();
+  if (asked?.question !== question) asked = { question, nearest: model.ask(tokens) };
+  return asked.nearest;
+}
 
 /**
  * How close a question is to each text: for each token of the question the cosine to the token of the text that
  * is nearest to it, and the weighted mean of these ("MaxSim", Khattab and Zaharia, https://arxiv.org/abs/2004.12832).
  */
 async function lateInteraction(
-  model: TokenModel,
+  model: OpenModel,
   { tokens, weights }: Question,
   sequences: readonly Int32Array[],
 ): Promise<Float32Array<ArrayBuffer>> {
-  const asked = await tokenVectors(model, tokens);
   const scores = new Float32Array(sequences.length);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total === 0) return scores;
+  const nearest = await nearestTo(model, tokens);
   for (const [index, sequence] of sequences.entries()) {
-    scores[index] = meanOfNearest(asked, weights, await tokenVectors(model, sequence));
+    const isEmpty = sequence.length === framing;
+    if (!isEmpty) scores[index] = dotProduct(await nearest(sequence), weights) / total;
   }
   return scores;
-}
-
-/** Of unit length; without the start and the end token, which are near to each other in any two texts. */
-async function tokenVectors({ tokens, dimensions }: TokenModel, sequence: Int32Array): Promise<Float32Array[]> {
-  if (!tokens) throw new MemorydError('embed_failed', 'The model tells no vectors of tokens.');
-  const values = await tokens(sequence);
-  return Array.from({ length: sequence.length - 2 }, (_, index) =>
-    unit(values.subarray((index + 1) * dimensions, (index + 2) * dimensions)),
-  );
-}
-
-function unit(vector: Float32Array): Float32Array {
-  const squared = dotProduct(vector, vector);
-  const scale = squared > 0 ? 1 / Math.sqrt(squared) : 0;
-  return vector.map((value) => value * scale);
-}
-
-function meanOfNearest(asked: readonly Float32Array[], weights: Float32Array, told: readonly Float32Array[]): number {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (total === 0 || told.length === 0) return 0;
-  let sum = 0;
-  for (const [place, one] of asked.entries()) {
-    let nearest = -1;
-    for (const other of told) nearest = Math.max(nearest, dotProduct(one, other));
-    sum += weights[place]! * nearest;
-  }
-  return sum / total;
 }

@@ -9,7 +9,11 @@ export interface InferenceRuntime {
   /** Opens the bytes of a model or a file. `optimize` lets the library rewrite the graph. */
   open(model: Uint8Array | string, options: { optimize: boolean }): Promise<InferenceSession>;
   tensor(type: 'int32' | 'int64', values: Int32Array, shape: readonly number[]): Tensor;
+  floats(values: Float32Array, shape: readonly number[]): Tensor;
 }
+
+/** For each token of a question, without those that frame it, the cosine to the token of a text that is nearest to it. */
+export type NearestTokens = (text: Int32Array) => Promise<Float32Array>;
 
 /** A model that is ready to run. */
 export interface OpenModel {
@@ -17,8 +21,8 @@ export interface OpenModel {
   checks: ModelFacts['checks'];
   /** The pooled vector of one text's token ids, not of unit length. */
   run(sequence: Int32Array): Promise<Float32Array>;
-  /** One vector for each token id, one after another, not of unit length; absent when the model tells none. */
-  tokens?(sequence: Int32Array): Promise<Float32Array>;
+  /** Reads the token ids of a question, which texts can then be compared with; absent when the model cannot. */
+  ask?(question: Int32Array): Promise<NearestTokens>;
   release(): Promise<void>;
 }
 
@@ -67,5 +71,6 @@ function createRuntime(name: ModelFacts['runtime'], { InferenceSession, Tensor, 
       type === 'int32'
         ? new Tensor('int32', values, shape)
         : new Tensor('int64', BigInt64Array.from(values, BigInt), shape),
+    floats: (values, shape) => new Tensor('float32', values, shape),
   };
 }
