@@ -13,7 +13,7 @@ export interface Comparison {
 }
 
 /** The cost of a comparison grows with this; a turn of a conversation has fewer tokens, a page several times as many. */
-const windowTokens = 24;
+const windowTokens = 20;
 
 /** Of each text that part which holds most of the query; tokens of the query count more the fewer of the texts hold them. */
 export function comparisonOf(

@@ -21,7 +21,7 @@ async function results(question: string): Promise<{ filepath: string; saidAt: st
 }
 
 it(
-  'puts the wanted file first for 27 of thirty questions, and a mail under its own date',
+  'puts the wanted file first for nine of ten questions, and a mail under its own date',
   { timeout: 120_000 },
   async () => {
     const questions = await readQuestions();
@@ -35,8 +35,8 @@ it(
       const [first] = await results(question);
       if (first?.filepath !== path) missed.push(`${question} → ${first?.filepath ?? 'nothing'}`);
     }
-    expect(questions).toHaveLength(30);
-    expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(3);
+    expect(questions).toHaveLength(54);
+    expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(5);
     expect((await results('when is there no hot water'))[0]).toMatchObject({ saidAt: '2026-03-02T07:12:00.000Z' });
   },
 );
