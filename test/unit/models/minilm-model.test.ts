@@ -82,8 +82,10 @@ describe('MiniLM', () => {
     const scores = await embedder.reranker!.score('Where is the key to the boat?', texts);
     expect(scores).toEqual(scores.map(() => expect.any(Number)));
     expect(Math.max(...scores)).toBe(scores[0]);
-    const [same] = await embedder.reranker!.score(answer, [answer]);
+    const short = 'The spare key of the boat is in the blue jar.';
+    const [same, empty] = await embedder.reranker!.score(short, [short, '']);
     expect(same).toBeCloseTo(1, 2);
+    expect(empty).toBe(0);
     expect(await embedder.reranker!.score('key', [])).toEqual([]);
     // Beside ordinary work: answers are not mixed up.
     const [vectors, again] = await Promise.all([
