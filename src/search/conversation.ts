@@ -7,15 +7,13 @@ import { conversational } from './scoring.ts';
 /**
  * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its
  * score, and a session that has much of what is asked raises all of its turns. Turns that ask and those of a machine
- * are worth less than what people tell.
+ * are worth less than what people tell. Changes the scores of what it is given.
  */
-export async function rankTurns(ranked: readonly Ranked[], database: Database): Promise<Ranked[]> {
-  const weighted = ranked.map((one) => ({ ...one, score: one.score * conversational.worth[one.type] }));
-  const turns = weighted.filter(isSaid);
-  if (turns.length < 2) return weighted;
-  const lone = await neighboursOf(turns, database);
-  const raised = raise(turns, lone);
-  return weighted.map((one) => ({ ...one, score: raised.get(one.id) ?? one.score }));
+export async function rankTurns(ranked: Ranked[], database: Database): Promise<Ranked[]> {
+  for (const one of ranked) one.score *= conversational.worth[one.type];
+  const turns = ranked.filter(isSaid);
+  if (turns.length > 1) raise(turns, await neighboursOf(turns, database));
+  return ranked;
 }
 
 function isSaid({ type, places }: Ranked): boolean {
@@ -31,8 +29,8 @@ async function neighboursOf(turns: readonly Ranked[], database: Database): Promi
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The scores of turns with what stands around them, as high as the best was before: others are not compared anew. */
-function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>): Map<string, number> {
+/** Adds to the scores what stands around, with the best as high as before: others are not compared anew. */
+function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>): void {
   const { before, after, session } = conversational;
   const said = new Map<string, number>();
   for (const one of turns) said.set(placeOf(one), Math.max(said.get(placeOf(one)) ?? 0, one.score));
@@ -46,7 +44,7 @@ function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>):
   });
   const most = (values: readonly number[]) => values.reduce((high, value) => Math.max(high, value), 0);
   const factor = most(turns.map(({ score }) => score)) / (most(scores) || 1);
-  return new Map(paired(turns, scores).map(([{ id }, score]) => [id, score * factor]));
+  for (const [one, score] of paired(turns, scores)) one.score = score * factor;
 }
 
 const separator = ' ';

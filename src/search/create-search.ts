@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { sharedWork } from '../base/shared-work.ts';
 import { queryWords } from '../engine/terms.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
@@ -13,7 +14,8 @@ import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
-import { rankCandidates, type Found, type Ranked, stretch } from './ranking.ts';
+import { foundInRows, type Found } from './candidates.ts';
+import { rankCandidates, type Ranked, stretch } from './ranking.ts';
 import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring, rerankWeight } from './scoring.ts';
 import type {
   ExplainedSearch,
@@ -64,12 +66,27 @@ export interface SearchOptions {
 
 interface Context extends Required<SearchOptions> {
   access: AccessChooser;
+  readResults: ResultReader;
+}
+
+type ResultReader = (lines: readonly Line[], details: { summaries: boolean }) => Promise<ResultRow[]>;
+
+/** Searches at the same time read their results together. */
+function createResultReader(database: Database, clock: Clock): ResultReader {
+  const reading = (summaries: boolean) =>
+    sharedWork((lines: Line[]) => readResults(database, lines, { summaries, now: clock.now() }));
+  const [plain, withSummaries] = [reading(false), reading(true)];
+  return async (lines, { summaries }) => (lines.length === 0 ? [] : (summaries ? withSummaries : plain)(...lines));
 }
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
 export function createSearch(options: SearchOptions): ExplainedSearch {
   const complete = { clock: systemClock, exactLimit, residentTexts: null, ...options };
-  const context: Context = { ...complete, access: createAccess(complete) };
+  const context: Context = {
+    ...complete,
+    access: createAccess(complete),
+    readResults: createResultReader(complete.database, complete.clock),
+  };
   return {
     async search(wanted) {
       const request = await resolveNamedTags(wanted, context.database);
@@ -213,16 +230,16 @@ async function findCandidates(
   const asked = { terms: searched, keywords, periods, vector };
   const unplanned = { ...scope, ...asked, linked, model, scoring: weights };
   const resident = await residentTexts?.candidates(unplanned);
-  if (resident) return { plan: { ...unplanned, access: { kind: 'all' } }, rows: resident };
+  if (resident) return { plan: { ...unplanned, access: { kind: 'all' } }, ...resident };
   const access = await chooser.choose(scope, searched);
   const plan: CandidatePlan = { ...unplanned, access };
   const rows = await database.query<CandidateRow>(candidatesStatement(plan));
   residentTexts?.note(scope, access.kind === 'candidates' ? access.items : 0);
-  if (vector === null || access.kind === 'all' || access.dense === 'scanned') return { plan, rows };
+  if (vector === null || access.kind === 'all' || access.dense === 'scanned') return foundInRows(plan, rows);
   const nearest = rows.find(({ id }) => id === null)!.numbers[0]!;
-  if (nearest >= weights.candidates) return { plan, rows };
+  if (nearest >= weights.candidates) return foundInRows(plan, rows);
   const scanned = { ...plan, access: chooser.withoutIndex(scope, access) };
-  return { plan: scanned, rows: await database.query<CandidateRow>(candidatesStatement(scanned)) };
+  return foundInRows(scanned, await database.query<CandidateRow>(candidatesStatement(scanned)));
 }
 
 function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped {
@@ -245,13 +262,8 @@ interface Shown {
   result: SearchResult;
 }
 
-async function resultsOf(
-  lines: readonly Line[],
-  request: SearchRequest,
-  { database, clock }: Context,
-): Promise<Shown[]> {
-  const details = { summaries: request.includeSummaries === true, now: clock.now() };
-  const rows = await readResults(database, lines, details);
+async function resultsOf(lines: readonly Line[], request: SearchRequest, context: Context): Promise<Shown[]> {
+  const rows = await context.readResults(lines, { summaries: request.includeSummaries === true });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return lines.flatMap((line) => {
     const row = byId.get(line.id);

@@ -1,5 +1,6 @@
 import { firstOf, valueOf } from '../base/collections.ts';
-import { bestScores, type Place, type Ranked } from './ranking.ts';
+import type { Place } from './candidates.ts';
+import { bestScores, type Ranked } from './ranking.ts';
 import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
 
 /** A result that is to be shown, without its text. */

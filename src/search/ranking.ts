@@ -1,24 +1,7 @@
-import { paired } from '../base/collections.ts';
 import { bm25, termWeight } from '../store/search/bm25.ts';
-import type { CandidateRow } from '../store/search/candidates.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
+import type { Candidate, CandidateText, Found } from './candidates.ts';
 import { datedWeight, inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
-
-/** Results of the statement that searches one kind. */
-export interface Found {
-  plan: CandidatePlan;
-  rows: readonly CandidateRow[];
-}
-
-/** Chunks of a document, from the first to the last position. */
-export interface Place {
-  document: string;
-  first: number;
-  last: number;
-  /** Of a memory, the stretch of the document's text; null when it is not known. */
-  start: number | null;
-  end: number | null;
-}
 
 /** A text's scores by words and by vectors. */
 export interface Scores {
@@ -29,27 +12,17 @@ export interface Scores {
 }
 
 /** A candidate with its rank among all, and what it is linked with others by. */
-export interface Ranked {
-  id: string;
+export interface Ranked extends Omit<CandidateText, 'isInference'>, Pick<Candidate, 'places' | 'isLone'> {
   kind: 'chunk' | 'memory';
-  type: CandidateRow['type'];
-  /** Of a chunk: its document has no other. */
-  isLone: boolean;
-  /** In terms. */
-  length: number;
   score: number;
   similarity: number;
   scores: Scores;
-  /** Of a chunk its own; of a memory the chunks that it came from, where that is known. */
-  places: Place[];
-  /** Of a chunk: whether memories came from its document. */
-  isMined: boolean;
-  /** Equal for memories that say the same; null for chunks. */
-  statement: string | null;
 }
 
-interface Text extends Omit<Ranked, 'score' | 'similarity' | 'scores'> {
-  row: CandidateRow;
+/** A candidate of a kind, with its score by words. */
+interface Scored {
+  candidate: Candidate;
+  kind: Ranked['kind'];
   bm25: number;
 }
 
@@ -59,26 +32,36 @@ interface Text extends Omit<Ranked, 'score' | 'similarity' | 'scores'> {
  */
 export function rankCandidates(found: readonly Found[]): Ranked[] {
   const [{ plan }] = found as [Found];
-  const corpora = found.map(corpusOf);
-  const items = corpora.reduce((sum, corpus) => sum + corpus.items, 0);
+  const items = found.reduce((sum, { corpus }) => sum + corpus.items, 0);
   const weights = plan.terms.map(({ count }, index) => {
-    const frequency = corpora.reduce((sum, { frequencies }) => sum + (frequencies[index] ?? 0), 0);
+    const frequency = found.reduce((sum, { corpus }) => sum + (corpus.frequencies[index] ?? 0), 0);
     return count * termWeight(items, frequency);
   });
-  const texts = paired(found, corpora).flatMap(([one, { averageLength }]) => textsOf(one, { weights, averageLength }));
-  const cosine = stretch(texts.flatMap(({ row }) => (row.cosine === null ? [] : [row.cosine])));
-  const words = stretch(texts.map((text) => text.bm25));
-  const mostWords = texts.reduce((most, text) => Math.max(most, text.bm25), 0);
-  return texts.map(({ row, bm25: lexical, ...ranked }) => ({
-    ...ranked,
-    score:
-      (row.isInference ? inferenceWeight : 1) * fuse(row, cosine, words(lexical)) + (row.isDated ? datedWeight : 0),
-    similarity: similarityOf(row, weights, plan.scoring),
-    scores: {
-      words: mostWords > 0 ? lexical / mostWords : 0,
-      vectors: row.cosine === null ? null : closeness(row.cosine, plan.scoring),
-    },
-  }));
+  const scored = found.flatMap((one) => scoredByWords(one, weights));
+  const cosine = stretch(scored.map(({ candidate }) => candidate.cosine).filter((value) => value !== null));
+  const words = stretch(scored.map((one) => one.bm25));
+  const mostWords = scored.reduce((most, one) => Math.max(most, one.bm25), 0);
+  return scored.map(({ candidate, kind, bm25: lexical }) => {
+    const { text, places, isLone } = candidate;
+    return {
+      id: text.id,
+      kind,
+      type: text.type,
+      length: text.length,
+      statement: text.statement,
+      isMined: text.isMined,
+      places,
+      isLone,
+      score:
+        (text.isInference ? inferenceWeight : 1) * fuse(candidate, cosine, words(lexical)) +
+        (candidate.isDated ? datedWeight : 0),
+      similarity: similarityOf(candidate, weights, plan.scoring),
+      scores: {
+        words: mostWords > 0 ? lexical / mostWords : 0,
+        vectors: candidate.cosine === null ? null : closeness(candidate.cosine, plan.scoring),
+      },
+    };
+  });
 }
 
 /** The best of each, of texts that one line stands for. */
@@ -90,33 +73,17 @@ export function bestScores(scores: readonly Scores[]): Scores {
   };
 }
 
-function corpusOf({ plan: { access }, rows }: Found) {
-  if (access.kind === 'candidates') return access;
-  const [, items = 0, terms = 0, ...frequencies] = rows.find(({ id }) => id === null)?.numbers ?? [];
-  return { items, averageLength: terms / Math.max(items, 1), frequencies };
-}
-
-/** A memory has a row for each of its sources. */
-function textsOf({ plan, rows }: Found, corpus: { weights: readonly number[]; averageLength: number }): Text[] {
-  const texts = new Map<string, Text>();
-  for (const row of rows) {
-    if (row.id === null) continue;
-    const known = texts.get(row.id);
-    const text = known ?? {
-      ...{ id: row.id, kind: plan.kind === 'chunks' ? ('chunk' as const) : ('memory' as const) },
-      ...{ type: row.type, isLone: row.isLone, length: row.length },
-      ...{ row, places: [], isMined: row.isMined, statement: row.statement },
-      bm25: bm25({ length: row.length, counts: row.numbers }, plan.scoring, corpus),
-    };
-    if (!known) texts.set(row.id, text);
-    const { document, first, last, start, end } = row;
-    if (document !== null && first !== null && last !== null) text.places.push({ document, first, last, start, end });
-  }
-  return [...texts.values()];
+function scoredByWords({ plan, corpus, candidates }: Found, weights: readonly number[]): Scored[] {
+  const kind = plan.kind === 'chunks' ? 'chunk' : 'memory';
+  const { averageLength } = corpus;
+  return candidates.map((candidate) => {
+    const { counts, text } = candidate;
+    return { candidate, kind, bm25: bm25({ length: text.length, counts }, plan.scoring, { weights, averageLength }) };
+  });
 }
 
 /** Combines the scores. A text without a vector of the model is judged by its words alone. */
-function fuse({ cosine, type }: CandidateRow, dense: (value: number) => number, lexical: number): number {
+function fuse({ cosine, text: { type } }: Candidate, dense: (value: number) => number, lexical: number): number {
   if (cosine === null) return lexical;
   const weight = type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
   return (1 - weight) * dense(cosine) + weight * lexical;
@@ -131,13 +98,13 @@ export function stretch(values: readonly number[]): (value: number) => number {
 
 /** The cosine, calibrated; a text that holds the words of the query is related whatever its vector says. */
 function similarityOf(
-  { cosine, numbers, held }: CandidateRow,
+  { cosine, counts, holdsKeyword }: Candidate,
   weights: readonly number[],
   calibration: CandidatePlan['scoring'],
 ): number {
-  const covered = coverage(numbers, weights);
+  const covered = coverage(counts, weights);
   const own = cosine === null ? rounded(covered) : closeness(cosine, calibration);
-  return held || covered >= relatedCoverage ? Math.max(own, calibration.related) : own;
+  return holdsKeyword || covered >= relatedCoverage ? Math.max(own, calibration.related) : own;
 }
 
 function closeness(cosine: number, { related, relatedAt }: CandidatePlan['scoring']): number {
@@ -155,9 +122,11 @@ function calibrate(cosine: number, related: number, relatedAt: number): number {
 
 /** The share of the query's weight that a text contains, 0 to 1. */
 function coverage(counts: readonly number[], weights: readonly number[]): number {
-  const [all, found] = weights.reduce(
-    ([total, held], weight, index) => [total + weight, held + (counts[index]! > 0 ? weight : 0)],
-    [0, 0],
-  );
+  let all = 0;
+  let found = 0;
+  for (let index = 0; index < weights.length; index++) {
+    all += weights[index]!;
+    if (counts[index]! > 0) found += weights[index]!;
+  }
   return all > 0 ? found / all : 0;
 }

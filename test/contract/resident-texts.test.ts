@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { foundInRows } from '../../src/search/candidates.ts';
 import { createResidentTexts, type ResidentOptions } from '../../src/search/resident/resident-texts.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
@@ -156,8 +157,8 @@ describe.each(engines)('texts in memory on %s', async (engine) => {
       for (let time = 0; time < 2; time++) texts.note(scope, 2);
       await texts.settled();
       const found = await database.query<CandidateRow>(candidatesStatement({ ...asked, access: { kind: 'all' } }));
-      const textRows = (rows: readonly CandidateRow[]) => rows.filter(({ id }) => id !== null);
-      expect(textRows((await texts.candidates(asked))!)).toEqual(textRows(found));
+      const { candidates } = foundInRows({ ...asked, access: { kind: 'all' } }, found);
+      expect((await texts.candidates(asked))!.candidates).toMatchObject(candidates);
     }
   });
 

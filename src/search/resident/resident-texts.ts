@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { sharedWork } from '../../base/shared-work.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
-import type { CandidateRow } from '../../store/search/candidates.ts';
 import {
   readChangedTexts,
   readHolding,
@@ -11,6 +11,7 @@ import {
   readTexts,
 } from '../../store/search/text-rows.ts';
 import { createMemo, type Scoped } from '../access.ts';
+import type { Found } from '../candidates.ts';
 import { createTextSet, type Asked, type TextSet } from './text-set.ts';
 
 /**
@@ -20,7 +21,7 @@ import { createTextSet, type Asked, type TextSet } from './text-set.ts';
  */
 export interface ResidentTexts {
   /** Candidates of a search in these texts; null: the database must be searched. */
-  candidates(asked: Asked): Promise<CandidateRow[] | null>;
+  candidates(asked: Asked): Promise<Omit<Found, 'plan'> | null>;
   /** The database was searched, which had so many texts in the scope: from the second time on they are read. */
   note(scope: Scoped, items: number): void;
   /** Resolves when what is being read has been read. */
@@ -90,10 +91,11 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
         return null;
       }
       use(key, resident);
-      const { rows, patterns } = resident.set.candidates(asked);
-      if (patterns.length === 0) return rows;
+      const { corpus, candidates, patterns } = resident.set.candidates(asked);
+      if (patterns.length === 0) return { corpus, candidates };
       const holding = await readHolding(database, asked.kind, patterns);
-      return rows.map((row) => (row.id !== null && holding.has(row.id) ? { ...row, held: true } : row));
+      for (const one of candidates) one.holdsKeyword = holding.has(one.text.id);
+      return { corpus, candidates };
     },
     note(scope, items) {
       const key = keyOf(scope);
@@ -132,7 +134,7 @@ async function readResident(scope: Scoped, context: Reading): Promise<Resident |
     after = rows.at(-1)?.id ?? after;
   }
   const state = { seen, set, snapshot, refreshedAtMs: clock.now().getTime() };
-  return { set, refresh: shared(() => refresh(state, context)) };
+  return { set, refresh: sharedWork(() => refresh(state, context)) };
 }
 
 function seenIn({ kind, containerTags, forgottenToo, now }: Scoped): Scoped {
@@ -161,22 +163,4 @@ async function refresh(followed: Followed, { database, embedder, clock, maxTexts
   followed.snapshot = snapshot;
   followed.refreshedAtMs = now.getTime();
   return set.size <= maxTexts;
-}
-
-/** Callers who come while it runs share the next run, which begins after they came. */
-function shared<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  let next: Promise<T> | undefined;
-  function run(): Promise<T> {
-    next = undefined;
-    const mine = work().finally(() => {
-      if (running === mine) running = undefined;
-    });
-    running = mine;
-    return mine;
-  }
-  return () => {
-    if (running === undefined) return run();
-    return (next ??= running.then(run, run));
-  };
 }

@@ -1,7 +1,7 @@
 import { bm25, termWeight } from '../../store/search/bm25.ts';
-import type { CandidateRow } from '../../store/search/candidates.ts';
-import type { CandidatePlan, Period, QueryTerm } from '../../store/search/search-plan.ts';
+import type { CandidatePlan, CorpusStatistics, Period, QueryTerm } from '../../store/search/search-plan.ts';
 import type { TextRow } from '../../store/search/text-rows.ts';
+import type { Candidate, CandidateText, Place } from '../candidates.ts';
 import { createVectors, highest } from './nearest.ts';
 
 /** A question about texts that are all in sight. */
@@ -15,12 +15,18 @@ export interface TextSet {
   add(row: TextRow): void;
   /** Removes texts by their ids, and all that are of one of the documents. */
   remove(ids: readonly string[], documents: readonly string[]): void;
-  /** The rows that `candidatesStatement` answers for all, without looking for keywords, and what to look for. */
-  candidates(asked: Asked): { rows: CandidateRow[]; patterns: { id: string; pattern: string }[] };
+  /** What `candidatesStatement` finds in all, without looking for keywords, and those that may be in a text. */
+  candidates(asked: Asked): { corpus: CorpusStatistics; candidates: Candidate[]; patterns: AskedPattern[] };
 }
 
-interface Text extends Omit<TextRow, 'terms' | 'counts' | 'vector'> {
+interface AskedPattern {
+  id: string;
+  pattern: string;
+}
+
+interface Text extends CandidateText, Pick<TextRow, 'date' | 'forgetAfter' | 'documents'> {
   place: number;
+  places: readonly Place[];
 }
 
 /** A place and a count in one number. */
@@ -54,34 +60,31 @@ export function createTextSet(dimensions: number): TextSet {
 
   const textAt = (place: number) => texts[place]!;
 
-  /** How often each term of the query stands in each text, one text after another, and the places of those that hold one. */
-  function countTerms(terms: readonly QueryTerm[]): {
-    counts: Uint16Array;
-    holding: Set<number>;
-    frequencies: number[];
-  } {
-    const holding = new Set<number>();
-    const counts = new Uint16Array(texts.length * terms.length);
+  /** How often each term of the query stands in the texts that hold one, and in how many each of them stands. */
+  function countTerms(terms: readonly QueryTerm[]): { counts: Map<number, number[]>; frequencies: number[] } {
+    const counts = new Map<number, number[]>();
     const frequencies = terms.map(({ forms }, index) => {
       let frequency = 0;
       for (const form of forms) {
         for (const posting of postings.get(form) ?? []) {
           const place = Math.floor(posting / countLimit);
           if (texts[place] === undefined) continue;
-          const at = place * terms.length + index;
-          if (counts[at] === 0) frequency += 1;
-          holding.add(place);
-          counts[at] = Math.max(counts[at]!, posting % countLimit);
+          const known = counts.get(place);
+          const own = known ?? new Array<number>(terms.length).fill(0);
+          if (known === undefined) counts.set(place, own);
+          if (own[index] === 0) frequency += 1;
+          own[index] = Math.max(own[index]!, posting % countLimit);
         }
       }
       return frequency;
     });
-    return { counts, holding, frequencies };
+    return { counts, frequencies };
   }
 
-  function isLone({ type, places: [place] }: Text): boolean {
-    if (type === 'text' || place?.first !== 0) return false;
-    return ![...byDocument.get(place.document)!].some(({ places }) => places[0]!.first === 1);
+  function isLone({ type, places }: Text): boolean {
+    if (type === 'text' || places[0]?.first !== 0) return false;
+    for (const other of byDocument.get(places[0].document)!) if (other.places[0]!.first === 1) return false;
+    return true;
   }
 
   return {
@@ -91,8 +94,8 @@ export function createTextSet(dimensions: number): TextSet {
     get isWorn() {
       return texts.length > 2 * byId.size + 1_000;
     },
-    add({ terms, counts, vector, ...row }) {
-      const text = { ...row, place: texts.length };
+    add({ terms, counts, vector, places, ...row }) {
+      const text = { ...row, place: texts.length, places: places.flatMap(knownPlace) };
       texts.push(text);
       byId.set(text.id, text);
       if (text.forgetAfter !== null) expiring.add(text);
@@ -121,32 +124,35 @@ export function createTextSet(dimensions: number): TextSet {
     },
     candidates(asked) {
       dropExpired(asked.now);
-      const { terms, scoring } = asked;
-      const { counts, holding, frequencies } = countTerms(terms);
-      const countsOf = (place: number) => counts.subarray(place * terms.length, (place + 1) * terms.length);
-      const statistics = { items: byId.size, totalLength, frequencies };
+      const { kind, terms, scoring, linked, periods } = asked;
+      const { counts, frequencies } = countTerms(terms);
+      const corpus = { items: byId.size, averageLength: totalLength / Math.max(byId.size, 1), frequencies };
       const cosines = asked.vector === null ? null : vectors.cosines(Float32Array.from(asked.vector), texts.length);
-      const words = scoresOf({ size: texts.length, holding, countsOf, textAt }, asked, statistics);
+      const words = scoresOf({ size: texts.length, counts, textAt }, asked, corpus);
       const best = (numbers: Float64Array | null) =>
         numbers === null ? [] : highest(numbers, scoring.candidates, (place) => textAt(place).id);
-      const pool = [...new Set([...best(cosines), ...best(words)])].map((place) => {
-        const cosine = cosines?.[place] ?? NaN;
+      const none = terms.map(() => 0);
+      const candidates = [...new Set([...best(cosines), ...best(words)])].map((place): Candidate => {
         const text = textAt(place);
+        const cosine = cosines?.[place] ?? NaN;
         return {
           text,
-          isLone: asked.kind === 'chunks' && isLone(text),
+          places: kind === 'chunks' || linked ? text.places : [],
+          isLone: kind === 'chunks' && isLone(text),
           cosine: Number.isNaN(cosine) ? null : cosine,
-          numbers: [...countsOf(place)],
+          counts: counts.get(place) ?? none,
+          holdsKeyword: false,
+          isDated: isIn(periods, text.date),
         };
       });
-      const rows = [statisticsRow(statistics), ...pool.flatMap((one) => rowsOf(one, asked))];
-      const unrelated = pool.filter(({ cosine }) => cosine === null || cosine < scoring.relatedAt);
-      const patterns = unrelated.flatMap(({ text: { id }, numbers }) =>
-        patternsFor(numbers, asked, statistics).map((pattern) => ({ id, pattern })),
-      );
-      return { rows, patterns };
+      return { corpus, candidates, patterns: patternsFor(candidates, asked, corpus) };
     },
   };
+}
+
+/** Without one where it is not known. */
+function knownPlace({ document, first, last, start, end }: TextRow['places'][number]): Place[] {
+  return first === null || last === null ? [] : [{ document, first, last, start: start ?? null, end: end ?? null }];
 }
 
 /** pgvector sends the dimensions, two unused bytes, and the numbers with the high byte first. */
@@ -155,65 +161,27 @@ function numbersOf(sent: Uint8Array): Float32Array {
   return new Float32Array(swapped.buffer, swapped.byteOffset, swapped.length / 4).slice();
 }
 
-interface Statistics {
-  items: number;
-  totalLength: number;
-  frequencies: readonly number[];
-}
-
 interface Counted {
   /** Of places. */
   size: number;
-  /** Places of texts that hold a term of the query. */
-  holding: ReadonlySet<number>;
-  countsOf(place: number): Uint16Array;
+  /** Of the terms of the query, by the places of the texts that hold one. */
+  counts: ReadonlyMap<number, readonly number[]>;
   textAt(place: number): Text;
 }
 
 /** By the place of a text; NaN where no term of the query stands. */
 function scoresOf(
-  { size, holding, countsOf, textAt }: Counted,
+  { size, counts, textAt }: Counted,
   { terms, scoring }: Asked,
-  { items, totalLength, frequencies }: Statistics,
+  { items, averageLength, frequencies }: CorpusStatistics,
 ): Float64Array {
   const weights = terms.map(({ count }, index) => count * termWeight(items, frequencies[index]!));
-  const corpus = { weights, averageLength: totalLength / Math.max(items, 1) };
+  const corpus = { weights, averageLength };
   const scores = new Float64Array(size).fill(NaN);
-  for (const place of holding) {
-    scores[place] = bm25({ length: textAt(place).length, counts: countsOf(place) }, scoring, corpus);
+  for (const [place, own] of counts) {
+    scores[place] = bm25({ length: textAt(place).length, counts: own }, scoring, corpus);
   }
   return scores;
-}
-
-const nothing: Omit<CandidateRow, 'id' | 'numbers'> = {
-  ...{ cosine: null, length: 0, held: false, isDated: false, type: 'text', isLone: false, isInference: false },
-  ...{ statement: null, document: null, first: null, last: null, start: null, end: null, isMined: false },
-};
-
-function statisticsRow({ items, totalLength, frequencies }: Statistics): CandidateRow {
-  return { ...nothing, id: null, numbers: [0, items, totalLength, ...frequencies] };
-}
-
-interface Pooled {
-  text: Text;
-  isLone: boolean;
-  cosine: number | null;
-  numbers: number[];
-}
-
-/** A memory comes once for each of its sources. */
-function rowsOf({ text, isLone, cosine, numbers }: Pooled, { kind, linked, periods }: Asked): CandidateRow[] {
-  const { id, type, length, isInference, statement } = text;
-  const row = {
-    ...{ id, type, length, isInference, statement, isLone, cosine, numbers },
-    ...{ held: false, isDated: isIn(periods, text.date), isMined: linked && text.isMined },
-  };
-  const places = kind === 'chunks' || linked ? text.places : [];
-  if (places.length === 0) return [{ ...nothing, ...row }];
-  return places.map(({ document, first, last, start, end }) => ({
-    ...row,
-    ...{ document, first, last, start: start ?? null, end: end ?? null },
-  }));
 }
 
 function isIn(periods: readonly Period[], date: Date | null): boolean {
@@ -229,15 +197,19 @@ function isIn(periods: readonly Period[], date: Date | null): boolean {
   });
 }
 
-/** Those that may be in a text, by the terms that it holds. */
+/** Keywords that may be in a text whose vector does not say that it is related, by the terms that it holds. */
 function patternsFor(
-  numbers: readonly number[],
-  { keywords, scoring: { rareItems, rareShare } }: Asked,
-  { items, frequencies }: Statistics,
-): string[] {
+  candidates: readonly Candidate[],
+  { keywords, scoring: { rareItems, rareShare, relatedAt } }: Asked,
+  { items, frequencies }: CorpusStatistics,
+): AskedPattern[] {
   const isRare = (terms: readonly number[]) =>
     Math.min(...terms.map((index) => frequencies[index]!)) <= Math.min(rareItems, rareShare * items);
-  return keywords
-    .filter(({ terms, onlyIfRare }) => terms.every((index) => numbers[index]! > 0) && (!onlyIfRare || isRare(terms)))
-    .map(({ pattern }) => pattern);
+  const wanted = keywords.filter(({ terms, onlyIfRare }) => !onlyIfRare || isRare(terms));
+  if (wanted.length === 0) return [];
+  return candidates
+    .filter(({ cosine }) => cosine === null || cosine < relatedAt)
+    .flatMap(({ text: { id }, counts }) =>
+      wanted.filter(({ terms }) => terms.every((index) => counts[index]! > 0)).map(({ pattern }) => ({ id, pattern })),
+    );
 }
