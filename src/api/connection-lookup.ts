@@ -1,7 +1,7 @@
 import { readScope } from '../account/access.ts';
 import type { Caller } from '../account/caller.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { Connection, Connections, InstalledConnector } from '../connections/connections.ts';
+import type { Connection, ConnectionRef, Connections, InstalledConnector } from '../connections/connections.ts';
 import { requestedTags, type TagFields } from './tags.ts';
 import { invalidField } from './validation.ts';
 
@@ -42,8 +42,16 @@ export async function isProvider(connections: Connections, word: string): Promis
 }
 
 /** A connection that the caller may see. A foreign one looks like a missing one. */
-export async function findConnection(connections: Connections, id: string, caller: Caller): Promise<Connection> {
-  const connection = await connections.get(id, readScope(caller, []));
+export async function findConnection(connections: Connections, id: string, caller: Caller): Promise<ConnectionRef> {
+  return known(await connections.find(id, readScope(caller, [])));
+}
+
+/** All that is shown of a connection. */
+export async function getConnection(connections: Connections, id: string, caller: Caller): Promise<Connection> {
+  return known(await connections.get(id, readScope(caller, [])));
+}
+
+function known<Found>(connection: Found | null): Found {
   if (!connection) throw new MemorydError('not_found', 'Connection not found');
   return connection;
 }

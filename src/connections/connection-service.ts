@@ -1,6 +1,7 @@
 import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { Scope } from '../base/scope.ts';
 import {
   countDocumentsOf,
   findConnection,
@@ -67,6 +68,12 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     return firstOf(await toConnections([await requireConnection(database, id)]));
   }
 
+  async function find(id: string, scope: Scope): Promise<ConnectionRow | null> {
+    const row = await findConnection(database, id);
+    if (!row || row.status === 'deleting') return null;
+    return scope.containerTags === null || scope.containerTags.includes(row.containerTag) ? row : null;
+  }
+
   async function toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]> {
     const ids = rows.map((row) => row.id);
     const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, run]));
@@ -102,11 +109,10 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       return upcomingOf(timing, clock.now(), count, options.standardSchedule);
     },
     create: createCreation(options),
+    find,
     async get(id, scope) {
-      const row = await findConnection(database, id);
-      if (!row || row.status === 'deleting') return null;
-      if (scope.containerTags !== null && !scope.containerTags.includes(row.containerTag)) return null;
-      return firstOf(await toConnections([row]));
+      const row = await find(id, scope);
+      return row && firstOf(await toConnections([row]));
     },
     list: async (scope, provider) => toConnections(await listConnections(database, scope.containerTags, provider)),
     async change(id, wanted) {

@@ -13,10 +13,13 @@ export type SyncTrigger = 'event' | 'cron' | 'manual';
 /** How a connection's items enter memory. */
 export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
 
-export interface Connection extends MemorySettings {
+export interface ConnectionRef {
   id: string;
   provider: string;
   containerTag: string;
+}
+
+export interface Connection extends ConnectionRef, MemorySettings {
   status: ConnectionStatus;
   /** Why it is not active, and what to do. */
   statusReason: string | null;
@@ -156,6 +159,8 @@ export interface Connections extends SyncRuns, SyncItems {
    * is wrong. Where the user has to consent at the source, all that waits for the consent.
    */
   create(input: NewConnection): Promise<StartedConnection>;
+  /** What a request that names a connection needs to know of it. Unlike `get` it counts nothing. */
+  find(id: string, scope: Scope): Promise<ConnectionRef | null>;
   get(id: string, scope: Scope): Promise<Connection | null>;
   list(scope: Scope, provider?: string): Promise<Connection[]>;
   /** Changes all or nothing. Throws as `create` does. */

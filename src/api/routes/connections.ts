@@ -8,6 +8,7 @@ import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import {
   findConnection,
+  getConnection,
   isProvider,
   matchingConnections,
   requireInstalled,
@@ -140,7 +141,7 @@ function readRoutes(app: Api, { services }: RouteContext): void {
       },
     },
     async (request) =>
-      connectionView(await findConnection(services.connections, request.params.connection, callerOf(request))),
+      connectionView(await getConnection(services.connections, request.params.connection, callerOf(request))),
   );
 }
 

@@ -5,7 +5,13 @@ import { mayWrite, readScope, requireManagement, requireWrite } from '../../../a
 import { isLocal } from '../../../account/caller.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import type { Scope } from '../../../base/scope.ts';
-import type { Connection, InstalledConnector, NewConnection, SyncRun } from '../../../connections/connections.ts';
+import type {
+  Connection,
+  ConnectionRef,
+  InstalledConnector,
+  NewConnection,
+  SyncRun,
+} from '../../../connections/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { paginationOf } from '../../pagination.ts';
 import { invalidField } from '../../validation.ts';
@@ -129,7 +135,14 @@ function listRoutes(app: Api, { services }: RouteContext): void {
 }
 
 /** Throws `not_found` for a connector of another namespace. */
-async function findIn({ connections }: Services, namespace: string, id: string): Promise<Connection> {
+async function findIn({ connections }: Services, namespace: string, id: string): Promise<ConnectionRef> {
+  const found = await connections.find(id, { containerTags: [namespace] });
+  if (!found) throw connectorNotFound();
+  return found;
+}
+
+/** All that is shown of it. */
+async function getIn({ connections }: Services, namespace: string, id: string): Promise<Connection> {
   const found = await connections.get(id, { containerTags: [namespace] });
   if (!found) throw connectorNotFound();
   return found;
@@ -202,12 +215,12 @@ function changeRoute(app: Api, { services }: RouteContext): void {
       const readsAnyPath = isLocal(caller);
       if (documentLimit !== undefined) await services.connections.change(id, { documentLimit, readsAnyPath });
       const installed = await installedOf(services);
-      return connectorView(await findIn(services, namespace, id), installed.get(connection.provider));
+      return connectorView(await getIn(services, namespace, id), installed.get(connection.provider));
     },
   );
 }
 
-function resourcesOf({ provider }: Connection, selection: Partial<Record<SelectionKind, string[]>>) {
+function resourcesOf({ provider }: ConnectionRef, selection: Partial<Record<SelectionKind, string[]>>) {
   return Object.entries(selection).flatMap(([kind, ids]) => {
     if (!kindsOf(provider).some((known) => known === kind)) {
       throw invalidField(['selection', kind], `${provider} has no ${kind} to choose from`);
