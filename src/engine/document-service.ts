@@ -1,6 +1,6 @@
-import { paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
+import { createGathering } from '../base/gathering.ts';
 import { listChunks } from '../store/chunk-lists.ts';
 import type { Database } from '../store/database.ts';
 import {
@@ -212,52 +212,5 @@ function toDocument(row: DocumentRow): Document {
       errorCode === null || row.status === 'done'
         ? null
         : { code: errorCode, message: errorMessage ?? '', attempts, nextRetryAt: nextAttemptAt },
-  };
-}
-
-interface GatheringOptions<Input, Result> {
-  /** One result per input, in order; stores all of them or none. */
-  run(inputs: readonly Input[]): Promise<Result[]>;
-  /** Whether a failure may be the fault of one input alone: then each is tried by itself. */
-  isOfOne(error: unknown): boolean;
-  /** Inputs that are stored at once. */
-  most: number;
-}
-
-interface Waiting<Input, Result> {
-  input: Input;
-  resolve(result: Result): void;
-  reject(error: unknown): void;
-}
-
-/**
- * Makes one piece of work of what arrives while the one before is under way: a hundred small requests cost a
- * few transactions instead of a hundred. Nothing waits when nothing is under way. Order of arrival is kept.
- */
-export function createGathering<Input, Result>(options: GatheringOptions<Input, Result>) {
-  const waiting: Waiting<Input, Result>[] = [];
-  let isRunning = false;
-
-  async function runAll(): Promise<void> {
-    isRunning = true;
-    while (waiting.length > 0) await runSome(waiting.splice(0, options.most));
-    isRunning = false;
-  }
-
-  async function runSome(some: Waiting<Input, Result>[]): Promise<void> {
-    try {
-      const results = await options.run(some.map(({ input }) => input));
-      for (const [{ resolve }, result] of paired(some, results)) resolve(result);
-    } catch (error) {
-      if (some.length > 1 && options.isOfOne(error)) for (const one of some) await runSome([one]);
-      else for (const { reject } of some) reject(error);
-    }
-  }
-
-  return function add(input: Input): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      waiting.push({ input, resolve, reject });
-      if (!isRunning) void runAll();
-    });
   };
 }

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { sharedWork } from '../base/shared-work.ts';
+import { createGathering } from '../base/gathering.ts';
 import { queryWords } from '../engine/terms.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
@@ -71,12 +71,21 @@ interface Context extends Required<SearchOptions> {
 
 type ResultReader = (lines: readonly Line[], details: { summaries: boolean }) => Promise<ResultRow[]>;
 
+/** Searches whose results are read in one statement. */
+const mostTogether = 32;
+
 /** Searches at the same time read their results together. */
 function createResultReader(database: Database, clock: Clock): ResultReader {
   const reading = (summaries: boolean) =>
-    sharedWork((lines: Line[]) => readResults(database, lines, { summaries, now: clock.now() }));
+    createGathering<readonly Line[], ResultRow[]>({
+      async run(searches) {
+        const rows = await readResults(database, searches.flat(), { summaries, now: clock.now() });
+        return searches.map(() => rows);
+      },
+      most: mostTogether,
+    });
   const [plain, withSummaries] = [reading(false), reading(true)];
-  return async (lines, { summaries }) => (lines.length === 0 ? [] : (summaries ? withSummaries : plain)(...lines));
+  return async (lines, { summaries }) => (lines.length === 0 ? [] : (summaries ? withSummaries : plain)(lines));
 }
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */

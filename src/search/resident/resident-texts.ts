@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
+import { createGathering } from '../../base/gathering.ts';
 import type { Logger } from '../../base/log.ts';
-import { sharedWork } from '../../base/shared-work.ts';
+
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
 import {
@@ -134,7 +135,14 @@ async function readResident(scope: Scoped, context: Reading): Promise<Resident |
     after = rows.at(-1)?.id ?? after;
   }
   const state = { seen, set, snapshot, refreshedAtMs: clock.now().getTime() };
-  return { set, refresh: sharedWork(() => refresh(state, context)) };
+  const gathered = createGathering<void, boolean>({
+    async run(searches) {
+      const isTrue = await refresh(state, context);
+      return searches.map(() => isTrue);
+    },
+    most: Infinity,
+  });
+  return { set, refresh: () => gathered() };
 }
 
 function seenIn({ kind, containerTags, forgottenToo, now }: Scoped): Scoped {
