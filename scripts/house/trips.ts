@@ -59,6 +59,9 @@ export async function countTrips(): Promise<TripCount[]> {
   }
 }
 
+/** After a start, work in the background looks for what is left to do. It belongs to no trip. */
+const backgroundMs = 3_000;
+
 /** As `path start end`, of every function that V8 saw run in a daemon from its start to its end. */
 async function functionsRunBy(travel: Trip, folder: string): Promise<Set<string>> {
   const coverage = await mkdtemp(join(tmpdir(), 'memoryd-coverage-'));
@@ -67,6 +70,7 @@ async function functionsRunBy(travel: Trip, folder: string): Promise<Set<string>
       env: { NODE_V8_COVERAGE: coverage, MEMORYD_HOOK_SECRETS: JSON.stringify({ github: hookSecret }) },
     });
     try {
+      await sleep(backgroundMs);
       await travel(daemon, folder);
     } finally {
       await daemon.stop();

@@ -8,8 +8,7 @@ import { documentInputOf } from './document-input.ts';
 import { addBody, type AddBody, type BatchBody, type BatchResult } from './schemas/documents.ts';
 import type { ApiConfig } from './services.ts';
 import { containersOfWrite } from './tags.ts';
-import { createCheck } from './validation.ts';
-import { fieldName } from './validation-issues.ts';
+import { createCheck, fieldName } from './validation.ts';
 
 /** An item of a batch, read: what to ingest, or why it cannot be. */
 export type BatchItem = { input: DocumentInput } | { failure: BatchResult };

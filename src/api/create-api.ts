@@ -1,22 +1,20 @@
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import swagger from '@fastify/swagger';
 import fastify from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { checkHosts, setSecurityHeaders } from './allowed-hosts.ts';
-import { auditRequests } from './audit-requests.ts';
 import { authenticateWith } from './authentication.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
 import type { Api, FurtherContext, RouteContext } from './context.ts';
 import { limitContainerRates, limitRates } from './request-rates.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
-import { refuseUnknownPaths, rewritten } from './removed-paths.ts';
 import { replayAnswers } from './replay.ts';
 import { activityRoutes } from './routes/activity.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -34,8 +32,7 @@ import {
 } from './routes/container-tags.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsRoutes } from './routes/docs.ts';
-import { documentListRoutes } from './routes/document-lists.ts';
-import { addDocumentRoutes, documentFileRoutes, documentRoutes } from './routes/documents.ts';
+import { documentListRoutes, addDocumentRoutes, documentFileRoutes, documentRoutes } from './routes/documents.ts';
 import { backupRoutes } from './routes/backups.ts';
 import { erasureRoutes } from './routes/erasures.ts';
 import { fileRoutes } from './routes/files.ts';
@@ -64,6 +61,8 @@ import { namespaceRoutes } from './v5/routes.ts';
 import { noteWithoutV5, withoutV5Header } from './v5/without-counterpart.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
 import { createWrongKeys } from './wrong-keys.ts';
+import { firstOf } from '../base/collections.ts';
+import type { Audit } from '../account/audit.ts';
 
 export interface ApiOptions {
   services: ApiServices;
@@ -312,4 +311,65 @@ function refuseBrokenRequests(clock: Clock) {
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
   };
+}
+
+interface RemovedPath {
+  prefix: string;
+  details: string;
+  /** Path of what replaces it. */
+  successor: string;
+}
+
+/** Section 24: what earlier versions of the API had. */
+const removedPaths: readonly RemovedPath[] = [
+  { prefix: '/v1', details: 'The v1 API was removed; use /v3/documents and /v4/search', successor: '/v3/documents' },
+  { prefix: '/v3/memories', details: 'use /v3/documents', successor: '/v3/documents' },
+  { prefix: '/v3/search', details: 'use POST /v4/search with searchMode "documents"', successor: '/v4/search' },
+];
+
+/**
+ * Answers unknown and removed paths before their body is read, so that a wrong content type or
+ * size does not hide that the route does not exist.
+ */
+async function refuseUnknownPaths(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (!request.is404) return;
+  const path = firstOf(request.url.split('?', 1));
+  const removed = removedPaths.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
+  if (!removed) throw new MemorydError('not_found', 'Not found');
+  reply.header('deprecation', 'true').header('link', `<${removed.successor}>; rel="successor-version"`);
+  throw new MemorydError('not_found', 'Not found', { details: removed.details });
+}
+
+/** With the switch memories-v3, the old paths of documents lead to the present ones. */
+function rewritten(url: string, compat: readonly string[] = []): string {
+  return compat.includes('memories-v3') ? url.replace(/^\/v3\/memories(?=[/?]|$)/, '/v3/documents') : url;
+}
+
+/**
+ * Notes requests that change who may do what, that take data out or erase it (routes say so with `audit`), and every
+ * request that was denied. Never what was sent.
+ */
+function auditRequests(audit: Audit) {
+  return async function noteRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { config, url } = request.routeOptions;
+    const status = reply.statusCode;
+    const isNobody = status === 401 && config.asksWho === true && request.headers.authorization === undefined;
+    if (isNobody) return;
+    const isDenied = status === 401 || status === 403 || (status === 429 && request.caller === null);
+    if (!isDenied && config.audit === undefined) return;
+    audit.note({
+      action: config.audit ?? 'request',
+      outcome: isDenied ? 'denied' : status < 400 ? 'done' : 'failed',
+      status,
+      keyId: request.caller?.keyId ?? null,
+      keyName: request.caller?.name ?? null,
+      address: request.ip,
+      target: config.audit === undefined ? `${request.method} ${url ?? 'unknown'}` : targetOf(request),
+    });
+  };
+}
+
+function targetOf({ auditTarget, params }: FastifyRequest): string | null {
+  const named = Object.values((params ?? {}) as Record<string, string>).join(' ');
+  return auditTarget ?? (named === '' ? null : named.slice(0, 200));
 }

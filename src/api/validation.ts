@@ -3,7 +3,8 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
-import { issuesOf, unknownKeys } from './validation-issues.ts';
+import type { TLocalizedValidationError } from 'typebox/error';
+import { nearest } from '../base/nearest.ts';
 
 /** Lists what is wrong with a value; nothing when it is right. */
 export type Check = (value: unknown) => ValidationIssue[];
@@ -99,4 +100,145 @@ function splitLists(schema: TSchema, input: unknown): unknown {
     else delete arranged[name];
   }
   return arranged;
+}
+
+type Path = (string | number)[];
+
+/** A schema with our own keyword: the rule in words, to follow "must be". */
+type Described = { 'x-expected'?: string; minimum?: number; maximum?: number; minItems?: number; maxItems?: number };
+
+/** Turns what the validator found into one issue per thing that is wrong. */
+function issuesOf(schema: TSchema, value: unknown, errors: TLocalizedValidationError[]): ValidationIssue[] {
+  const issues = new Map<string, ValidationIssue>();
+  for (const error of withoutConsequences(errors)) {
+    for (const issue of toIssues(schema, value, error)) issues.set(`${issue.message} ${issue.path?.join('/')}`, issue);
+  }
+  return [...issues.values()];
+}
+
+interface Shape {
+  properties?: Record<string, Shape>;
+  items?: Shape;
+  additionalProperties?: unknown;
+}
+
+/** Keys of closed objects that are not known, each with the known one that was most likely meant. */
+function unknownKeys(schema: TSchema, value: unknown, path: Path = []): ValidationIssue[] {
+  const { properties = {}, items, additionalProperties } = schema as Shape;
+  if (Array.isArray(value))
+    return items
+      ? value.slice(0, maxEntries).flatMap((entry, index) => unknownKeys(items as TSchema, entry, [...path, index]))
+      : [];
+  if (typeof value !== 'object' || value === null) return [];
+  const known = Object.keys(properties);
+  return Object.entries(value).flatMap(([key, entry]) => {
+    const inner = Object.hasOwn(properties, key) ? properties[key]! : null;
+    if (inner) return unknownKeys(inner, entry, [...path, key]);
+    if (additionalProperties !== false) return [];
+    const meant = nearest(key.slice(0, maxName), known);
+    const hint = meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`;
+    return [
+      {
+        message: `${fieldName([...path, key.slice(0, maxName)])} is not known; ${hint}`,
+        path: [...path, key.slice(0, maxName)],
+      },
+    ];
+  });
+}
+
+const maxName = 64;
+const maxEntries = 1_000;
+
+/** Keeps one error of each choice (`anyOf`), and drops errors that only repeat others. */
+function withoutConsequences(errors: TLocalizedValidationError[]): TLocalizedValidationError[] {
+  const choices = new Map<string, TLocalizedValidationError>();
+  const kept: TLocalizedValidationError[] = [];
+  for (const error of errors) {
+    const choice = choiceOf(error);
+    if (choice === null) kept.push(error);
+    else if (!choices.has(choice)) choices.set(choice, { ...error, keyword: 'anyOf', schemaPath: choice, params: {} });
+  }
+  const repeated = ['additionalProperties', 'propertyNames'];
+  return [...kept, ...choices.values()].filter((error) => !repeated.includes(error.keyword));
+}
+
+/** The schema path of the choice that an error belongs to. The first one of a choice names the value itself. */
+function choiceOf(error: TLocalizedValidationError): string | null {
+  if (error.keyword === 'anyOf') return error.schemaPath;
+  const end = error.schemaPath.indexOf('/anyOf/');
+  return end === -1 ? null : error.schemaPath.slice(0, end);
+}
+
+function toIssues(schema: TSchema, value: unknown, error: TLocalizedValidationError): ValidationIssue[] {
+  const path = pathOf(error.instancePath, value);
+  if (error.keyword === 'required') {
+    return error.params.requiredProperties.map((name) => ({
+      message: `${fieldName([...path, name])} is required`,
+      path: [...path, name],
+    }));
+  }
+  return [{ message: messageOf(error, nodeAt(schema, error.schemaPath), fieldName(path)), path }];
+}
+
+function messageOf(error: TLocalizedValidationError, node: Described, field: string): string {
+  if (error.schemaPath.endsWith('/propertyNames')) return `${field} must be named with ${node['x-expected']}`;
+  if (node['x-expected']) return `${field} must be ${node['x-expected']}`;
+  switch (error.keyword) {
+    case 'type':
+      return `${field} must be ${[error.params.type].flat().map(withArticle).join(' or ')}`;
+    case 'enum':
+      return `${field} must be one of ${error.params.allowedValues.join(', ')}`;
+    case 'minimum':
+    case 'maximum':
+      return `${field} must be ${rangeText(node.minimum, node.maximum)}`;
+    case 'minItems':
+    case 'maxItems':
+      return `${field} must have ${countText(node.minItems, node.maxItems)} entries`;
+    case 'pattern':
+      return error.params.pattern === '\\S' ? `${field} must not be empty` : `${field} ${error.message}`;
+    case 'minLength':
+      return error.params.limit === 1 ? `${field} must not be empty` : `${field} ${error.message}`;
+    default:
+      return `${field} ${error.message}`;
+  }
+}
+
+function withArticle(type: string): string {
+  if (type === 'null') return 'null';
+  return /^[aio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function rangeText(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined) return `at most ${maximum}`;
+  return maximum === undefined ? `at least ${minimum}` : `between ${minimum} and ${maximum}`;
+}
+
+function countText(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined) return `at most ${maximum}`;
+  return maximum === undefined ? `at least ${minimum}` : `${minimum} to ${maximum}`;
+}
+
+/** `documents[3].content`, as people write it. */
+export function fieldName(path: readonly (string | number)[]): string {
+  const name = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
+  return name === '' ? 'the input' : name.replace(/^\./, '');
+}
+
+/** A JSON Pointer as path parts; places in arrays become numbers. */
+function pathOf(pointer: string, value: unknown): Path {
+  const path: Path = [];
+  let current = value;
+  for (const escaped of pointer.split('/').slice(1)) {
+    const part = escaped.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(current) ? Number(part) : part);
+    current = (current as Record<string, unknown> | null | undefined)?.[part];
+  }
+  return path;
+}
+
+/** The part of the schema that an error is about. Names of our own fields hold no slash. */
+function nodeAt(schema: TSchema, schemaPath: string): Described {
+  let node: unknown = schema;
+  for (const part of schemaPath.split('/').slice(1)) node = (node as Record<string, unknown> | undefined)?.[part];
+  return node ?? {};
 }

@@ -18,7 +18,6 @@ import { limitChecks } from './checks/limits.ts';
 import { movementChecks } from './checks/movement.ts';
 import { reportChecks } from './checks/reports.ts';
 import { secrecyChecks } from './checks/secrecy.ts';
-import { shortListingChecks } from './checks/short-listing.ts';
 import { sizeChecks } from './checks/size.ts';
 import { steadinessChecks } from './checks/steadiness.ts';
 
@@ -37,7 +36,6 @@ export const checks: readonly Check[] = [
   ...reportChecks,
   ...secrecyChecks,
   ...leftOutChecks,
-  ...shortListingChecks,
 ].toSorted((left, right) => left.number - right.number);
 
 export { serveSource } from './serve-source.ts';

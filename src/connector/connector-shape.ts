@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { contractVersion, type ConnectorSpec } from './contract.ts';
+import type { ConnectorSpec } from './contract.ts';
+import { versionProblem } from './registry.ts';
 
 const validName = /^[a-z][a-z0-9-]{1,31}$/;
 const validVersion = /^\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/;
@@ -21,18 +22,6 @@ export function claimedName(value: unknown): string | undefined {
   const spec = isObject(value) ? value['spec'] : undefined;
   const name = isObject(spec) ? spec['name'] : undefined;
   return typeof name === 'string' && validName.test(name) ? name : undefined;
-}
-
-/** Whether a connector was made for this contract; else what is wrong and how to mend it. */
-export function versionProblem(connector: { contractVersion?: unknown }): string | undefined {
-  const { contractVersion: made } = connector;
-  if (made === contractVersion) return undefined;
-  if (typeof made !== 'number') {
-    return 'It does not say for which version of the contract it was made. Make it with defineConnector of memoryd/connector.';
-  }
-  const remedy =
-    made > contractVersion ? 'Install a newer memoryd, or an older version of it.' : 'Install a newer version of it.';
-  return `It was made for version ${made} of the connector contract, and this memoryd has version ${contractVersion}. ${remedy}`;
 }
 
 /** Everything that is wrong with a value as a connector, each as a sentence; empty when it can be used. */

@@ -1,7 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
-import { versionProblem } from './connector-shape.ts';
-import type { Connector, ConnectorSpec, JsonObject } from './contract.ts';
+import { contractVersion, type Connector, type ConnectorSpec, type JsonObject } from './contract.ts';
 
 /** The connectors that come with memoryd. */
 export const builtInNames = ['folder', 'github', 'gmail', 'google-drive', 'imap', 'notion', 'push'] as const;
@@ -113,4 +112,16 @@ function unknownConnector(name: string, installed: readonly string[], broken: re
   const message = `There is no connector named "${name}". Installed: ${installed.join(', ')}.`;
   const hint = also.length > 0 ? { details: `These plugins could not be loaded: ${also.join(', ')}.` } : {};
   return new MemorydError('connector_invalid', message, hint);
+}
+
+/** Whether a connector was made for this contract; else what is wrong and how to mend it. */
+export function versionProblem(connector: { contractVersion?: unknown }): string | undefined {
+  const { contractVersion: made } = connector;
+  if (made === contractVersion) return undefined;
+  if (typeof made !== 'number') {
+    return 'It does not say for which version of the contract it was made. Make it with defineConnector of memoryd/connector.';
+  }
+  const remedy =
+    made > contractVersion ? 'Install a newer memoryd, or an older version of it.' : 'Install a newer version of it.';
+  return `It was made for version ${made} of the connector contract, and this memoryd has version ${contractVersion}. ${remedy}`;
 }

@@ -141,3 +141,9 @@ export async function touchRegistration(database: Queryable, connectionId: strin
   await database.execute(sql`
     update hook_registrations set next_try = ${now}, updated_at = ${now} where connection_id = ${connectionId}`);
 }
+
+/** Forgets requests of sources and pushes that are too old to come again. */
+export async function deleteOldDeliveries(database: Queryable, receivedBefore: Date): Promise<number> {
+  const hooks = await database.execute(sql`delete from hook_deliveries where received_at < ${receivedBefore}`);
+  return hooks + (await database.execute(sql`delete from push_deliveries where received_at < ${receivedBefore}`));
+}

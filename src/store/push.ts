@@ -199,3 +199,8 @@ export async function forgetSkipped(tx: Transaction, key: PartitionKey, ids: rea
     update sync_items set want_rev = '' where connection_id = ${key.connectionId}
       and partition_id = ${key.partitionId} and ext_id = any(${ids}::text[]) and state = 'skipped'`);
 }
+
+/** Forgets snapshots that nobody went on with. Nothing is removed for them. */
+export async function deleteOldSnapshots(database: Queryable, updatedBefore: Date): Promise<number> {
+  return database.execute(sql`delete from push_snapshots where updated_at < ${updatedBefore}`);
+}

@@ -238,3 +238,25 @@ export async function latestRuns(database: Queryable, connectionIds: readonly st
       select (select r.id from sync_runs r where r.connection_id = c.id order by r.id desc limit 1)
       from unnest(${connectionIds}::text[]) as c(id))`);
 }
+
+interface RunRetention {
+  /** Runs that began later are kept… */
+  startedAfter: Date;
+  /** …and so many of each connection, whatever their age… */
+  atLeast: number;
+  /** …but never more than so many. */
+  atMost: number;
+}
+
+/** Deletes runs that are over and that nobody needs any more. */
+export async function deleteOldRuns(
+  database: Queryable,
+  { startedAfter, atLeast, atMost }: RunRetention,
+): Promise<number> {
+  return database.execute(sql`
+    with placed as (
+      select id, started_at, row_number() over (partition by connection_id order by id desc) as place
+      from sync_runs where status <> 'running')
+    delete from sync_runs r using placed p
+    where r.id = p.id and (p.place > ${atMost} or (p.place > ${atLeast} and p.started_at < ${startedAfter}))`);
+}

@@ -7,7 +7,7 @@ import type { SearchRequest } from '../../src/search/search.ts';
 import type { Database } from '../../src/store/database.ts';
 import { scoring } from '../../src/search/scoring.ts';
 import { candidatesStatement, type CandidateRow } from '../../src/store/search/candidates.ts';
-import { deleteOldTextChanges } from '../../src/store/clean-up.ts';
+import { deleteOldTextChanges } from '../../src/store/search/text-rows.ts';
 import { sql, type Sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { fieldName } from '../validation-issues.ts';
-import { createCheck } from '../validation.ts';
+import { fieldName, createCheck } from '../validation.ts';
 import {
   maxDeletes,
   maxPushIdBytes,

@@ -1,5 +1,5 @@
 import { ConnectorError, type HookResult, type RawHook } from '../../connector/contract.ts';
-import { requestFor } from '../../inbound/hooks/hints.ts';
+import { requestFor } from '../../inbound/hooks/receiver.ts';
 import { firstOf, needsVerb, needsWorld, worldWith, type Check, type Subject } from '../check.ts';
 import type { Harness } from '../harness.ts';
 

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { findConnection, requestSync } from '../../store/connections.ts';
+import { findConnection, requestSync, maxHintedIds, type RequestedSync } from '../../store/connections.ts';
 import type { Database, Queryable } from '../../store/database.ts';
 import { connectionsOfAccount, connectionsOfPartitions, recordDelivery } from '../../store/hooks.ts';
-import { ConnectorError, type Connector, type HookResult, type RawHook } from '../../connector/contract.ts';
+import { ConnectorError, type Connector, type HookResult, type RawHook, type Hint } from '../../connector/contract.ts';
 import type { Registry } from '../../connector/registry.ts';
-import { requestFor } from './hints.ts';
 import type { SharedHook, SharedHooks } from './shared-hooks.ts';
 
 export interface HookReceiverOptions {
@@ -292,4 +291,19 @@ function digest(parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${part.length}:`).update(part);
   return hash.digest('base64url');
+}
+
+/** The sync that serves some hints: a look at just the named ids when the connector can do that, else at everything. */
+export function requestFor(connector: Connector<any, any>, hints: readonly Hint[]): RequestedSync {
+  const everything = { mode: 'incremental', trigger: 'event' } as const;
+  if (!connector.lookup) return everything;
+  const gathered = new Map<string, Set<string>>();
+  for (const { partition, ids } of hints) {
+    if (partition === undefined || ids === undefined) return everything;
+    const known = gathered.get(partition) ?? new Set();
+    for (const id of ids) known.add(id);
+    if (known.size > maxHintedIds) return everything;
+    gathered.set(partition, known);
+  }
+  return { ...everything, hints: Object.fromEntries([...gathered].map(([name, ids]) => [name, [...ids]])) };
 }

@@ -129,3 +129,8 @@ export async function readHolding(
     where ${text} ~* a.pattern`);
   return new Set(rows.map(({ id }) => id));
 }
+
+/** Forgets changes of texts that every process has followed by now, or reads anew. */
+export async function deleteOldTextChanges(database: Queryable, notedBefore: Date): Promise<number> {
+  return database.execute(sql`delete from text_changes where noted_at < ${notedBefore}`);
+}

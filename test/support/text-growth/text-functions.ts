@@ -42,7 +42,7 @@ import { parseHtml, parseXml } from '../../../src/engine/extract/dom.ts';
 import * as feed from '../../../src/engine/extract/feed.ts';
 import { htmlText } from '../../../src/engine/extract/html.ts';
 import { openDocumentText } from '../../../src/engine/extract/opendocument.ts';
-import { presentationText } from '../../../src/engine/extract/pptx.ts';
+import { presentationText, chartText } from '../../../src/engine/extract/pptx.ts';
 import { workbookText } from '../../../src/engine/extract/xlsx.ts';
 import { readXmlEvents } from '../../../src/engine/extract/xml-events.ts';
 import * as json from '../../../src/engine/extract/json.ts';
@@ -51,12 +51,10 @@ import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/e
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
-import { chartText } from '../../../src/engine/extract/chart.ts';
-import { compoundParts } from '../../../src/engine/compounds.ts';
+import { compoundParts, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { stem } from '../../../src/engine/stem.ts';
 import { stemGerman } from '../../../src/engine/stem-german.ts';
 import { languagesOf } from '../../../src/engine/languages.ts';
-import { queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { tasks } from '../../../src/engine/text/tasks.ts';
 import { oneLine, shortLine } from '../../../src/mcp/text.ts';
 import { quoted } from '../../../src/mcp/fence.ts';
@@ -178,6 +176,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       ),
   },
   'src/engine/extract/pptx.ts': {
+    chartText,
     presentationText: (text) =>
       presentationText(
         makeZip([
@@ -226,7 +225,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       }),
     'htmlText of a fragment': (text) => htmlText(text, {}),
   },
-  'src/engine/extract/chart.ts': { chartText },
   'src/engine/extract/json.ts': {
     jsonText: json.jsonText,
     jsonLinesText: json.jsonLinesText,
@@ -271,9 +269,13 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   },
   'src/engine/stem.ts': { stem },
   'src/engine/stem-german.ts': { stemGerman },
-  'src/engine/compounds.ts': { compoundParts: (text) => compoundParts(text, 'de') },
   'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
-  'src/engine/terms.ts': { terms, queryTerms, queryWords },
+  'src/engine/terms.ts': {
+    terms,
+    queryTerms,
+    queryWords,
+    compoundParts: (text) => compoundParts(text, 'de'),
+  },
   'src/engine/text/tasks.ts': {
     'extract text': (text) => tasks.extract({ kind: 'text', text, maxTextBytes }),
     'prepare text': (text) =>
