@@ -46,7 +46,8 @@ function useVisibleRows(list: { current: HTMLElement | null }, count: number): r
     const look = () => {
       const top = -(list.current?.getBoundingClientRect().top ?? 0);
       const first = Math.max(0, Math.floor(top / rowHeight) - margin);
-      const last = Math.ceil((top + innerHeight) / rowHeight) + margin;
+      // Where the list begins below the window, its first rows are drawn all the same.
+      const last = Math.max(first, Math.ceil((top + innerHeight) / rowHeight)) + margin;
       setRange((before) => (before[0] === first && before[1] === last ? before : [first, last]));
     };
     look();

@@ -2,7 +2,7 @@ import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWithBrowser } from '../../support/browser.ts';
+import { accessibilityViolations, describeWithBrowser } from '../../support/browser.ts';
 import { useConsole, within } from '../../support/console-page.ts';
 import { call } from '../../support/memory-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -87,6 +87,7 @@ describeWithBrowser('sources and memories that need a hand, in the console in a 
     await page.getByRole('button', { name: 'Disconnect' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 document came from it').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
     await dialog.getByLabel('Keep them, as they are now').check();
     await dialog.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText(`${path} is disconnected.`).waitFor();
@@ -137,6 +138,7 @@ describeWithBrowser('sources and memories that need a hand, in the console in a 
     await dialog.getByLabel('Topic').fill('Mira drinks tea');
     await dialog.getByRole('button', { name: 'Show what would be forgotten' }).click();
     await dialog.getByText('3 memories would be forgotten').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect((await dialog.getByRole('listitem').allTextContents()).toSorted()).toEqual(contents.toSorted());
     expect(await known()).toHaveLength(3);
     // Another topic, another look.

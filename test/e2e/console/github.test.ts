@@ -4,7 +4,7 @@ import { createGithubConsent } from '../../../fixtures/servers/github/github-con
 import { serveGithub } from '../../../fixtures/servers/github/github-server.ts';
 import { createGithubSource } from '../../../fixtures/servers/github/github-source.ts';
 import { createMemoryGit } from '../../../fixtures/servers/github/memory-git.ts';
-import { describeWithBrowser } from '../../support/browser.ts';
+import { accessibilityViolations, describeWithBrowser } from '../../support/browser.ts';
 import { useConsole, within } from '../../support/console-page.ts';
 import { call } from '../../support/memory-of.ts';
 
@@ -91,6 +91,7 @@ describeWithBrowser('GitHub in the console in a browser', () => {
     await dialog.getByRole('checkbox', { name: 'acme/archive' }).waitFor({ state: 'detached' });
     await dialog.getByRole('button', { name: 'Show what is in acme/handbook' }).click();
     await dialog.getByRole('checkbox', { name: 'main' }).check();
+    expect(await accessibilityViolations(page)).toEqual([]);
     await dialog.getByRole('searchbox').fill('nothing like it');
     await dialog.getByText('Nothing that is open here has this name.').waitFor();
     await dialog.getByRole('searchbox').fill('');
