@@ -131,26 +131,41 @@ function arranged(results: SearchResult[], { order, rerank: isReranked }: Search
 }
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
-  const { results } = await trace(request, context);
+  const lines = linesOf(await rankWordings(request, context), request);
+  const results = await ordered(choose(lines, request, lookedAt(request, context)), request, context);
   return results.slice(0, request.limit).map(({ result }) => result);
 }
 
 /** All that a search goes through: what it ranked, the lines that it made of that, and those in the order of the answer. */
-async function trace(request: SearchRequest, context: Context): Promise<Trace & { results: Shown[] }> {
-  const { limit, rerank: isReranked, rewriteQuery: isRewritten, signal } = request;
-  const wordings = isRewritten ? wordingsOf(request.q) : [request.q];
+async function trace(request: SearchRequest, context: Context): Promise<Trace> {
+  const ranked = await rankWordings(request, context);
+  const lines = [...linesOf(ranked, request)];
+  const chosen = choose(lines, request, Infinity);
+  const best = chosen.slice(0, lookedAt(request, context));
+  const results = await ordered(best, request, context);
+  return { ranked, lines, order: [...results.map(({ line }) => line), ...chosen.slice(best.length)] };
+}
+
+async function rankWordings(request: SearchRequest, context: Context): Promise<Ranked[]> {
+  const wordings = request.rewriteQuery ? wordingsOf(request.q) : [request.q];
   const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
-  const ranked = rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
-  const lines =
-    request.mode === 'documents'
-      ? ranked.toSorted(bestFirst)
-      : toLines(ranked, { wholeTurns: request.mode === 'hybrid' });
-  const reranker = isReranked ? context.embedder.reranker : undefined;
-  const chosen = choose(lines, request);
-  const best = chosen.slice(0, reranker ? Math.max(limit, rerankedCandidates) : limit);
-  const read = await resultsOf(best, request, context);
-  const results = reranker ? await rerank(request.q, read, { reranker, signal }) : read;
-  return { ranked, lines, results, order: [...results.map(({ line }) => line), ...chosen.slice(best.length)] };
+  return rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
+}
+
+function linesOf(ranked: readonly Ranked[], { mode }: SearchRequest): Iterable<Line> {
+  return mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked, { wholeTurns: mode === 'hybrid' });
+}
+
+/** Lines of which the text is read. */
+function lookedAt({ limit, rerank: isReranked }: SearchRequest, { embedder }: Context): number {
+  return isReranked && embedder.reranker ? Math.max(limit, rerankedCandidates) : limit;
+}
+
+/** The results of lines, scored again where that is asked for. */
+async function ordered(lines: readonly Line[], request: SearchRequest, context: Context): Promise<Shown[]> {
+  const results = await resultsOf(lines, request, context);
+  const reranker = request.rerank ? context.embedder.reranker : undefined;
+  return reranker ? rerank(request.q, results, { reranker, signal: request.signal }) : results;
 }
 
 function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
@@ -165,10 +180,15 @@ const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
   'memories only': ['memories'],
 };
 
-/** Results that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
-function choose(lines: readonly Line[], { threshold, weak }: SearchRequest): readonly Line[] {
-  const reached = lines.filter(({ similarity }) => similarity >= threshold);
-  return weak && reached.length === 0 ? lines : reached;
+/** The first lines that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
+function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most: number): Line[] {
+  const reached: Line[] = [];
+  const others: Line[] = [];
+  for (const line of lines) {
+    if (line.similarity < threshold) others.push(line);
+    else if (reached.push(line) >= most) break;
+  }
+  return weak && reached.length === 0 ? others.slice(0, most) : reached;
 }
 
 // ---- Candidates

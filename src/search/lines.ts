@@ -1,4 +1,3 @@
-import { firstOf, valueOf } from '../base/collections.ts';
 import type { Place } from './candidates.ts';
 import { bestScores, type Ranked } from './ranking.ts';
 import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
@@ -15,68 +14,82 @@ interface Links {
   chunksOf: ReadonlyMap<string, readonly Ranked[]>;
   memoriesOf: ReadonlyMap<string, readonly Ranked[]>;
   /** Facts that state what stands in an episode's stretch of text. */
-  factsOf: ReadonlyMap<string, readonly Ranked[]>;
+  factsOf(memory: Ranked): readonly Ranked[];
 }
 
 /**
- * One line for each thing that is said, best first. A chunk and its memories raise each other; then the
- * memory stands for the chunk that it came from, or the chunk for its memories where these score less,
+ * One line for each thing that is said, best first, made as they are asked for. A chunk and its memories raise each
+ * other; then the memory stands for the chunk that it came from, or the chunk for its memories where these score less,
  * likewise the fact for the episode, and of memories that say the same, or the same stretch of text, the
  * first one stays. With `wholeTurns` a turn stands for the memories that say only a part of it.
  */
-export function toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns: boolean }): Line[] {
+export function* toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns: boolean }): Generator<Line> {
   const links = linksOf(ranked);
-  const raised = ranked.map((one) => ({ ...one, score: placeScore(one, links) }));
-  const own = new Map(ranked.map((one) => [one.id, one]));
   const shown = createShown(links);
-  const lines: Line[] = [];
-  for (const candidate of raised.sort(bestFirst)) {
-    const { id, kind, score } = candidate;
-    if (shown.isTold(candidate)) continue;
-    const text = valueOf(own, id);
-    const memory = kind === 'chunk' ? standIn(text, links.memoriesOf.get(id), 'score', shown.isTold) : text;
+  const places = ranked.map((text) => ({ text, id: text.id, score: placeScore(text, links) }));
+  for (const { text, score } of places.sort(bestFirst)) {
+    if (shown.isTold(text)) continue;
+    const memory = text.kind === 'chunk' ? standIn(text, links.memoriesOf.get(text.id), 'score', shown.isTold) : text;
     // It says in fewer words what the episode says.
-    const fact = memory && standIn(memory, links.factsOf.get(memory.id), 'similarity', shown.isTold);
+    const fact = memory && standIn(memory, links.factsOf(memory), 'similarity', shown.isTold);
     const brief = fact ?? memory ?? text;
     const line = (wholeTurns ? turnAround(brief, links, shown.isTold) : undefined) ?? brief;
     shown.add(line);
     // A memory stands for its place, so it is as similar as what stands there.
-    const told = [candidate, line, ...(links.chunksOf.get(line.id) ?? [])];
-    lines.push({
+    const told = [text, line, ...(links.chunksOf.get(line.id) ?? [])];
+    yield {
       ...{ id: line.id, kind: line.kind, score },
       similarity: Math.max(...told.map((one) => one.similarity)),
       scores: bestScores(told.map((one) => one.scores)),
-    });
+    };
   }
-  return lines;
 }
 
 function linksOf(ranked: readonly Ranked[]): Links {
-  const chunks = ranked.filter(({ kind }) => kind === 'chunk');
-  const byDocument = Map.groupBy(chunks, ({ places }) => firstOf(places).document);
+  const memories = ranked.filter(({ kind }) => kind === 'memory');
+  const chunks = byDocument(ranked.filter(({ kind }) => kind === 'chunk'));
+  const facts = byDocument(memories.filter(({ type }) => type !== 'episode'));
   const chunksOf = new Map<string, Ranked[]>();
   const memoriesOf = new Map<string, Ranked[]>();
-  for (const memory of ranked.filter(({ kind }) => kind === 'memory')) {
-    const found = memory.places.flatMap((place) =>
-      (byDocument.get(place.document) ?? []).filter(({ places }) => overlap(place, firstOf(places))),
-    );
+  for (const memory of memories) {
+    const found: Ranked[] = [];
+    for (const place of memory.places) {
+      for (const one of chunks.get(place.document) ?? []) if (overlap(place, one.place)) found.push(one.text);
+    }
     chunksOf.set(memory.id, found);
-    for (const { id } of found) memoriesOf.set(id, [...(memoriesOf.get(id) ?? []), memory]);
+    for (const { id } of found) {
+      const others = memoriesOf.get(id);
+      if (others) others.push(memory);
+      else memoriesOf.set(id, [memory]);
+    }
   }
-  return { chunksOf, memoriesOf, factsOf: factsOfEpisodes(ranked) };
+  return {
+    chunksOf,
+    memoriesOf,
+    factsOf: ({ type, places }) =>
+      type !== 'episode'
+        ? []
+        : places.flatMap((place) =>
+            (facts.get(place.document) ?? []).filter((one) => shareText(place, one.place)).map(({ text }) => text),
+          ),
+  };
 }
 
-function factsOfEpisodes(ranked: readonly Ranked[]): Map<string, Ranked[]> {
-  const memories = ranked.filter(({ kind }) => kind === 'memory');
-  const facts = memories.filter(({ type }) => type !== 'episode');
-  const byDocument = Map.groupBy(
-    facts.flatMap((fact) => fact.places.map((place) => ({ fact, place }))),
-    ({ place }) => place.document,
-  );
-  const stated = ({ places }: Ranked) =>
-    places.flatMap((place) => (byDocument.get(place.document) ?? []).filter((one) => shareText(place, one.place)));
-  const episodes = memories.filter(({ type }) => type === 'episode');
-  return new Map(episodes.map((episode) => [episode.id, stated(episode).map(({ fact }) => fact)]));
+interface Placed {
+  text: Ranked;
+  place: Place;
+}
+
+function byDocument(texts: readonly Ranked[]): Map<string, Placed[]> {
+  const placed = new Map<string, Placed[]>();
+  for (const text of texts) {
+    for (const place of text.places) {
+      const others = placed.get(place.document);
+      if (others) others.push({ text, place });
+      else placed.set(place.document, [{ text, place }]);
+    }
+  }
+  return placed;
 }
 
 /** Chunks of one document that two places share. */

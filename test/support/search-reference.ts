@@ -53,7 +53,7 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
   const lines =
     request.mode === 'documents'
       ? ranked.toSorted(bestFirst)
-      : toLines(ranked, { wholeTurns: request.mode === 'hybrid' });
+      : [...toLines(ranked, { wholeTurns: request.mode === 'hybrid' })];
   return lines.filter(({ similarity }) => similarity >= request.threshold).slice(0, request.limit);
 }
 
