@@ -86,6 +86,13 @@ async function fill(to: Daemon): Promise<Places> {
     return id;
   };
   const id = await connect(handbook, 'fernhill');
+  // A second run, so that there is a course to draw.
+  await writeFile(join(handbook, 'visit.md'), '# Visit\n\nThe inspector of the gateways comes on 4 May 2026.\n');
+  await call(to, 'POST', `/v3/connections/${id}/sync`, {});
+  await until(async () => {
+    const { memories } = await call(to, 'POST', '/v3/documents/list', { q: 'visit.md' });
+    return memories[0]?.status === 'done';
+  });
   const archived = await connect(archive, 'archive');
   await talk(to);
   await call(to, 'POST', '/v3/auth/scoped-key', { containerTag: 'fernhill', permission: 'read', name: 'reading list' });

@@ -5,6 +5,7 @@ const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const shortDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const localDays = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const fullMoments = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
@@ -16,6 +17,7 @@ export const formatShortDay = (seconds: number): string => shortDays.format(seco
 /** Of a moment on the reader's clock. */
 export const formatShortMoment = (seconds: number): string => localDays.format(seconds * 1_000);
 export const formatHour = (seconds: number): string => hours.format(seconds * 1_000);
+export const formatSecond = (second: number): string => seconds.format(second * 1_000);
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
 export const formatFully = (iso: string): string => fullMoments.format(new Date(iso));
 
