@@ -31,7 +31,7 @@ export async function archiveText(source: Source, readMember: ReadMember): Promi
     if (left <= 0) break;
   }
   if (names.length === 0) throw failed('The ZIP archive is empty.');
-  if (texts.length === 0) throw failed(`Of ${names.length} files in the ZIP archive none can be read. ${unread[0]}`);
+  if (texts.length === 0) throw failed(`${whole(names.length)} ${unread[0]}`);
   const degraded = [
     ...(unread.length > 0
       ? [`${unread.length} of ${names.length} files in the archive hold no text that can be read.`]
@@ -39,6 +39,12 @@ export async function archiveText(source: Source, readMember: ReadMember): Promi
     ...(examined < names.length ? [`Only the first ${examined} of ${names.length} files were read.`] : []),
   ];
   return { text: texts.join(separator), format: 'markdown', title: null, degraded };
+}
+
+function whole(files: number): string {
+  return files === 1
+    ? 'The file in the ZIP archive cannot be read.'
+    : `None of ${files} files in the ZIP archive can be read.`;
 }
 
 /** The error when it holds no text that can be read, or more than is left. */

@@ -18,6 +18,7 @@ const aliases: Record<string, string> = {
 };
 
 const sampleSize = 65_536;
+const replaced = 'Some bytes are not valid UTF-8 and were replaced.';
 
 /**
  * Decodes a text file: byte order mark, then valid UTF-8, then the declared character set, then a
@@ -30,14 +31,12 @@ export function decodeText(bytes: Uint8Array, declared?: string): Decoded {
   // ISO-2022-JP is plain ASCII to the eye; only its declaration tells.
   const japanese = declared !== undefined && /^iso-2022-jp/i.test(declared);
   if (utf8 !== null && !japanese) return { text: utf8, charset: 'utf-8' };
+  const halves = decodeHalves(bytes);
+  if (halves !== null)
+    return { text: halves.toWellFormed(), charset: 'utf-8', ...(halves.isWellFormed() ? {} : { degraded: replaced }) };
   const known = declared === undefined ? null : decodeStrictly(bytes, declared);
   if (known !== null) return { text: known, charset: normalize(declared!) };
-  if (isMostlyUtf8(bytes))
-    return {
-      text: decode(bytes, 'utf-8'),
-      charset: 'utf-8',
-      degraded: 'Some bytes are not valid UTF-8 and were replaced.',
-    };
+  if (isMostlyUtf8(bytes)) return { text: decode(bytes, 'utf-8'), charset: 'utf-8', degraded: replaced };
   const charset = guess(bytes);
   return { text: decode(bytes, charset), charset, degraded: `The character set is not declared; read as ${charset}.` };
 }
@@ -98,6 +97,24 @@ function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
   } catch {
     return null;
   }
+}
+
+const encodedHalf = /(\xed[\xa0-\xbf][\x80-\xbf])/;
+
+/**
+ * UTF-8 in which halves of characters are encoded one by one, as some databases and Java write it ("CESU-8", Unicode
+ * Technical Report 26): two that belong together become a character. Null when it is not that.
+ */
+function decodeHalves(bytes: Uint8Array): string | null {
+  if (!bytes.includes(0xed)) return null;
+  const parts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1').split(encodedHalf);
+  if (parts.length === 1) return null;
+  const decoded = parts.map((part, place) =>
+    place % 2 === 0
+      ? decodeStrictly(Buffer.from(part, 'latin1'), 'utf-8')
+      : String.fromCharCode(0xd000 | ((part.charCodeAt(1) & 0x3f) << 6) | (part.charCodeAt(2) & 0x3f)),
+  );
+  return decoded.includes(null) ? null : decoded.join('');
 }
 
 /** A few damaged bytes in a long text: better replaced than all of it misread. */

@@ -53,6 +53,14 @@ describe('character sets', () => {
     });
   });
 
+  it('reads characters whose halves are encoded one by one, and replaces a half alone', () => {
+    const [high, low] = ['eda0bd', 'edb880'];
+    const bytes = (middle: string) => Buffer.from(`${Buffer.from('Café ').toString('hex')}${middle}21`, 'hex');
+    expect(decodeText(bytes(high + low))).toEqual({ text: 'Café 😀!', charset: 'utf-8' });
+    const degraded = 'Some bytes are not valid UTF-8 and were replaced.';
+    expect(decodeText(bytes(low + high))).toEqual({ text: 'Café \ufffd\ufffd!', charset: 'utf-8', degraded });
+  });
+
   it.each(samples)('takes the declared %s for sure', (charset, text, hex) => {
     expect(decodeText(Buffer.from(hex, 'hex'), charset.toUpperCase())).toEqual({ text, charset });
   });

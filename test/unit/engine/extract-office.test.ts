@@ -231,11 +231,7 @@ describe('a ZIP archive', () => {
 
   it.each([
     ['empty', makeZip([]), 'The ZIP archive is empty.'],
-    [
-      'without text',
-      makeZip([['a.png', '\x89PNG\r\n\x1a\n']]),
-      'Of 1 files in the ZIP archive none can be read. a.png:',
-    ],
+    ['without text', makeZip([['a.png', '\x89PNG\r\n\x1a\n']]), 'The file in the ZIP archive cannot be read. a.png:'],
     ['an archive alone', makeZip([['b.zip', makeZip([['a.txt', 'x']])]]), 'b.zip: This archive lies too deep'],
     ['a bomb', makeZip([['a.txt', 'x'.repeat(70 * 1024 * 1024)]], true), 'a.txt: The ZIP archive unpacks to more than'],
   ])('is refused when it is %s', async (_, archive, reason) => {
