@@ -28,7 +28,7 @@ export const lexicalWeightOfTurns = 0.4;
 export const inferenceWeight = 0.9;
 
 /** Added to the score of a text from a time that the query names. */
-export const datedWeight = 0.15;
+export const datedWeight = 0.3;
 
 /** The share that a memory adds to the place of its chunk, and the chunk to that of the memory. */
 export const linkWeight = 0.3;
@@ -60,11 +60,11 @@ export const maxQueryTerms = 48;
 /** Of what is said in conversations; docs/decisions/0008-search-scoring.md. */
 export const conversational = {
   /** Shares of the score of the turn before, of the turn after, and of the mean of the session's best turns. */
-  before: 0.2,
+  before: 0.3,
   after: 0.1,
   session: 0.2,
   sessionTurns: 5,
   /** Documents of one turn whose neighbours are read. */
   lookedUp: 60,
-  worth: { text: 1, turn: 1, question: 0.85, reply: 0.85, fact: 1, episode: 1 },
+  worth: { text: 1, turn: 1, question: 0.8, reply: 0.85, fact: 1, episode: 1 },
 };
