@@ -19,7 +19,7 @@ export default defineConfig(({ mode }) => ({
     allowOnly: !inCi,
     passWithNoTests: false,
     env: { TEST_LENGTH: mode === 'long' ? 'long' : 'short' },
-    globalSetup: ['test/support/leaked-processes.ts'],
+    globalSetup: ['test/support/leaked-processes.ts', 'test/support/leftover-databases.ts'],
     projects: Object.entries(timeoutsMs).map(([name, timeoutMs]) => ({
       extends: true,
       test: {

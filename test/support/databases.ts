@@ -34,8 +34,9 @@ export interface TestDatabase {
 }
 
 /** A fresh, migrated, empty database of its own. */
-export function openTestDatabase(engine: Engine = mainEngine): Promise<TestDatabase> {
-  return engine === 'pglite' ? openClone() : openMigratedCopy();
+export async function openTestDatabase(engine: Engine = mainEngine): Promise<TestDatabase> {
+  const database = await (engine === 'pglite' ? clones : copies).open();
+  return { database, engine, close: () => database.close() };
 }
 
 /** One that closes as any other does. */
@@ -46,8 +47,9 @@ export async function openOwnDatabase(engine?: Engine): Promise<Database> {
 
 /** One without any table, also without `schema_migrations`. */
 export async function openEmptyDatabase(engine: Engine): Promise<TestDatabase> {
-  if (engine === 'postgres') return openCopy(undefined);
-  const database = await openPglite({ dataDir: 'memory', log: silentLogger });
+  const database = await (engine === 'postgres'
+    ? openCopy(undefined)
+    : openPglite({ dataDir: 'memory', log: silentLogger }));
   return { database, engine, close: () => database.close() };
 }
 
@@ -68,13 +70,9 @@ const clones = createReuse(async () => {
 });
 
 /** Databases that wait to be used again keep a process from ending, unless Vitest ends it. */
-export function closeIdleDatabases(): Promise<void> {
-  return clones.close();
-}
-
-async function openClone(): Promise<TestDatabase> {
-  const database = await clones.open();
-  return { database, engine: 'pglite', close: () => database.close() };
+export async function closeIdleDatabases(): Promise<void> {
+  await clones.close();
+  await copies.close();
 }
 
 /** A tar of a migrated, empty cluster. */
@@ -112,33 +110,51 @@ async function lockOrNull(path: string): Promise<DirectoryLock | null> {
 
 let postgresTemplate: Promise<string> | undefined;
 
-async function openMigratedCopy(): Promise<TestDatabase> {
+const copies = createReuse(async () => {
   postgresTemplate ??= makePostgresTemplate(server());
   return openCopy(await postgresTemplate);
-}
+});
 
 function server(): string {
   if (serverUrl === undefined) throw new Error('DATABASE_URL is not set.');
   return serverUrl;
 }
 
-async function openCopy(template: string | undefined): Promise<TestDatabase> {
-  const name = `memoryd_test_${randomBytes(8).toString('hex')}`;
+/** Dropped when it is closed, or at the end of the run. */
+async function openCopy(template: string | undefined): Promise<Database> {
+  const name = `${namesOfRun()}${randomBytes(8).toString('hex')}`;
   const from = template === undefined ? '' : `template ${template}`;
   await onServer(server(), async (client) => {
     await client.query(`create database ${name} ${from}`);
     // Processes die in tests; the machine does not, and only then would a commit that is on its way to the disk be lost.
     await client.query(`alter database ${name} set synchronous_commit = off`);
   });
-  const database = await openPostgres({ url: urlOf(server(), name), poolSize: 8, log: silentLogger });
+  const url = urlOf(server(), name);
+  const database = await openPostgres({ url, poolSize: 8, log: silentLogger, applicationName: name });
   return {
-    database,
-    engine: 'postgres',
+    ...database,
     async close() {
       await database.close();
       await onServer(server(), (client) => client.query(`drop database ${name} with (force)`));
     },
   };
+}
+
+/** How the names of databases begin that the tests of one run make. */
+function namesOfRun(): string {
+  return `memoryd_test_${(process.env['MEMORYD_TEST_RUN'] ?? '').slice(0, 8)}_`;
+}
+
+/** Drops the databases that wait to be used again by processes that have ended. */
+export async function dropLeftoverDatabases(): Promise<void> {
+  if (serverUrl === undefined) return;
+  await onServer(serverUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      'select datname as name from pg_database where starts_with(datname, $1)',
+      [namesOfRun()],
+    );
+    for (const { name } of rows) await client.query(`drop database ${name} with (force)`);
+  });
 }
 
 /** Made under a lock of the server, because test files run in parallel processes. */

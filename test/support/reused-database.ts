@@ -3,9 +3,10 @@ import type { Database } from '../../src/store/database.ts';
 import { rawSql } from '../../src/store/sql.ts';
 
 /**
- * Opens databases that are empty again instead of new: to start an embedded one takes half a second, to
- * empty it a twentieth of that. What still works with a database that its test has closed is refused,
- * as it would be by one that is really closed. One whose tables or indexes were changed is not used again.
+ * Opens databases that are empty again instead of new: to start an embedded one, or to copy one on a server, takes half
+ * a second, to empty it a twentieth of that. What still works with a database that its test has closed is refused, as it
+ * would be by one that is really closed. One whose tables or indexes were changed is not used again, and neither is one
+ * that another process is connected to, or that has an open transaction.
  */
 export function createReuse(open: () => Promise<Database>) {
   const idle: Database[] = [];
@@ -21,7 +22,7 @@ export function createReuse(open: () => Promise<Database>) {
 
   async function giveBack(database: Database): Promise<void> {
     const isUsable = await empty(database).then(
-      async () => (await schemaOf(database)) === schemas.get(database),
+      async (isEmpty) => isEmpty && (await schemaOf(database)) === schemas.get(database),
       () => false,
     );
     if (isUsable) idle.push(database);
@@ -64,14 +65,31 @@ function lend(database: Database, giveBack: (database: Database) => Promise<void
 }
 
 async function schemaOf(database: Database): Promise<string> {
-  const [row] = await database.query<{ relations: string }>(
-    rawSql(`select string_agg(format('%s %s %s', c.relname, c.relkind, i.indisvalid), ',' order by c.relname) as relations
-      from pg_class c left join pg_index i on i.indexrelid = c.oid where c.relnamespace = 'public'::regnamespace`),
+  const [row] = await database.query<{ schema: string }>(
+    rawSql(`select md5(concat_ws(' ',
+      (select string_agg(format('%s %s %s', c.relname, c.relkind, i.indisvalid), ',' order by c.relname)
+        from pg_class c left join pg_index i on i.indexrelid = c.oid where c.relnamespace = 'public'::regnamespace),
+      (select string_agg(format('%s %s %s %s', c.relname, a.attname, a.atttypid, a.attnotnull), ',' order by c.relname, a.attnum)
+        from pg_attribute a join pg_class c on c.oid = a.attrelid where c.relnamespace = 'public'::regnamespace),
+      (select string_agg(format('%s %s', t.tgname, t.tgenabled), ',' order by t.tgname) from pg_trigger t),
+      (select string_agg(p.prosrc, ',' order by p.oid) from pg_proc p where p.pronamespace = 'public'::regnamespace),
+      (select string_agg(format('%s %s', e.extname, e.extversion), ',' order by e.extname) from pg_extension e),
+      (select string_agg(format('%s %s', s.setrole, s.setconfig), ',' order by s.setrole)
+        from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase where d.datname = current_database()),
+      (select d.datacl::text from pg_database d where d.datname = current_database())
+    )) as schema`),
   );
-  return row!.relations;
+  return row!.schema;
 }
 
-async function empty(database: Database): Promise<void> {
+/** False when somebody else works with it. */
+async function empty(database: Database): Promise<boolean> {
+  const [others] = await database.query<{ count: number }>(
+    rawSql(`select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+      and backend_type = 'client backend'
+      and (application_name <> current_setting('application_name') or state <> 'idle')`),
+  );
+  if (others!.count > 0) return false;
   const tables = await database.query<{ name: string }>(
     rawSql(`select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`),
   );
@@ -81,4 +99,5 @@ async function empty(database: Database): Promise<void> {
   const names = filled.map(({ name }) => name).join(', ');
   if (names !== '') await database.script(`truncate ${names} restart identity cascade`);
   await database.script('select pg_advisory_unlock_all()');
+  return true;
 }

@@ -1,0 +1,6 @@
+import { dropLeftoverDatabases } from './databases.ts';
+
+/** Test files leave their databases for the next ones of the same process. */
+export default function setup(): () => Promise<void> {
+  return dropLeftoverDatabases;
+}
