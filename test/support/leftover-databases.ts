@@ -1,6 +1,6 @@
 import { dropLeftoverDatabases } from './databases.ts';
 
 /** Test files leave their databases for the next ones of the same process. */
-export default function setup(): () => Promise<void> {
-  return dropLeftoverDatabases;
+export async function teardown(): Promise<void> {
+  await dropLeftoverDatabases();
 }
