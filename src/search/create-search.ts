@@ -1,12 +1,10 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { createGathering } from '../base/gathering.ts';
 import { queryWords } from '../engine/terms.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
 import { candidatesStatement, type CandidateRow } from '../store/search/candidates.ts';
-import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts } from './resident/resident-texts.ts';
@@ -15,11 +13,11 @@ import { keywordsOf } from './keywords.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
+import { createResultReader, resultOf, type ResultReader } from './results.ts';
 import { rankCandidates, type Ranked, stretch } from './ranking.ts';
 import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring, rerankWeight } from './scoring.ts';
 import type {
   ExplainedSearch,
-  ResultDocument,
   SearchMode,
   SearchRequest,
   SearchResult,
@@ -67,25 +65,6 @@ export interface SearchOptions {
 interface Context extends Required<SearchOptions> {
   access: AccessChooser;
   readResults: ResultReader;
-}
-
-type ResultReader = (lines: readonly Line[], details: { summaries: boolean }) => Promise<ResultRow[]>;
-
-/** Searches whose results are read in one statement. */
-const mostTogether = 32;
-
-/** Searches at the same time read their results together. */
-function createResultReader(database: Database, clock: Clock): ResultReader {
-  const reading = (summaries: boolean) =>
-    createGathering<readonly Line[], ResultRow[]>({
-      async run(searches) {
-        const rows = await readResults(database, searches.flat(), { summaries, now: clock.now() });
-        return searches.map(() => rows);
-      },
-      most: mostTogether,
-    });
-  const [plain, withSummaries] = [reading(false), reading(true)];
-  return async (lines, { summaries }) => (lines.length === 0 ? [] : (summaries ? withSummaries : plain)(lines));
 }
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
@@ -298,44 +277,6 @@ async function resultsOf(lines: readonly Line[], request: SearchRequest, context
     const row = byId.get(line.id);
     return row ? [{ text: row.text, score: line.score, line, result: resultOf(row, line, request.threshold) }] : [];
   });
-}
-
-function resultOf(row: ResultRow, { similarity, scores }: Line, threshold: number): SearchResult {
-  return {
-    id: row.id,
-    kind: row.kind,
-    text: row.text,
-    similarity,
-    scores,
-    isWeak: similarity < threshold,
-    containerTag: row.container_tag,
-    memoryKind: row.memory_kind,
-    category: row.category,
-    author: row.author,
-    extractor: row.extractor,
-    trust: row.trust,
-    saidAt: row.said_at,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
-    isLatest: row.is_latest,
-    isInference: row.is_inference,
-    isForgotten: row.is_forgotten,
-    position: row.position,
-    rootMemoryId: row.root_memory_id,
-    filepath: row.filepath,
-    documents: row.documents.map(documentOf),
-  };
-}
-
-function documentOf(row: ResultDocumentRow): ResultDocument {
-  return {
-    ...row,
-    documentDate: row.documentDate === null ? null : new Date(row.documentDate),
-    createdAt: new Date(row.createdAt),
-    updatedAt: new Date(row.updatedAt),
-  };
 }
 
 /**

@@ -39,7 +39,7 @@ function anchorsOf(path: string): string[] {
 
 /** Whether a file has a function, a method or a value of that name. */
 function defines(text: string, name: string): boolean {
-  return new RegExp(`(?:function|const) ${name}\\b|^ +(?:async )?${name}\\(.*\\{$`, 'm').test(text);
+  return new RegExp(`(?:function\\*?|const) ${name}\\b|^ +(?:async )?${name}\\(.*\\{$`, 'm').test(text);
 }
 
 describe('documents', () => {
