@@ -34,8 +34,8 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
   }
 
   test('count more beside turns that have what is asked, in one document', async () => {
-    const near = turn('beside', 0.6);
-    const chunks = [turn('best', 0.9), near, turn('filler1', 0), turn('filler2', 0.05), turn('far', 0.61)];
+    const near = turn('beside', 0.5);
+    const chunks = [turn('best', 0.9), near, turn('filler1', 0), turn('filler2', 0.05), turn('far', 0.51)];
     expect((await found([{ id: 'talk', containerTag: 'team', chunks }])).slice(0, 3)).toEqual([
       'best',
       'beside',
@@ -46,10 +46,10 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
   test('likewise when each is a document of its own', async () => {
     const turns = [
       turn('best', 0.9),
-      turn('beside', 0.6),
+      turn('beside', 0.5),
       turn('filler1', 0),
       turn('filler2', 0.05),
-      turn('far', 0.61),
+      turn('far', 0.51),
     ];
     expect((await found(row(turns))).slice(0, 3)).toEqual(['best', 'beside', 'far']);
   });
@@ -67,7 +67,7 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
     const reply = turn('reply', 0.61, { type: 'reply' });
     const alone = (id: string, one: WorldChunk) => ({ id, containerTag: 'team', chunks: [one, turn(`${id}-end`, 0)] });
     const documents = [alone('a', turn('told', 0.6)), alone('b', question), alone('c', reply)];
-    expect((await found(documents)).slice(0, 3)).toEqual(['told', 'question', 'reply']);
+    expect((await found(documents)).slice(0, 3)).toEqual(['told', 'reply', 'question']);
   });
 
   test('do not change how other texts are ranked', async () => {
