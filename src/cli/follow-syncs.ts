@@ -1,5 +1,4 @@
-import { everyContainer } from '../base/scope.ts';
-import type { Connection, Connections } from '../connections/connections.ts';
+import type { Connections, FollowedConnection } from '../connections/connections.ts';
 import { nameOf } from './connection-choice.ts';
 import type { CommandContext } from './context.ts';
 import { followProgress, isFinished, progressSummary } from './progress.ts';
@@ -13,7 +12,7 @@ const lookEveryMs = 2_000;
  * What full syncs came to stays there to be read.
  */
 export async function followSyncs(
-  connections: Pick<Connections, 'list' | 'progress'>,
+  connections: Pick<Connections, 'withLastRuns' | 'progress'>,
   line: StatusLine,
   { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
 ): Promise<void> {
@@ -26,7 +25,7 @@ export async function followSyncs(
   }
 
   async function lookAtAll(): Promise<void> {
-    for (const connection of await connections.list(everyContainer)) {
+    for (const connection of await connections.withLastRuns()) {
       const { id, lastRun } = connection;
       if (signal.aborted || lastRun === null || settled.has(lastRun.id)) continue;
       if (isFinished(await connections.progress(id))) settled.add(lastRun.id);
@@ -34,7 +33,7 @@ export async function followSyncs(
     }
   }
 
-  async function follow({ id, provider, email, config, lastRun }: Connection): Promise<void> {
+  async function follow({ id, provider, email, config, lastRun }: FollowedConnection): Promise<void> {
     const label = nameOf({ id, provider, email, metadata: config });
     const views = polledViews(() => connections.progress(id), clock, signal);
     const outcome = await followProgress({ views, line, label, clock, signal });

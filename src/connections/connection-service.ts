@@ -74,17 +74,22 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     return scope.containerTags === null || scope.containerTags.includes(row.containerTag) ? row : null;
   }
 
+  async function lastRunsOf(rows: readonly ConnectionRow[]): Promise<(id: string) => Connection['lastRun']> {
+    const ids = rows.map((row) => row.id);
+    const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, toRun(run)]));
+    return (id) => runs.get(id) ?? null;
+  }
+
   async function toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]> {
     const ids = rows.map((row) => row.id);
-    const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, run]));
+    const lastRunOf = await lastRunsOf(rows);
     const counts = new Map((await countDocumentsOf(database, ids)).map((one) => [one.connectionId, one]));
     const troubled = Map.groupBy(await troubledPartitions(database, ids), (one) => one.connectionId);
     return rows.map((row) => {
       const count = counts.get(row.id);
-      const run = runs.get(row.id);
       return {
         ...toConnection(row, options.standardSchedule),
-        lastRun: run ? toRun(run) : null,
+        lastRun: lastRunOf(row.id),
         documentCount: count ? count.waiting + count.done + count.failed : 0,
         problems: issuesOf(row, troubled.get(row.id) ?? []),
       };
@@ -113,6 +118,11 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     async get(id, scope) {
       const row = await find(id, scope);
       return row && firstOf(await toConnections([row]));
+    },
+    async withLastRuns() {
+      const rows = await listConnections(database, null);
+      const lastRunOf = await lastRunsOf(rows);
+      return rows.map((row) => ({ ...toConnection(row, options.standardSchedule), lastRun: lastRunOf(row.id) }));
     },
     list: async (scope, provider) => toConnections(await listConnections(database, scope.containerTags, provider)),
     async change(id, wanted) {

@@ -19,6 +19,8 @@ export interface ConnectionRef {
   containerTag: string;
 }
 
+export type FollowedConnection = Pick<Connection, 'id' | 'provider' | 'email' | 'config' | 'lastRun'>;
+
 export interface Connection extends ConnectionRef, MemorySettings {
   status: ConnectionStatus;
   /** Why it is not active, and what to do. */
@@ -163,6 +165,8 @@ export interface Connections extends SyncRuns, SyncItems {
   find(id: string, scope: Scope): Promise<ConnectionRef | null>;
   get(id: string, scope: Scope): Promise<Connection | null>;
   list(scope: Scope, provider?: string): Promise<Connection[]>;
+  /** All of them, for who looks again and again how far their syncs are: it counts nothing. */
+  withLastRuns(): Promise<FollowedConnection[]>;
   /** Changes all or nothing. Throws as `create` does. */
   change(id: string, change: ConnectionChange): Promise<Connection>;
   /** Ends the mirror. Documents are deleted or kept with `connectionId` null. */

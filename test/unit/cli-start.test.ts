@@ -225,8 +225,8 @@ describe('start', () => {
     const create = app.context.createApp!;
     app.context.createApp = async (options) => {
       const started = await create(options);
-      const list = async () => [{ ...notes, lastRun: looks.length > 1 ? looks.shift()! : later }];
-      return { ...started, connections: { ...started.connections, list } as unknown as Connections };
+      const withLastRuns = async () => [{ ...notes, lastRun: looks.length > 1 ? looks.shift()! : later }];
+      return { ...started, connections: { ...started.connections, withLastRuns } as unknown as Connections };
     };
     const { stderr } = await runCommand(['start'], { ...app.context, stderr: createScreen({ isTTY: true }) });
     const shown = stderr.split(/[\r\n]+/).map((text) => text.replace('\u001b[2K', ''));
