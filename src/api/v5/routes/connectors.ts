@@ -136,20 +136,12 @@ function listRoutes(app: Api, { services }: RouteContext): void {
 
 /** Throws `not_found` for a connector of another namespace. */
 async function findIn({ connections }: Services, namespace: string, id: string): Promise<ConnectionRef> {
-  const found = await connections.find(id, { containerTags: [namespace] });
-  if (!found) throw connectorNotFound();
-  return found;
+  return known(await connections.find(id, { containerTags: [namespace] }));
 }
 
-/** All that is shown of it. */
-async function getIn({ connections }: Services, namespace: string, id: string): Promise<Connection> {
-  const found = await connections.get(id, { containerTags: [namespace] });
-  if (!found) throw connectorNotFound();
-  return found;
-}
-
-function connectorNotFound(): MemorydError {
-  return new MemorydError('not_found', 'Connector not found');
+function known<Found>(connector: Found | null): Found {
+  if (!connector) throw new MemorydError('not_found', 'Connector not found');
+  return connector;
 }
 
 function getRoute(app: Api, { services }: RouteContext): void {
@@ -176,10 +168,11 @@ function getRoute(app: Api, { services }: RouteContext): void {
       const connection = await services.connections.get(id, scope);
       const pending =
         connection || !mayWrite(caller, namespace) ? null : await services.consents.pending(id, namespace);
-      const view = connection
-        ? connectorView(connection, installed.get(connection.provider))
-        : pending && pendingView(pending, installed.get(pending.provider));
-      if (!view) throw connectorNotFound();
+      const view = known(
+        connection
+          ? connectorView(connection, installed.get(connection.provider))
+          : pending && pendingView(pending, installed.get(pending.provider)),
+      );
       const runs = connection && include.includes('syncs') ? await services.connections.runs(id, { limit: 10 }) : [];
       return {
         ...view,
@@ -215,7 +208,10 @@ function changeRoute(app: Api, { services }: RouteContext): void {
       const readsAnyPath = isLocal(caller);
       if (documentLimit !== undefined) await services.connections.change(id, { documentLimit, readsAnyPath });
       const installed = await installedOf(services);
-      return connectorView(await getIn(services, namespace, id), installed.get(connection.provider));
+      return connectorView(
+        known(await services.connections.get(id, { containerTags: [namespace] })),
+        installed.get(connection.provider),
+      );
     },
   );
 }
