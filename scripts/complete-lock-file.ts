@@ -1,8 +1,12 @@
 /**
- * Adds to package-lock.json the optional packages for other platforms that npm left out. npm does so
- * when the registry in use does not serve them or when only this platform's are installed; `npm ci`
- * then refuses the lock file, on every platform. Run it after `npm install` changed the lock file.
- * What it adds has a version and no checksum; npm fetches it only where it fits.
+ * Run it after `npm install` changed package-lock.json. It adds the optional packages for other platforms that npm left
+ * out. npm does so when the registry in use does not serve them or when only this platform's are installed; `npm ci`
+ * then refuses the lock file, on every platform. What it adds has a version and no checksum; npm fetches it only where
+ * it fits.
+ *
+ * And it takes out that a package has an install script where `allowScripts` of package.json forbids it: npm before 11
+ * does not know that field, and runs no script that the lock file does not mention. The one of onnxruntime-node would
+ * download a CUDA build of 300 MB and fail offline; the CPU library is inside the package.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -12,6 +16,7 @@ interface Entry {
   cpu?: string[];
   libc?: string[];
   dev?: boolean;
+  hasInstallScript?: boolean;
   optional?: boolean;
   optionalDependencies?: Record<string, string>;
 }
@@ -57,6 +62,11 @@ function missingEntries(packages: Record<string, Entry>): Record<string, Entry> 
 
 const file = new URL('../package-lock.json', import.meta.url);
 const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, Entry> };
+const { allowScripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  allowScripts: Record<string, boolean>;
+};
+for (const [name, isAllowed] of Object.entries(allowScripts))
+  if (!isAllowed) delete lock.packages[`node_modules/${name}`]?.hasInstallScript;
 const missing = missingEntries(lock.packages);
 const all = Object.entries({ ...lock.packages, ...missing });
 lock.packages = Object.fromEntries(all.toSorted(([a], [b]) => a.localeCompare(b, 'en')));

@@ -3,6 +3,7 @@ import { ConnectorError, probe, type CheckResult, type Context } from 'memoryd/c
 import { defaultPollEveryMs, type FolderConfig } from './config.ts';
 import { toFilePath } from './names.ts';
 import { countEntries, identifyRoot, looksUnmounted, resolveRoot, unmountedRemedy } from './root.ts';
+import { createRules } from './rules.ts';
 import { isRemote, watchLimitMessage, watchLimitRemedy } from './watch.ts';
 import { isLimitReached } from './watch-tree.ts';
 
@@ -17,10 +18,13 @@ export async function checkFolder(ctx: Context<FolderConfig>): Promise<CheckResu
   });
   if (path.status !== 'ok') return [path];
   const root = await resolveRoot(ctx);
+  const { include = [], exclude = [] } = ctx.config;
+  const patterns = async () => void createRules(root, ctx);
   return [
     path,
     await probe('read', 'The folder can be read', () => checkReading(root)),
     await probe('watch', 'Changes are noticed at once', () => checkWatching(root, ctx.config)),
+    ...(include.length + exclude.length > 0 ? [await probe('patterns', 'The patterns are understood', patterns)] : []),
   ];
 }
 

@@ -1,7 +1,6 @@
-import type { Ignore } from 'ignore';
 import type { Context } from 'memoryd/connector';
 import type { FolderConfig } from './config.ts';
-import { readIgnorePatterns } from './gitignore.ts';
+import { readIgnorePatterns, type IgnorePatterns } from './gitignore.ts';
 import { compileGlobs, type GlobFilter } from './globs.ts';
 import { joinPath, relativePath } from './names.ts';
 
@@ -22,8 +21,12 @@ export interface FolderRules {
   enter(name: string): Promise<FolderRules>;
 }
 
-export function createRules(root: string, ctx: Pick<Context<FolderConfig>, 'config' | 'ownFolders'>): Rules {
-  const filter = createFilter(root, ctx.config, ctx.ownFolders);
+/** What the rules of a folder are made of. */
+export type RulesContext = Pick<Context<FolderConfig>, 'config' | 'ownFolders' | 'glob'>;
+
+/** Throws `bad_config` for a pattern that is none. */
+export function createRules(root: string, ctx: RulesContext): Rules {
+  const filter = createFilter(root, ctx);
   return {
     folder: (path) => descend(filter, path === '' ? [] : path.split('/')),
     async allowsFile(path) {
@@ -42,12 +45,15 @@ interface Filter {
   readonly hidden: boolean;
   readonly gitignore: boolean;
   readonly isOwn: (realPath: string) => boolean;
+  readonly compile: Context['glob'];
 }
 
-function createFilter(root: string, config: FolderConfig, ownFolders: readonly string[]): Filter {
+function createFilter(root: string, { config, ownFolders, glob }: RulesContext): Filter {
+  const { include = [], exclude = [] } = config;
   return {
     root,
-    globs: compileGlobs(config.include ?? [], config.exclude ?? [], config.defaultExcludes !== false),
+    compile: glob,
+    globs: compileGlobs({ include, exclude, withUsualExcludes: config.defaultExcludes !== false }, glob),
     hidden: config.hidden === true,
     gitignore: config.gitignore === true,
     isOwn: (realPath) => ownFolders.some((own) => relativePath(own, realPath) !== undefined),
@@ -64,12 +70,13 @@ async function descend(filter: Filter, names: readonly string[]): Promise<Folder
 }
 
 /** `prefix` is the folder's path with a closing slash, empty for the root. */
-async function openFolder(filter: Filter, prefix: string, above: Ignore | undefined): Promise<FolderRules> {
-  const patterns = filter.gitignore ? await readIgnorePatterns(filter.root, prefix, above) : undefined;
+async function openFolder(filter: Filter, prefix: string, above: IgnorePatterns | undefined): Promise<FolderRules> {
+  const { root, compile } = filter;
+  const patterns = filter.gitignore ? await readIgnorePatterns({ root, prefix, above }, compile) : undefined;
   return {
     allows(name, isFolder) {
       if (!allowsEntry(filter, prefix, name, isFolder)) return false;
-      return patterns === undefined || !patterns.ignores(isFolder ? `${prefix}${name}/` : prefix + name);
+      return !patterns?.ignores(prefix + name, isFolder);
     },
     enter: (name) => openFolder(filter, `${prefix}${name}/`, patterns),
   };

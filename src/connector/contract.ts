@@ -532,6 +532,12 @@ export interface Context<Config = JsonObject> {
    * machine's files must leave out whatever lies in them, however it is reached.
    */
   readonly ownFolders: readonly string[];
+  /**
+   * Whether a path matches a glob, from its first name to its last: `*` any characters but `/`, `?` one of them, `[a-z]`
+   * and `[!a-z]` one of a set, `{a,b}` either, `**` any number of names, also none. Takes time proportional to the
+   * lengths of both, whatever somebody writes. Throws `BadConfig` for what is not a pattern.
+   */
+  glob(pattern: string): (path: string) => boolean;
   /** An empty folder that is removed after the run. */
   temporaryFolder(): Promise<string>;
   /**

@@ -2,9 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { compileGlob, GlobProblem, type PathMatcher } from '../base/glob.ts';
 import type { Logger } from '../base/log.ts';
 import type { Authorization } from '../auth/authorization.ts';
-import type { Connector, Context, Json, Resource, Http } from '../connector/contract.ts';
+import { badConfig, type Connector, type Context, type Json, type Resource, type Http } from '../connector/contract.ts';
 import { noAuthorization } from '../auth/create-authorization.ts';
 import type { Outbound } from './http/outbound.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -50,6 +51,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     http: source?.http ?? noHttp(name),
     addresses: source?.addresses ?? noAddresses(name),
     ownFolders: source?.ownFolders ?? [],
+    glob: compileConfigGlob,
     log: {
       debug: (fields, message) => log.debug({ provider: name, ...fields }, message),
       info: (fields, message) => log.info({ provider: name, ...fields }, message),
@@ -86,6 +88,16 @@ export function createContext(options: ContextOptions): { context: Context<any>;
   }
 
   return { context, dispose };
+}
+
+/** `Context.glob`: a mistake in a pattern is one of the settings that it stands in. */
+export function compileConfigGlob(pattern: string): PathMatcher {
+  try {
+    return compileGlob(pattern);
+  } catch (error) {
+    if (!(error instanceof GlobProblem)) throw error;
+    throw badConfig(`The pattern ${pattern.slice(0, 200)} ${error.message}.`, 'Change the pattern.');
+  }
 }
 
 const refuseAs = (provider: string) => async (): Promise<never> => {

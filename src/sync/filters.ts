@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { firstOf } from '../base/collections.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
+import { compileGlob, GlobProblem, type PathMatcher } from '../base/glob.ts';
 import type { JsonSchema, Ref } from '../connector/contract.ts';
-import { compileGlob, GlobProblem, type PathMatcher } from './glob.ts';
 
 /** Which items of a source are mirrored: those that pass every filter given. The same for all connectors. */
 export interface Filters {
@@ -151,7 +151,7 @@ function meaningIssues(filters: Filters): ValidationIssue[] {
 
 function globProblem(glob: string): string | null {
   try {
-    compileGlob(glob);
+    compileGlob(glob, wholePath);
     return null;
   } catch (error) {
     if (error instanceof GlobProblem) return error.message;
@@ -210,11 +210,23 @@ function not(test: Test): Test {
 }
 
 function onPath(patterns: readonly string[]): Test {
-  const matchers: PathMatcher[] = patterns.map(compileGlob);
+  const matchers: PathMatcher[] = patterns.map((pattern) => compileGlob(pattern, wholePath));
   return ({ path, title }) => {
     const name = path ?? title;
     return name !== undefined && matchers.some((matches) => matches(name));
   };
+}
+
+/**
+ * A pattern without `/` matches a name at any depth, one with `/` counts from the root. What matches a folder takes
+ * everything in it; with `/` at its end it matches folders alone, which have a name before the end.
+ */
+function wholePath(pattern: string): string {
+  const trimmed = pattern.replace(/^\/+|\/+$/g, '');
+  if (trimmed === '') throw new GlobProblem('is empty');
+  const isAnchored = trimmed.includes('/') || pattern.startsWith('/');
+  const isInFolder = pattern.endsWith('/') || (isAnchored && trimmed.split('/').at(-1) === '**');
+  return `${isAnchored ? '' : '**/'}${trimmed}${isInFolder ? '/*' : ''}/**`;
 }
 
 /** Parameters (`; charset=…`) do not count. */

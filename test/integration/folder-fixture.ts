@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Context, Page, Ref, UnreadPart } from 'memoryd/connector';
 import folder from '../../connectors/folder/index.ts';
 import { listPage, type ListCursor } from '../../connectors/folder/list.ts';
+import { compileConfigGlob } from '../../src/source/context.ts';
 import type { FolderConfig } from '../../connectors/folder/config.ts';
 
 export interface LogLine {
@@ -48,6 +49,7 @@ export function createContext(config: FolderConfig, options: ContextOptions = {}
     records: unused,
     addresses: unused,
     ownFolders: options.ownFolders ?? [],
+    glob: compileConfigGlob,
     lines,
     loseSessions: () => sessions.clear(),
   };

@@ -3,6 +3,7 @@ import { chmod, chown, link, mkdir, rename, rm, stat, symlink, utimes, writeFile
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import folder from '../../connectors/folder/index.ts';
 import { listPage } from '../../connectors/folder/list.ts';
@@ -191,6 +192,18 @@ describe('rules', () => {
     expect(await listPaths({ path: root, ...config })).toEqual(expected);
   });
 
+  it('that are hostile take no longer than others, and those that are none are refused by name', async () => {
+    const name = 'a'.repeat(250);
+    await writeTree(root, [name, `sub/${name}`]);
+    const hostile = [`${'*a'.repeat(60)}b`, `${'**/a/'.repeat(40)}b`];
+    expect(await listPaths({ path: root, exclude: hostile })).toHaveLength(2);
+    expect(await listPaths({ path: root, include: [...hostile, 'sub/'] })).toEqual([`sub/${name}`]);
+    await expect(listPaths({ path: root, exclude: ['{a'] })).rejects.toMatchObject({ kind: 'bad_config' });
+    const checks = await folder.check!(createContext({ path: root, include: ['[a'] }));
+    const told = { name: 'patterns', status: 'failed', detail: 'The pattern [a has a [ without ].' };
+    expect(checks).toContainEqual(expect.objectContaining(told));
+  });
+
   it('leave out the usual clutter unless told otherwise, and the daemon’s own data always', async () => {
     await writeTree(root, clutter);
     expect(await listPaths({ path: root, hidden: true })).toEqual([]);
@@ -198,6 +211,16 @@ describe('rules', () => {
     expect(new Set(listed)).toEqual(new Set(clutter.filter((path) => !path.startsWith('.memoryd'))));
   });
 });
+
+/** What Git does not ignore. */
+function gitPaths(root: string): string[] {
+  execFileSync('git', ['init', '-q'], { cwd: root });
+  const output = execFileSync('git', ['-c', 'core.excludesFile=', 'ls-files', '-zo', '--exclude-standard'], {
+    cwd: root,
+  });
+  const paths = output.toString().split('\0');
+  return paths.filter((path) => path !== '' && !path.includes('.gitignore'));
+}
 
 describe('.gitignore', () => {
   const files = {
@@ -226,16 +249,57 @@ describe('.gitignore', () => {
 
   it('is honoured in nested folders exactly as Git does', async () => {
     await writeTree(root, files);
-    execFileSync('git', ['init', '-q'], { cwd: root });
-    const output = execFileSync('git', ['-c', 'core.excludesFile=', 'ls-files', '-zo', '--exclude-standard'], {
-      cwd: root,
-    });
-    const git = output
-      .toString()
-      .split('\0')
-      .filter((path) => path !== '' && !path.includes('.gitignore'));
+    const git = gitPaths(root);
     expect(git).toContain('sub/logs/a.md');
     expect(new Set(await listPaths({ path: root, gitignore: true }))).toEqual(new Set(git));
+  });
+
+  it('means to Git what it means here, whatever stands in it', async () => {
+    const names = ['a', 'b', 'a b', 'a*', 'a[b]', '{a,b}', '#a', '!b', 'ab', 'b '];
+    const path = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
+    const part = fc.constantFrom(
+      ...names,
+      '*',
+      '**',
+      'a?',
+      '[ab]',
+      '[!a]',
+      '[^b]',
+      '*b',
+      '\\a',
+      'a\\*',
+      '\\#a',
+      '\\!b',
+      'b\\ ',
+    );
+    const line = fc
+      .tuple(
+        fc.constantFrom('', '', '!', '/'),
+        fc.array(part, { minLength: 1, maxLength: 3 }),
+        fc.constantFrom('', '', '/', ' '),
+      )
+      .map(([before, parts, after]) => before + parts.join('/') + after);
+    const lines = fc.array(line, { minLength: 1, maxLength: 4 }).map((each) => each.join('\n'));
+    const patterns = fc.dictionary(fc.constantFrom('', 'a/', 'b/a/'), lines, { minKeys: 1 });
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(path, { minLength: 1, maxLength: 12 }), patterns, async (paths, files) => {
+        const tree = join(root, String(runs++));
+        for (const each of [...paths, ...Object.keys(files).map((prefix) => `${prefix}.gitignore`)]) {
+          const text = each.endsWith('.gitignore') ? files[each.slice(0, -'.gitignore'.length)]! : '';
+          await writeTree(tree, { [each]: text }).catch(() => undefined);
+        }
+        const config = await listPaths({ path: tree, gitignore: true });
+        expect(new Set(config)).toEqual(new Set(gitPaths(tree)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('cannot keep the listing busy, however hostile its patterns are', async () => {
+    const name = 'a'.repeat(250);
+    await writeTree(root, { '.gitignore': `${'*a'.repeat(60)}b\n${'**/a/'.repeat(40)}b\n`, [name]: '' });
+    expect(await listPaths({ path: root, gitignore: true })).toEqual([name]);
   });
 
   it('is not looked at unless asked for', async () => {

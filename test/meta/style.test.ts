@@ -144,6 +144,7 @@ describe('lock file', () => {
         integrity?: string;
         os?: string[];
         optional?: boolean;
+        hasInstallScript?: boolean;
         optionalDependencies?: Record<string, string>;
       }
     >;
@@ -158,6 +159,14 @@ describe('lock file', () => {
   it('has a checksum for everything but packages of other platforms', () => {
     const unchecked = packages.filter(([, { integrity }]) => integrity === undefined);
     expect(unchecked.filter(([, { optional, os }]) => !optional || os === undefined)).toEqual([]);
+  });
+
+  it('mentions no install script that may not run (else: npm run lockfile)', () => {
+    const { allowScripts } = JSON.parse(readFile('package.json')) as { allowScripts: Record<string, boolean> };
+    const forbidden = Object.keys(allowScripts).filter((name) => !allowScripts[name]);
+    expect(forbidden).toContain('onnxruntime-node');
+    const mentioned = packages.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
+    expect(forbidden.filter((name) => mentioned.includes(`node_modules/${name}`))).toEqual([]);
   });
 
   it('is complete, so that `npm ci` takes it (else: node scripts/complete-lock-file.ts)', () => {

@@ -1,6 +1,6 @@
-import picomatch from 'picomatch';
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
+import { compileGlob, GlobProblem, type PathMatcher } from '../../base/glob.ts';
 import { removeUnusedBudgets } from '../../store/budgets.ts';
 import type { Database } from '../../store/database.ts';
 import type { BudgetSpec, ConnectorSpec } from '../../connector/contract.ts';
@@ -100,6 +100,12 @@ function checkSpec({ match, rate, perMs, weight = 1, reserve = 0 }: BudgetSpec):
   );
 }
 
-function globOf(match: string): (target: string) => boolean {
-  return match === '*' ? () => true : picomatch(match, { dot: true });
+function globOf(match: string): PathMatcher {
+  if (match === '*') return () => true;
+  try {
+    return compileGlob(match);
+  } catch (error) {
+    if (!(error instanceof GlobProblem)) throw error;
+    throw new MemorydError('connector_invalid', `The connector's budget for ${match} ${error.message}.`);
+  }
 }

@@ -41,6 +41,23 @@ describe('passes', () => {
     expect(passes(filters, file, now)).toBe(reason);
   });
 
+  const globs: [glob: string, taken: string[], left: string[]][] = [
+    ['*.md', ['a.md', 'deep/er/a.md', '/a.md', 'a.md/b'], ['a.mdx', 'md', 'a.md.txt']],
+    ['docs/**', ['docs/a', 'docs/x/y'], ['docs', 'other/docs/a', 'docsx/a']],
+    ['docs', ['docs', 'docs/a', 'x/docs/y'], ['docsx', 'adocs']],
+    ['docs/', ['docs/a', 'x/docs/y/z'], ['docs', 'x/docs']],
+    ['/docs', ['docs', 'docs/a'], ['x/docs']],
+    ['a/*/c', ['a/b/c', 'a/b/c/d'], ['a/c', 'a/b/b/c']],
+    ['a/**/c', ['a/c', 'a/b/c', 'a/b/b/c'], ['a', 'c', 'b/a/c']],
+    ['**', ['a', 'a/b'], []],
+    ['*.{jpg,jpeg}', ['a.jpg', 'b/a.jpeg'], ['a.png']],
+  ];
+
+  it.each(globs)('takes %s at any depth without /, from the root with it, and all in a folder', (glob, taken, left) => {
+    for (const path of taken) expect(passes({ include: [glob] }, { path }, now), path).toBeNull();
+    for (const path of left) expect(passes({ include: [glob] }, { path }, now), path).toBe('include');
+  });
+
   it('lets what the source does not tell pass limits and exclusions, not lists of what is wanted', () => {
     const unknown: FilteredRef = {};
     for (const limit of [

@@ -1,20 +1,19 @@
-import { at, firstOf } from '../base/collections.ts';
+import { at, firstOf } from './collections.ts';
 
 /**
  * Globs over paths, matched in time proportional to pattern times path whatever they are: they come
  * from callers, and a backtracking expression can be made to run for years.
  *
  * `*` any characters but `/`, `?` one of them, `[a-z]` and `[!a-z]` one of a set, `{a,b}` either,
- * `**` any number of folders. A pattern without `/` matches a name at any depth, one with `/` counts
- * from the root. A pattern that matches a folder takes everything in it; with `/` at its end it
- * matches folders alone.
+ * `**` any number of names, also none.
  */
 export type PathMatcher = (path: string) => boolean;
 
 /** Why a pattern is refused. */
 export class GlobProblem extends Error {}
 
-const maxLength = 500;
+/** No path is longer. */
+const maxLength = 4_096;
 /** `{a,b}{c,d}` stands for four patterns. */
 const maxAlternatives = 64;
 
@@ -22,28 +21,21 @@ type Token = { kind: 'unit'; test(unit: string): boolean } | { kind: 'any' };
 /** One name of a path. Text without wildcards is compared as it is; null stands for any number of names. */
 type Segment = string | readonly Token[] | null;
 
-/** Throws `GlobProblem` for what is not a pattern. */
-export function compileGlob(glob: string): PathMatcher {
-  if (glob.length > maxLength) throw new GlobProblem(`is longer than ${maxLength} characters`);
-  const patterns = alternatives(glob).map(compilePattern);
+/**
+ * Matches whole paths, from the first name to the last. `inFull` says what each of the patterns that the glob stands for
+ * is as one of whole paths. Throws `GlobProblem` for what is not a pattern.
+ */
+export function compileGlob(glob: string, inFull = (pattern: string) => pattern): PathMatcher {
+  const patterns = alternatives(glob).map((each) => namesOf(inFull(each)).map(compileSegment));
+  if (patterns.some((pattern) => pattern.length === 0)) throw new GlobProblem('is empty');
   return (path) => {
-    const names = path.split('/').filter((name) => name !== '');
+    const names = namesOf(path);
     return patterns.some((pattern) => matchesSequence(pattern, names, isAnyNames, matchesName));
   };
 }
 
-/** Ends in `**`, because what matches a folder takes what is in it; a folder alone has a name before that. */
-function compilePattern(glob: string): Segment[] {
-  const trimmed = glob.replace(/^\/+|\/+$/g, '');
-  if (trimmed === '') throw new GlobProblem('is empty');
-  const anchored = trimmed.includes('/') || glob.startsWith('/');
-  const parts = anchored ? trimmed.split('/').filter((part) => part !== '') : ['**', trimmed];
-  const inFolder = glob.endsWith('/') || (anchored && parts.at(-1) === '**');
-  const segments = parts.map((part) => (part === '**' ? null : compileName(part)));
-  return [...segments, ...(inFolder ? [anyName] : []), null];
-}
-
-const anyName: Segment = [{ kind: 'any' }];
+const namesOf = (path: string) => path.split('/').filter((name) => name !== '');
+const compileSegment = (part: string): Segment => (part === '**' ? null : compileName(part));
 const isAnyNames = (segment: Segment) => segment === null;
 
 function matchesName(segment: Segment, name: string): boolean {
@@ -84,7 +76,7 @@ function compileName(glob: string): Segment {
   const tokens: Token[] = [];
   for (let rest = glob; rest !== '';) {
     const unit = String.fromCodePoint(rest.codePointAt(0)!);
-    const set = unit === '[' ? /^\[([!^]?)(\]?[^\]]*)\]/u.exec(rest) : null;
+    const set = setAt(rest);
     if (set) tokens.push({ kind: 'unit', test: compileSet(set[2]!, set[1] !== '') });
     else if (unit === '[') throw new GlobProblem('has a [ without ]');
     else if (unit !== '*') tokens.push({ kind: 'unit', test: unit === '?' ? () => true : (other) => other === unit });
@@ -92,6 +84,11 @@ function compileName(glob: string): Segment {
     rest = rest.slice(set ? set[0].length : unit.length);
   }
   return tokens;
+}
+
+/** The set that a text begins with: all of it, whether it is negated, and what is in it. */
+function setAt(text: string): RegExpExecArray | null {
+  return text.startsWith('[') ? /^\[([!^]?)(\]?[^\]]*)\]/u.exec(text) : null;
 }
 
 function compileSet(text: string, negated: boolean): (unit: string) => boolean {
@@ -108,15 +105,17 @@ function compileSet(text: string, negated: boolean): (unit: string) => boolean {
 
 /** The patterns that one with `{a,b}` stands for. */
 function alternatives(glob: string): string[] {
+  if (glob.length > maxLength) throw new GlobProblem(`is longer than ${maxLength} characters`);
   let texts = [''];
   for (let rest = glob; rest !== '';) {
+    const set = setAt(rest);
     const group = rest[0] === '{' ? /^\{([^{}]*)\}/.exec(rest) : null;
     if (!group && (rest[0] === '{' || rest[0] === '}'))
       throw new GlobProblem('has braces within braces, or one without its other half');
-    const choices = group ? group[1]!.split(',') : [firstOf(rest)];
+    const choices = group ? group[1]!.split(',') : [set?.[0] ?? firstOf(rest)];
     texts = texts.flatMap((text) => choices.map((choice) => text + choice));
     if (texts.length > maxAlternatives) throw new GlobProblem(`stands for more than ${maxAlternatives} patterns`);
-    rest = rest.slice(group ? group[0].length : 1);
+    rest = rest.slice((group ?? set)?.[0].length ?? 1);
   }
   return texts;
 }

@@ -1,25 +1,23 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, it } from 'vitest';
-import { compileGlob, GlobProblem } from '../../../src/sync/glob.ts';
+import { compileGlob, GlobProblem } from '../../../src/base/glob.ts';
 
 const matches = (glob: string, path: string) => compileGlob(glob)(path);
 
 describe('globs', () => {
   const table: [glob: string, taken: string[], left: string[]][] = [
-    ['*.md', ['a.md', 'deep/er/a.md', '/a.md'], ['a.mdx', 'md', 'a.md.txt']],
-    ['docs/**', ['docs/a', 'docs/x/y'], ['docs', 'other/docs/a', 'docsx/a']],
-    ['docs', ['docs', 'docs/a', 'x/docs/y'], ['docsx', 'adocs']],
-    ['docs/', ['docs/a', 'x/docs/y/z'], ['docs', 'x/docs']],
-    ['/docs', ['docs', 'docs/a'], ['x/docs']],
-    ['a/*/c', ['a/b/c', 'a/b/c/d'], ['a/c', 'a/b/b/c']],
+    ['*.md', ['a.md', '/a.md'], ['deep/a.md', 'a.mdx', 'md', 'a.md.txt', 'a.md/b']],
+    ['a/*/c', ['a/b/c'], ['a/c', 'a/b/b/c', 'a/b/c/d']],
     ['a/**/c', ['a/c', 'a/b/c', 'a/b/b/c'], ['a', 'c', 'b/a/c']],
+    ['docs/**', ['docs', 'docs/a', 'docs/x/y'], ['other/docs/a', 'docsx/a']],
     ['**', ['a', 'a/b'], []],
     ['?.txt', ['a.txt', 'ü.txt', '😀.txt'], ['ab.txt', '.txt']],
     ['[a-c]x', ['ax', 'cx'], ['dx', '-x']],
     ['[!a-c]x', ['dx'], ['ax']],
     ['[]]x', [']x'], ['x']],
-    ['*.{jpg,jpeg}', ['a.jpg', 'b/a.jpeg'], ['a.png', 'a.{jpg,jpeg}']],
+    ['{a,b/c}.{jpg,jpeg}', ['a.jpg', 'b/c.jpeg'], ['a.png', 'c.jpg', 'a.{jpg,jpeg}']],
+    ['[{]a,b[}]', ['{a,b}'], ['a', 'b', '[{]a[}]']],
     ['a+(b)', ['a+(b)'], ['ab', 'abb']],
     ['a\\b', ['a\\b'], ['ab']],
   ];
@@ -29,7 +27,7 @@ describe('globs', () => {
     for (const path of left) expect(matches(glob, path), path).toBe(false);
   });
 
-  it.each(['', '/', '///', '[a', '[', '{a', 'a}', '{a,{b,c}}', 'x'.repeat(501), '{a,b}'.repeat(7)])(
+  it.each(['', '/', '///', '[a', '[', '{a', 'a}', '{a,{b,c}}', 'x'.repeat(4_097), '{a,b}'.repeat(7)])(
     'refuses %j',
     (glob) => {
       expect(() => compileGlob(glob)).toThrow(GlobProblem);
@@ -51,9 +49,7 @@ describe('globs', () => {
         globs.filter((glob) => !/[^/]\*\*|\*\*[^/]/.test(glob)),
         paths.filter(plain),
         (glob, path) => {
-          const folders = path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'));
-          const theirs = picomatch(glob.replace(/\/\*\*$/, '/**/*'), { dot: true, noextglob: true });
-          expect(matches(glob, path)).toBe(folders.some((one) => theirs(one)));
+          expect(matches(glob, path)).toBe(picomatch(glob, { dot: true, noextglob: true })(path));
         },
       ),
       { numRuns: 3_000 },
