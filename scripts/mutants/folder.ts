@@ -156,7 +156,7 @@ export const folderMutants: MutantSet = {
       find: '${facts.device}:${facts.inode}:${facts.bornMs}',
       replace: '${facts.device}:${facts.bornMs}',
     },
-    { file: 'gitignore.ts', loses: false, find: 'if (above !== undefined) patterns.add(above);', replace: '' },
+    { file: 'gitignore.ts', loses: false, find: ': above?.decides(path, isFolder)', replace: ': undefined' },
     {
       file: 'entries.ts',
       loses: true,
