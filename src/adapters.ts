@@ -101,11 +101,12 @@ export async function openOcr({ config }: AppOptions): Promise<Ocr | null> {
   return createOcr({ url, ...settings });
 }
 
-export async function openDatabase({ config, clock, log }: AppOptions): Promise<Database> {
+/** `begun` is called when the embedded database opens by itself, in a thread of its own. */
+export async function openDatabase({ config, clock, log }: AppOptions, begun?: () => void): Promise<Database> {
   if (config.databaseUrl === undefined) {
     const { openPglite } = await import('./store/pglite/open-pglite.ts');
     const { preparedClusterFile } = await import('./store/pglite/packed-cluster.ts');
-    return openPglite({ dataDir: config.dataDir, preparedFile: await preparedClusterFile(), clock, log });
+    return openPglite({ dataDir: config.dataDir, preparedFile: await preparedClusterFile(), clock, log, begun });
   }
   const { openPostgres } = await import('./store/postgres.ts');
   return openPostgres({ url: config.databaseUrl, log, applicationName: `memoryd ${config.role}` });

@@ -75,8 +75,8 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   async createApp(options) {
     const { startOpening } = await import('./opening.ts');
     const opening = startOpening(options);
-    // `createApp` throws it.
-    opening.catch(() => undefined);
+    // `createApp` throws what fails.
+    await opening.catch(() => undefined);
     return (await import('./app.ts')).createApp(options, opening);
   },
   createEmbedder: async (options) => (await import('./adapters.ts')).createEmbedder(options),

@@ -13,17 +13,21 @@ export interface Opening {
 }
 
 /**
- * Opens the database and the model, beside each other and while the caller reads the rest of the code. Whoever
- * gets them closes them. Throws `port_in_use` before anything is opened.
+ * Opens the database and the model beside each other, and resolves when both go on without this thread, so that the
+ * caller reads the rest of the code meanwhile. Whoever gets them closes them. Throws `port_in_use` before anything is
+ * opened.
  */
 export async function startOpening(given: AppOptions): Promise<Opening> {
   const { log, warnings } = createLogTail(given.log, given.clock);
   const options = { ...given, log };
   await requireFreePort(options.config);
-  const database = openDatabase(options);
+  const begun = Promise.withResolvers<void>();
+  const database = openDatabase(options, begun.resolve);
   const embedder = createEmbedder(options);
   // Who waits for them is told; until then nobody does. To ask for its runtime opens the model.
   for (const opening of [database, embedder.then((model) => model.runtime())]) opening.catch(() => undefined);
+  const failed = database.catch(() => undefined);
+  await Promise.all([Promise.race([begun.promise, failed]), embedder.catch(() => undefined)]);
   return { options, warnings, database, embedder };
 }
 

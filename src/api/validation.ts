@@ -42,11 +42,13 @@ function shortened(value: unknown): unknown {
 
 /**
  * Compiles the schemas of routes. Bodies are taken as they are, a missing one as `{}`; path and
- * query values arrive as text and are converted. Failures are `validation_failed` with issues.
+ * query values arrive as text and are converted. Failures are `validation_failed` with issues. The check is made for
+ * the first request, as those of all routes together would delay a start.
  */
 export const compileRouteSchema: FastifySchemaCompiler<TSchema> = ({ schema, httpPart, method }) => {
-  const check = createCheck(isChange(httpPart, method) ? closed(schema) : schema);
+  let check: ReturnType<typeof createCheck> | undefined;
   return (input: unknown) => {
+    check ??= createCheck(isChange(httpPart, method) ? closed(schema) : schema);
     const value = httpPart === 'body' ? (input ?? {}) : Value.Convert(schema, splitLists(schema, input));
     const issues = [...check(value), ...(httpPart === 'body' ? [] : unstorable(schema, value))];
     return issues.length === 0 ? { value } : { error: validationFailed(issues) };

@@ -40,7 +40,7 @@ export function createRegistry(
 ): Registry {
   const loaded = new Map<string, Promise<Connector<any, any>>>();
   const failed = new Map<string, BrokenConnector>();
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: false, validateFormats: false });
+  let ajv: Ajv2020 | undefined;
 
   function load(name: string): Promise<Connector<any, any>> {
     const loader = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
@@ -67,6 +67,7 @@ export function createRegistry(
     async validateConfig(name, config) {
       const { spec } = await load(name);
       const filled = structuredClone(config);
+      ajv ??= new Ajv2020({ allErrors: true, useDefaults: true, strict: false, validateFormats: false });
       const validate = ajv.compile(spec.config);
       if (validate(filled)) return filled;
       const issues = (validate.errors ?? []).map((error): ValidationIssue => ({

@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { firstOf } from '../base/collections.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import { compileGlob, GlobProblem, type PathMatcher } from '../base/glob.ts';
@@ -105,10 +105,11 @@ const remedies: Record<FilterName, string> = {
   excludeLabels: 'Give labels as texts.',
 };
 
-const validate = new Ajv2020({ allErrors: true, strict: false }).compile(filtersSchema);
+let checkOfFilters: ValidateFunction | undefined;
 
 /** Checks what a caller gave; throws `validation_failed` with field, problem and remedy of each mistake. */
 export function parseFilters(input: unknown): Filters {
+  const validate = (checkOfFilters ??= new Ajv2020({ allErrors: true, strict: false }).compile(filtersSchema));
   const issues = validate(input) ? meaningIssues(input as Filters) : (validate.errors ?? []).map(schemaIssue);
   if (issues.length > 0) throw new MemorydError('validation_failed', 'The filters are not valid.', { issues });
   return structuredClone(input as Filters);

@@ -27,6 +27,8 @@ export interface PgliteOptions {
   templateFile?: string;
   /** A packed cluster (see `packCluster`) that a new one is unpacked from, if the file exists. */
   preparedFile?: string;
+  /** Called when the opening goes on outside of this thread: the engine starts, or a new cluster is unpacked. */
+  begun?: (() => void) | undefined;
 }
 
 /** What a new cluster is made of; null each: of nothing. */
@@ -48,18 +50,30 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
     return serve({ session, clock, log: options.log, guard: noGuard });
   }
   const origin = { templateFile, preparedFile: options.preparedFile ?? null };
-  return openFolder(options.dataDir, { clock, origin, log: options.log });
+  return openFolder(options.dataDir, { clock, origin, log: options.log, begun: options.begun });
 }
 
-async function openFolder(dataDir: string, options: { clock: Clock; log: Logger; origin: Origin }): Promise<Database> {
-  const { clock, log, origin } = options;
+interface FolderOptions {
+  clock: Clock;
+  log: Logger;
+  origin: Origin;
+  begun: (() => void) | undefined;
+}
+
+async function openFolder(dataDir: string, { clock, log, origin, begun }: FolderOptions): Promise<Database> {
   const lock = await lockFolder(dataDir, clock);
   try {
     const { path, makeIn } = await prepareCluster(dataDir);
-    if (makeIn !== null) await makeCluster(path, makeIn, origin);
+    if (makeIn !== null) {
+      const making = makeCluster(path, makeIn, origin);
+      begun?.();
+      await making;
+    }
     await makePrivate(dataDir);
     const start = () => openCluster(path);
-    const session = createEngineSession(await start(), { restart: start, clock, log });
+    const starting = start();
+    begun?.();
+    const session = createEngineSession(await starting, { restart: start, clock, log });
     return serve({ session, clock, log, guard: guardFolder(session, lock, log) });
   } catch (error) {
     await lock.release();
