@@ -133,8 +133,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/listing.ts',
       loses: true,
-      find: 'const head = follows ? row.position : await readHead(run, partition);',
-      replace: 'const head = row.position ?? (await readHead(run, partition));',
+      find: 'const head = follows ? row.position : await source.head(partition);',
+      replace: 'const head = row.position ?? (await source.head(partition));',
     },
     {
       file: 'src/sync/listing.ts',
@@ -145,7 +145,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/listing.ts',
       loses: true,
-      find: 'await run.hold.write((tx) => markUnseen(tx, key, which, run.clock.now()));\n',
+      find: 'await hold.write((tx) => markUnseen(tx, key, which, clock.now()));\n',
       replace: '',
     },
     {
@@ -204,7 +204,7 @@ export const coreMutants: MutantSet = {
       loses: true,
       find: 'if (missing.length > 0) await markGone(',
       replace:
-        'if (missing.length > 0) await removeItems(tx, run, key, missing);\n  if (missing.length < 0) await markGone(',
+        'if (missing.length > 0) await removeItems(tx, ledger, missing);\n  if (missing.length < 0) await markGone(',
     },
     {
       file: 'src/sync/brake.ts',
@@ -234,7 +234,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/fetch-group.ts',
       loses: true,
-      find: "const fetched = 'gone' in answer && !result.stopped ? await ask(run, partition, item) : answer;",
+      find: "const fetched = 'gone' in answer && !result.stopped ? await ask(part, item) : answer;",
       replace: 'const fetched = answer;',
     },
     {
@@ -252,7 +252,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/commit.ts',
       loses: true,
-      find: 'if (unknown.length > 0) await removeItems(tx, run, key, unknown);',
+      find: 'if (unknown.length > 0) await removeItems(tx, ledger, unknown);',
       replace: '',
     },
     {
@@ -295,7 +295,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/ledger.ts',
       loses: true,
-      find: "if (gone.length > 0) await markGone(tx, key, gone, { as: 'stated', now });",
+      find: "if (gone.length > 0) await markGone(tx, ledger.key, gone, { as: 'stated', now });",
       replace: '',
     },
     {
@@ -307,7 +307,7 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/partition-run.ts',
       loses: true,
-      find: 'if (relisted.position !== null) await followChanges(run, partition, relisted, onPage);',
+      find: 'if (relisted.position !== null) await followChanges(part, relisted, onPage);',
       replace: '',
     },
     {
@@ -358,8 +358,8 @@ export const coreMutants: MutantSet = {
       file: 'src/sync/listing.ts',
       loses: true,
       suites: ['test/integration/mirror-partial.test.ts'],
-      find: "if (run.connector.spec.listing !== 'partial') return inTurn(run, () => end(run, listing, resumed));",
-      replace: 'if (run.priority) return inTurn(run, () => end(run, listing, resumed));',
+      find: 'if (!listing.ledger.isPartial) return listing.inTurn(() => end(listing, resumed));',
+      replace: 'if (listing.priority) return listing.inTurn(() => end(listing, resumed));',
     },
     {
       file: 'src/sync/left-out.ts',

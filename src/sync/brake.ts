@@ -1,10 +1,27 @@
 import type { HeldSweep, PartitionKey, RecentRemoval } from '../store/partitions.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Reader } from '../store/database.ts';
 import { readMissing, type Missed } from '../store/sync-items.ts';
-import type { Run, RunSettings } from './run.ts';
 
-export type BrakeSettings = Pick<RunSettings, 'brakeItems' | 'brakeShare' | 'brakeReleaseMs' | 'brakeWindowMs'>;
+export interface BrakeSettings {
+  /**
+   * Removals of more missing items than this, and than this share, within the window wait for a confirmation…
+   * Infinity: none does, so that tests see what would be removed without the brake.
+   */
+  brakeItems: number;
+  brakeShare: number;
+  brakeWindowMs: number;
+  /** …or for a second identical listing at least this much later. */
+  brakeReleaseMs: number;
+}
 
-type Braking = Pick<Run, 'database' | 'clock' | 'log'> & { settings: BrakeSettings };
+interface Braking {
+  database: Reader;
+  clock: Clock;
+  log: Logger;
+  settings: BrakeSettings;
+}
 
 /**
  * Decides about missing items: none are missing; they are few enough to be removed; somebody, or a
@@ -22,15 +39,22 @@ export type Verdict =
  * a complete listing (`isListed`) misses the same items at least `brakeReleaseMs` later. What somebody
  * rejected is kept until other items are missing.
  */
-export async function brake(run: Braking, key: PartitionKey, isListed: boolean): Promise<Verdict> {
-  const { missing, total, digest, lastMissed, heldSweep: held, recentRemovals } = await readMissing(run.database, key);
+export async function brake(braking: Braking, key: PartitionKey, isListed: boolean): Promise<Verdict> {
+  const {
+    missing,
+    total,
+    digest,
+    lastMissed,
+    heldSweep: held,
+    recentRemovals,
+  } = await readMissing(braking.database, key);
   const wasHeld = held !== null;
   if (missing === 0) return { kind: 'none', wasHeld };
   const missedBy = lastMissed!;
   // A confirmation is for what was held, all of it or what is left of it, and not for what was missed later.
   if (held?.confirmed && missedBy.getTime() <= Date.parse(held.heldAt)) return { kind: 'meant', wasHeld, missedBy };
-  const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = run.settings;
-  const now = run.clock.now();
+  const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = braking.settings;
+  const now = braking.clock.now();
   const recent = countSince(recentRemovals, now.getTime() - brakeWindowMs);
   const isOff = brakeItems === Infinity;
   if (isOff || (missing < total && missing + recent <= Math.max(brakeItems, (total + recent) * brakeShare))) {
@@ -40,7 +64,7 @@ export async function brake(run: Braking, key: PartitionKey, isListed: boolean):
   const isDue = isSame && isListed && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs;
   if (isDue && !held.rejected) return { kind: 'meant', wasHeld, missedBy };
   if (isSame) return { kind: 'held', held };
-  run.log.warn({ connectionId: key.connectionId, missing, total, recent }, 'sweep held: too much would be removed');
+  braking.log.warn({ connectionId: key.connectionId, missing, total, recent }, 'sweep held: too much would be removed');
   return { kind: 'held', held: { count: missing, of: total, digest, heldAt: now.toISOString() } };
 }
 

@@ -16,103 +16,100 @@ import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './item-removal.ts';
 import { documentInput, type Outcome } from './outcome.ts';
 import { emptyCounters } from './run-report.ts';
-import type { Run } from './run.ts';
+import type { Ledger } from './partition-ledger.ts';
+import type { FetchingParts, PartitionRun } from './run.ts';
 
-/** Items that were read again because their rev changed, and how many of them had the same content. */
-export interface Tally {
-  read: number;
+/** What came of a batch, beside what the database holds of it. */
+export interface Committed {
+  /** Items that were read again because their rev changed, and how many of them had the same content. */
+  readAgain: number;
   same: number;
+  /** Content showed items that no listing has shown. */
+  showsUnlisted: boolean;
 }
 
-export interface CommitOptions {
-  leaseToken: string;
-  tally: Tally;
-}
+type Committing = Pick<PartitionRun, 'source' | 'ledger'> & Pick<FetchingParts, 'handOver' | 'wake'>;
 
 /**
  * Stores what came of a batch: documents, finished ledger rows and the run's counters, in one
  * transaction. An outcome that the database refuses fails alone.
  */
-export async function commit(
-  run: Run,
-  key: PartitionKey,
-  outcomes: readonly Outcome[],
-  options: CommitOptions,
-): Promise<void> {
-  if (outcomes.length === 0) return;
+export async function commit(parts: Committing, outcomes: readonly Outcome[], leaseToken: string): Promise<Committed> {
+  if (outcomes.length === 0) return { readAgain: 0, same: 0, showsUnlisted: false };
   try {
-    await store(run, key, outcomes, options);
+    return await store(parts, outcomes, leaseToken);
   } catch (error) {
     if (!isStatementError(error) || isTransactionConflict(error)) throw error;
-    if (outcomes.length === 1) return storeRefused(run, key, firstOf(outcomes), { ...options, error });
+    if (outcomes.length === 1) return storeRefused(parts, firstOf(outcomes), leaseToken, error);
     const half = Math.ceil(outcomes.length / 2);
-    await commit(run, key, outcomes.slice(0, half), options);
-    await commit(run, key, outcomes.slice(half), options);
+    const first = await commit(parts, outcomes.slice(0, half), leaseToken);
+    const second = await commit(parts, outcomes.slice(half), leaseToken);
+    return {
+      readAgain: first.readAgain + second.readAgain,
+      same: first.same + second.same,
+      showsUnlisted: first.showsUnlisted || second.showsUnlisted,
+    };
   }
 }
 
 async function storeRefused(
-  run: Run,
-  key: PartitionKey,
+  parts: Committing,
   { item, kind }: Outcome,
-  options: CommitOptions & { error: { code: string; constraint?: string; table?: string } },
-): Promise<void> {
-  const { code, constraint, table } = options.error;
-  run.log.error(
-    { connectionId: key.connectionId, customId: item.custom_id, code, constraint, table },
-    'item not stored',
-  );
+  leaseToken: string,
+  { code, constraint, table }: { code: string; constraint?: string; table?: string },
+): Promise<Committed> {
+  const { key, log } = parts.ledger;
+  log.error({ connectionId: key.connectionId, customId: item.custom_id, code, constraint, table }, 'item not stored');
   if (kind === 'failed') throw new MemorydError('internal', 'The failure of an item could not be stored; see the log.');
   const error = new MemorydError('index_failed', 'The item could not be stored; the log has the reason.');
-  await store(run, key, [{ item, kind: 'failed', error }], options);
+  return store(parts, [{ item, kind: 'failed', error }], leaseToken);
 }
 
-async function store(
-  run: Run,
-  key: PartitionKey,
-  outcomes: readonly Outcome[],
-  { leaseToken, tally }: CommitOptions,
-): Promise<void> {
-  const lease = run.handOver?.reserve() ?? null;
-  const results = await run.hold.write(async (tx) => {
+async function store(parts: Committing, outcomes: readonly Outcome[], leaseToken: string): Promise<Committed> {
+  const { ledger, source, handOver, wake } = parts;
+  const { key, runId, connection, hold, clock, documentLimit } = ledger;
+  const lease = handOver?.reserve() ?? null;
+  const { ingested, documents, showsUnlisted } = await hold.write(async (tx) => {
     const ids = outcomes.map(({ item }) => item.ext_id);
     const held = await lockLeased(tx, key, ids, leaseToken);
     const mine = outcomes.filter(({ item }) => held.has(item.ext_id));
     const documents = mine.filter((one) => one.kind === 'document');
-    const inputs = documents.map((one) => documentInput(run, one));
-    const ingested = await ingest(tx, inputs, run.clock, lease);
-    await settleGone(tx, run, key, mine);
+    const inputs = documents.map((one) => documentInput(connection, source.spec.documentType, one));
+    const ingested = await ingest(tx, inputs, clock, lease);
+    await settleGone(tx, ledger, mine);
     const finished = [
       ...paired(documents, ingested).map(([one, result]) => doneItem(one, result)),
-      ...leftovers(run, mine),
+      ...leftovers(mine, clock.now()),
     ];
-    if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: run.clock.now() });
+    if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: clock.now() });
     await dropKept(tx, key, mine);
-    await noteMet(tx, run, key, documents);
+    const showsUnlisted = await noteUnlisted(tx, ledger, documents);
     // What is not mirrored leaves its place under the document limit to others.
-    if (mine.some((one) => one.kind === 'skipped')) run.documentLimit.unsettle();
+    if (mine.some((one) => one.kind === 'skipped')) documentLimit.unsettle();
     // What is no longer mirrored must not stay in memory either.
     const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.document_id));
-    const dropped = await dropDocuments(tx, run, stale);
+    const dropped = await dropDocuments(tx, ledger, stale);
     const counters = count(ingested, dropped, mine);
-    await addToRun(tx, run.id, { counters, failures: failuresOf(run, mine) }, run.clock.now());
-    return { ingested, documents };
+    await addToRun(tx, runId, { counters, failures: failuresOf(mine, clock.now()) }, clock.now());
+    return { ingested, documents, showsUnlisted };
   });
-  tellApart(run, key, tally, results);
-  const claimed = results.ingested.flatMap((one) => one.claimed ?? []);
-  if (lease) run.handOver?.accept(lease, claimed);
-  const queued = results.ingested.filter((one) => one.status === 'queued').length - claimed.length;
-  if (queued > 0) await run.wake(queued);
+  const claimed = ingested.flatMap((one) => one.claimed ?? []);
+  if (lease) handOver?.accept(lease, claimed);
+  const queued = ingested.filter((one) => one.status === 'queued').length - claimed.length;
+  if (queued > 0) await wake(queued);
+  const readAgain = paired(documents, ingested).filter(([{ item }]) => item.document_id !== null);
+  const same = readAgain.filter(([, { outcome }]) => outcome === 'unchanged');
+  return { readAgain: readAgain.length, same: same.length, showsUnlisted };
 }
 
 /** Forgets items that were never mirrored. Mirrored ones stay, because the source has not said that they were deleted. */
-async function settleGone(tx: Transaction, run: Run, key: PartitionKey, outcomes: readonly Outcome[]): Promise<void> {
+async function settleGone(tx: Transaction, ledger: Ledger, outcomes: readonly Outcome[]): Promise<void> {
   const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
   const ids = (isMirrored: boolean) =>
     gone.filter((item) => (item.document_id !== null) === isMirrored).map((item) => item.ext_id);
   const [unknown, missing] = [ids(false), ids(true)];
-  if (unknown.length > 0) await removeItems(tx, run, key, unknown);
-  if (missing.length > 0) await markGone(tx, key, missing, { as: 'missing', now: run.clock.now() });
+  if (unknown.length > 0) await removeItems(tx, ledger, unknown);
+  if (missing.length > 0) await markGone(tx, ledger.key, missing, { as: 'missing', now: ledger.clock.now() });
 }
 
 function leftDocument(id: string | null): { id: string; rev: null }[] {
@@ -130,19 +127,18 @@ async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly O
   );
 }
 
-/** Items that the stored content shows, and that no listing may ever show. */
-async function noteMet(
+/** Writes down items that the stored content shows, and that no listing may ever show. Answers whether there are any. */
+async function noteUnlisted(
   tx: Transaction,
-  run: Run,
-  key: PartitionKey,
+  { key, connection, isPartial, clock }: Ledger,
   outcomes: readonly { document: FetchedDocument }[],
-): Promise<void> {
-  if (run.connector.spec.listing !== 'partial') return;
+): Promise<boolean> {
+  if (!isPartial) return false;
   // In one order, so that batches that show the same items wait for each other instead of deadlocking.
   const ids = [...new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []))].toSorted();
-  if (ids.length === 0) return;
-  const items = ids.map((id) => ({ ext_id: id, custom_id: customIdOf(run.connection.provider, id) }));
-  if ((await addUnlisted(tx, key, items, run.clock.now())) > 0) run.met.add(key.partitionId);
+  if (ids.length === 0) return false;
+  const items = ids.map((id) => ({ ext_id: id, custom_id: customIdOf(connection.provider, id) }));
+  return (await addUnlisted(tx, key, items, clock.now())) > 0;
 }
 
 function doneItem(outcome: Extract<Outcome, { kind: 'document' }>, result: IngestResult): FinishedItem {
@@ -157,9 +153,9 @@ function doneItem(outcome: Extract<Outcome, { kind: 'document' }>, result: Inges
   };
 }
 
-function leftovers(run: Run, outcomes: readonly Outcome[]): FinishedItem[] {
+function leftovers(outcomes: readonly Outcome[], now: Date): FinishedItem[] {
   return outcomes.flatMap((one): FinishedItem[] => {
-    if (one.kind === 'failed') return [failItem(one.item, one.error, run.clock.now())];
+    if (one.kind === 'failed') return [failItem(one.item, one.error, now)];
     if (one.kind !== 'skipped') return [];
     const { ext_id, want_rev } = one.item;
     const base = { ext_id, rev: want_rev, document_id: null, next_try: null };
@@ -186,32 +182,11 @@ function count(ingested: readonly IngestResult[], deleted: number, outcomes: rea
   return counters;
 }
 
-function failuresOf(run: Run, outcomes: readonly Outcome[]): RunItemFailure[] {
+function failuresOf(outcomes: readonly Outcome[], now: Date): RunItemFailure[] {
   return outcomes.flatMap((one) => {
     if (one.kind !== 'failed') return [];
     const { custom_id: customId, document_id: documentId, ref } = one.item;
     const title = typeof ref['title'] === 'string' ? ref['title'] : null;
-    return [{ customId, documentId, title, error: failItem(one.item, one.error, run.clock.now()).error ?? 'failed' }];
+    return [{ customId, documentId, title, error: failItem(one.item, one.error, now).error ?? 'failed' }];
   });
-}
-
-const suspiciousItems = 20;
-const suspiciousShare = 0.8;
-
-/** A rev that changes without the content costs a download at every sync; only the connector can mend it. */
-function tellApart(
-  run: Run,
-  key: PartitionKey,
-  tally: Tally,
-  { ingested, documents }: { ingested: readonly IngestResult[]; documents: readonly Outcome[] },
-): void {
-  if (run.connector.spec.revs === 'loose') return;
-  for (const [{ item }, { outcome }] of paired(documents, ingested)) {
-    if (item.document_id === null) continue;
-    tally.read += 1;
-    if (outcome === 'unchanged') tally.same += 1;
-  }
-  if (tally.same < suspiciousItems || tally.same < tally.read * suspiciousShare) return;
-  const message = `${tally.same} of ${tally.read} items that were read again had the same content as before. Their rev changes although nothing else does, so each sync downloads them; this is to be mended in the connector.`;
-  run.report.warn(key.partitionId, 'unstable_revisions', message);
 }

@@ -2,10 +2,11 @@ import { compareItems, mirroredItems } from '../store/sync-items.ts';
 import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from '../connector/contract.ts';
 import { passes, updateTime } from './filters.ts';
-import { askedAtOnce, lookUp } from './left-out.ts';
-import { checkPage, createPageGuard } from './page.ts';
+import { askedAtOnce } from './left-out.ts';
+import { createPageGuard } from './page.ts';
 import type { ListedRef } from './ref.ts';
-import { inTurn, keyOf, type Run, remark } from './run.ts';
+import { partitionRun, type PartitionRun, type Run } from './run.ts';
+import type { RunScope } from './scope.ts';
 
 const shownIds = 50;
 const comparedAtOnce = 1_000;
@@ -23,7 +24,7 @@ interface ShownItem {
 
 /** Results of listing one partition. */
 interface Shown {
-  partition: Partition;
+  part: PartitionRun;
   items: Map<string, ShownItem>;
   /** Each folder with the one that it is in. */
   folders: Map<string, string | undefined>;
@@ -46,50 +47,50 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
   };
   const listings: Shown[] = [];
   for (const partition of partitions) {
-    if (partition.unread === undefined) listings.push(await listShown(run, partition));
+    const part = partitionRun(run, partition, { priority: 'delta', signal: run.signal });
+    if (partition.unread === undefined) listings.push(await listShown(part));
     else report.incomplete ??= `${partition.title ?? partition.id}: ${partition.unread}`;
   }
   leaveOlderItems(listings, run.scope.limit);
-  for (const shown of listings) await comparePartition(run, shown, report);
-  const { counters } = run;
+  for (const shown of listings) await comparePartition(shown, report);
+  const { counters } = run.report;
   counters.itemsAdded += report.added.count;
   counters.itemsUpdated += report.updated.count;
   counters.itemsDeleted += report.deleted.count;
   return report;
 }
 
-async function listShown(run: Run, partition: Partition): Promise<Shown> {
-  const shown: Shown = { partition, items: new Map(), folders: new Map(), incomplete: null, unread: [] };
+async function listShown(part: PartitionRun): Promise<Shown> {
+  const { source, partition, ledger } = part;
+  const { scope, report, clock } = ledger;
+  const shown: Shown = { part, items: new Map(), folders: new Map(), incomplete: null, unread: [] };
   const guard = createPageGuard('list');
   let cursor: Json | undefined;
   let done = false;
   const step = async () => {
-    const answer = await run.verbs.call('list', () => run.connector.list(run.context, partition, cursor));
-    const page = checkPage(answer, 'list');
+    const page = await source.list(partition, cursor);
     guard.pass(cursor, page);
-    remark(run, partition.id, page.remarks);
     shown.unread.push(...page.unread.map(({ path }) => path));
     shown.incomplete ??= page.incomplete ?? null;
     cursor = page.next;
     done = page.done || cursor === undefined;
-    run.counters.itemsSeen += page.refs.length;
-    note(run, shown, page.refs);
+    report.counters.itemsSeen += page.refs.length;
+    note(shown, page.refs, scope, clock.now());
   };
-  while (!done) await inTurn(run, step);
-  const { roots } = run.scope;
+  while (!done) await part.inTurn(step);
+  const { roots } = scope;
   if (roots !== null) keepInside(shown.items, shown.folders, new Set(roots));
   return shown;
 }
 
 /** The last ref of an id wins, as it does in a sync. */
-function note(run: Run, { items, folders }: Shown, refs: readonly ListedRef[]): void {
-  const now = run.clock.now();
+function note({ items, folders }: Shown, refs: readonly ListedRef[], scope: RunScope, now: Date): void {
   for (const ref of refs) {
     const { id, rev, parent } = ref;
     if (ref.kind === 'container') folders.set(id, parent);
-    else if (passes(run.scope.filters, ref, now) !== null) items.delete(id);
+    else if (passes(scope.filters, ref, now) !== null) items.delete(id);
     else {
-      const isRuledOut = run.scope.rules?.admits(ref) === false;
+      const isRuledOut = scope.rules?.admits(ref) === false;
       items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt), isRuledOut });
     }
   }
@@ -127,62 +128,49 @@ function compareNumbers(left: number, right: number): number {
   return left === right ? 0 : left - right;
 }
 
-async function comparePartition(
-  run: Run,
-  { partition, items, incomplete, unread }: Shown,
-  report: DryRunReport,
-): Promise<void> {
-  const key = keyOf(run, partition);
+async function comparePartition(shown: Shown, report: DryRunReport): Promise<void> {
+  const { part, items, incomplete } = shown;
+  const { key, database, signal, report: run } = part.ledger;
   const entries = Array.from(items.values(), ({ id, rev }) => ({ ext_id: id, rev }));
   for (let start = 0; start < entries.length; start += comparedAtOnce) {
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     const some = entries.slice(start, start + comparedAtOnce);
-    for (const [id, prospect] of await compareItems(run.database, key, some)) {
-      if (prospect === 'same') run.counters.itemsSkipped += 1;
-      else if (items.get(id)?.isRuledOut) leaveOut(id, prospect, run, report);
+    for (const [id, prospect] of await compareItems(database, key, some)) {
+      const isRuledOut = prospect !== 'same' && items.get(id)?.isRuledOut === true;
+      // An item that a rule leaves out is not added; if it is mirrored and has changed, it is deleted.
+      if (isRuledOut && prospect === 'updated') count(report.deleted, id);
+      else if (isRuledOut || prospect === 'same') run.counters.itemsSkipped += 1;
       else count(report[prospect], id);
     }
   }
-  if (incomplete === null) await findDeleted(run, partition, { items, unread }, report);
-  else report.incomplete ??= `${partition.title ?? partition.id}: ${incomplete}`;
-}
-
-/** An item that a rule leaves out is not added; if it is mirrored and has changed, it is deleted. */
-function leaveOut(id: string, prospect: 'added' | 'updated', run: Run, report: DryRunReport): void {
-  if (prospect === 'updated') count(report.deleted, id);
-  else run.counters.itemsSkipped += 1;
+  if (incomplete === null) await findDeleted(shown, report);
+  else report.incomplete ??= `${part.partition.title ?? part.partition.id}: ${incomplete}`;
 }
 
 /** Mirrored items that the listing did not show, or that are left out by now. */
-async function findDeleted(
-  run: Run,
-  partition: Partition,
-  { items, unread: except }: Pick<Shown, 'items' | 'unread'>,
-  report: DryRunReport,
-): Promise<void> {
+async function findDeleted({ part, items, unread: except }: Shown, report: DryRunReport): Promise<void> {
+  const { partition, ledger, settings } = part;
   let after = '';
   let asked = 0;
-  const isPartial = run.connector.spec.listing === 'partial';
-  const key = keyOf(run, partition);
   for (let answered = mirroredAtOnce; answered === mirroredAtOnce;) {
-    run.signal.throwIfAborted();
-    const ids = await mirroredItems(run.database, key, { after, limit: mirroredAtOnce, except });
+    ledger.signal.throwIfAborted();
+    const ids = await mirroredItems(ledger.database, ledger.key, { after, limit: mirroredAtOnce, except });
     const unseen = ids.filter((id) => !items.has(id));
-    const budget = isPartial ? run.settings.lookUpsPerRun - asked : Infinity;
-    for (const id of await goneOf(run, partition, unseen.slice(0, budget))) count(report.deleted, id);
+    const budget = ledger.isPartial ? settings.lookUpsPerRun - asked : Infinity;
+    for (const id of await goneOf(part, unseen.slice(0, budget))) count(report.deleted, id);
     asked += unseen.length;
-    if (unseen.length > budget) report.incomplete ??= unaskedMessage(partition, run.settings.lookUpsPerRun);
+    if (unseen.length > budget) report.incomplete ??= unaskedMessage(partition, settings.lookUpsPerRun);
     answered = ids.length;
     after = ids.at(-1) ?? after;
   }
 }
 
 /** Of items that a listing did not show, those that would be deleted. */
-async function goneOf(run: Run, partition: Partition, unseen: string[]): Promise<string[]> {
-  if (run.connector.spec.listing !== 'partial') return unseen;
+async function goneOf({ source, partition, ledger, inTurn }: PartitionRun, unseen: string[]): Promise<string[]> {
+  if (!ledger.isPartial) return unseen;
   const gone: string[] = [];
   for (let start = 0; start < unseen.length; start += askedAtOnce) {
-    const page = await inTurn(run, () => lookUp(run, partition, unseen.slice(start, start + askedAtOnce)));
+    const page = await inTurn(() => source.lookup(partition, unseen.slice(start, start + askedAtOnce)));
     gone.push(...page.gone, ...page.missing);
   }
   return gone;

@@ -1,11 +1,11 @@
 import { MemorydError } from '../base/errors.ts';
 import { refusalOfType } from '../engine/refusal.ts';
 import type { ClaimedItem } from '../store/sync-claims.ts';
-import { ConnectorError, type Fetched, type FetchedDocument, type Partition } from '../connector/contract.ts';
+import { ConnectorError, type ConnectorSpec, type Fetched, type FetchedDocument } from '../connector/contract.ts';
 import { connectorFault, stopsFetching, wearsOut } from './failure.ts';
 import { checkFetched, contentBody } from './fetched.ts';
 import { refOf, type Outcome } from './outcome.ts';
-import type { Run } from './run.ts';
+import type { FetchingParts, PartitionRun } from './run.ts';
 
 export interface GroupResult {
   outcomes: Outcome[];
@@ -13,17 +13,17 @@ export interface GroupResult {
   stopped: { error: unknown } | null;
 }
 
-const defaultMaxItemBytes = 25 * 1024 * 1024;
 /** Items in one call of `fetchMany`. */
 const manySize = 100;
+
+type GroupFetch = PartitionRun & Pick<FetchingParts, 'extractor'>;
 
 /** Content that is known without a `fetch` for the item alone. */
 type Known = Map<string, () => Fetched>;
 
 /** Fetches some items side by side; `contents` are those that came with the listing. */
 export async function fetchGroup(
-  run: Run,
-  partition: Partition,
+  part: GroupFetch,
   items: readonly ClaimedItem[],
   contents: ReadonlyMap<string, FetchedDocument>,
 ): Promise<GroupResult> {
@@ -31,31 +31,33 @@ export async function fetchGroup(
   const known: Known = new Map([...contents].map(([id, document]) => [id, () => document]));
   const wanted: ClaimedItem[] = [];
   for (const item of items) {
-    const refused = refuse(run, item);
+    const refused = refuse(part, item);
     if (refused) result.outcomes.push(refused);
     else wanted.push(item);
   }
-  if (run.connector.fetchMany) await fetchMany(run, partition, wanted, known, result);
+  if (part.source.has('fetchMany')) await fetchMany(part, wanted, known, result);
   const queue = result.stopped ? wanted.filter((item) => known.has(item.ext_id)) : [...wanted];
   const worker = async () => {
-    for (let item = queue.shift(); item; item = queue.shift()) await fetchInto(run, partition, item, known, result);
+    for (let item = queue.shift(); item; item = queue.shift()) await fetchInto(part, item, known, result);
   };
-  await Promise.all(Array.from({ length: Math.min(run.settings.fetchConcurrency, queue.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(part.settings.fetchConcurrency, queue.length) }, worker));
   return result;
 }
 
 /** The outcome of an item that needs no request to the source; null for all others. */
-function refuse(run: Run, item: ClaimedItem): Outcome | null {
+function refuse({ source, extractor }: GroupFetch, item: ClaimedItem): Outcome | null {
   if (wearsOut(item)) {
     const error = new MemorydError('lost_worker', 'Workers keep dying while they fetch this item.');
     return { item, kind: 'failed', error };
   }
-  const refusal = refusalOfType(item.ref['mimeType'] as string | undefined, run.extractor.readsPictures);
+  const refusal = refusalOfType(item.ref['mimeType'] as string | undefined, extractor.readsPictures);
   if (refusal) return { item, kind: 'skipped', reason: 'unsupported_type', detail: refusal };
-  const maxBytes = run.connector.spec.maxItemBytes ?? defaultMaxItemBytes;
+  const maxBytes = maxItemBytes(source.spec);
   const bytes = Number(item.ref['size'] ?? 0);
   return bytes > maxBytes ? tooLarge(item, bytes, maxBytes) : null;
 }
+
+const maxItemBytes = ({ maxItemBytes: bytes = 25 * 1024 * 1024 }: ConnectorSpec) => bytes;
 
 function tooLarge(item: ClaimedItem, bytes: number, maxBytes: number): Outcome {
   return { item, kind: 'skipped', reason: 'too_large', detail: `It has ${bytes} bytes; at most ${maxBytes} are read.` };
@@ -66,71 +68,66 @@ function tooLarge(item: ClaimedItem, bytes: number, maxBytes: number): Outcome {
  * it is fetched one by one.
  */
 async function fetchMany(
-  run: Run,
-  partition: Partition,
+  part: GroupFetch,
   items: readonly ClaimedItem[],
   known: Known,
   result: GroupResult,
 ): Promise<void> {
+  const { signal } = part.ledger;
   const missing = items.filter((item) => !known.has(item.ext_id));
   for (let start = 0; start < missing.length && !result.stopped; start += manySize) {
     const refs = missing.slice(start, start + manySize).map((item) => ({ key: item.ext_id, ref: refOf(item) }));
     const keys = new Map(refs.map(({ key, ref }) => [ref.id, key]));
+    const take = (id: string, answer: unknown) => {
+      const key = keys.get(id);
+      if (key !== undefined) known.set(key, () => checkFetched(answer));
+    };
+    const asked = refs.map(({ ref }) => ref);
     try {
-      await run.verbs.call('fetchMany', async () => {
-        const asked = refs.map(({ ref }) => ref);
-        for await (const entry of run.connector.fetchMany!(run.context, partition, asked) as AsyncIterable<unknown>) {
-          if (run.signal.aborted) return;
-          const [id, answer] = Array.isArray(entry) ? (entry as unknown[]) : [];
-          const key = typeof id === 'string' ? keys.get(id) : undefined;
-          if (key !== undefined) known.set(key, () => checkFetched(answer));
-        }
-      });
+      await part.source.fetchMany(part.partition, asked, take, signal);
     } catch (error) {
-      if (run.signal.aborted || stopsFetching(error)) result.stopped = { error };
+      if (signal.aborted || stopsFetching(error)) result.stopped = { error };
     }
   }
 }
 
-async function fetchInto(
-  run: Run,
-  partition: Partition,
-  item: ClaimedItem,
-  known: Known,
-  result: GroupResult,
-): Promise<void> {
+async function fetchInto(part: GroupFetch, item: ClaimedItem, known: Known, result: GroupResult): Promise<void> {
   // What is known already is worth keeping even when nothing more may be asked for.
   if (result.stopped && !known.has(item.ext_id)) return;
   try {
-    const answer = known.get(item.ext_id)?.() ?? (await ask(run, partition, item));
+    const answer = known.get(item.ext_id)?.() ?? (await ask(part, item));
     // One answer "not there" may be a slip of the source; two are evidence.
-    const fetched = 'gone' in answer && !result.stopped ? await ask(run, partition, item) : answer;
+    const fetched = 'gone' in answer && !result.stopped ? await ask(part, item) : answer;
     if ('gone' in fetched && result.stopped) return;
-    result.outcomes.push(await outcomeOf(run, item, fetched));
+    result.outcomes.push(await outcomeOf(part, item, fetched));
   } catch (error) {
-    if (run.signal.aborted || stopsFetching(error)) result.stopped ??= { error };
+    if (part.ledger.signal.aborted || stopsFetching(error)) result.stopped ??= { error };
     else result.outcomes.push(failureOf(item, error));
   }
 }
 
-async function ask(run: Run, partition: Partition, item: ClaimedItem): Promise<Fetched> {
+async function ask({ source, partition }: GroupFetch, item: ClaimedItem): Promise<Fetched> {
   try {
-    return checkFetched(await run.verbs.call('fetch', () => run.connector.fetch(run.context, partition, refOf(item))));
+    return await source.fetch(partition, refOf(item));
   } catch (error) {
     if (ConnectorError.is(error) && error.kind === 'gone') return { gone: true };
     throw error;
   }
 }
 
-async function outcomeOf(run: Run, item: ClaimedItem, fetched: Fetched): Promise<Outcome> {
+async function outcomeOf(
+  { source, extractor, ledger }: GroupFetch,
+  item: ClaimedItem,
+  fetched: Fetched,
+): Promise<Outcome> {
   if ('gone' in fetched) return { item, kind: 'gone' };
   if ('skip' in fetched) {
     return { item, kind: 'skipped', reason: fetched.skip, detail: fetched.detail ?? fetched.skip };
   }
-  const maxBytes = run.connector.spec.maxItemBytes ?? defaultMaxItemBytes;
+  const maxBytes = maxItemBytes(source.spec);
   const bytes = fetched.file?.bytes.byteLength ?? 0;
   if (bytes > maxBytes) return tooLarge(item, bytes, maxBytes);
-  const content = await contentBody(fetched, run.extractor, run.signal);
+  const content = await contentBody(fetched, extractor, ledger.signal);
   if ('refusal' in content) return { item, kind: 'skipped', reason: 'unsupported_type', detail: content.refusal };
   return { item, kind: 'document', document: fetched, content };
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { PartitionKey } from '../store/partitions.ts';
 import { lastOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import { caught } from '../engine/caught.ts';
@@ -15,18 +14,26 @@ import {
 } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/sync-item-documents.ts';
 import { createBreaker, type Breaker, type Trip } from '../source/breaker.ts';
-import { commit, type Tally } from './commit.ts';
-import type { FetchedDocument, Partition } from '../connector/contract.ts';
+import { commit, type Committed } from './commit.ts';
+import type { FetchedDocument } from '../connector/contract.ts';
 import { fetchGroup } from './fetch-group.ts';
 import { readInline } from './fetched.ts';
 import { restoreClaimed } from './ledger.ts';
-import { inTurn, keyOf, type Run } from './run.ts';
+import type { Ledger, PartitionRows } from './partition-ledger.ts';
+import type { FetchingParts, PartitionRun, RunSettings } from './run.ts';
 import type { Supply } from './supply.ts';
 
 export interface FetchOptions {
   supply: Supply;
   /** Nothing of the partition was mirrored before: its newest items come before everything else. */
   backfill: boolean;
+}
+
+export interface FetchResult {
+  /** Why it ended early; null when it did not. */
+  trip: Trip | null;
+  /** Stored content showed items that no listing has shown. */
+  showsUnlisted: boolean;
 }
 
 /** How often the holder of a run looks whether others are done with their items. */
@@ -38,40 +45,40 @@ const leastBatch = 4;
  * batch becomes documents and finished ledger rows in one transaction, while the next one is
  * fetched. Ends early, with the reason, when too much fails.
  */
-export async function fetchItems(run: Run, partition: Partition, options: FetchOptions): Promise<Trip | null> {
-  const work: Work = {
-    partition,
-    key: keyOf(run, partition),
-    breaker: createBreaker(),
-    tally: { read: 0, same: 0 },
-    storing: null,
-    isFull: false,
-  };
+export async function fetchItems(
+  part: PartitionRun,
+  parts: FetchingParts,
+  options: FetchOptions,
+): Promise<FetchResult> {
+  const stored: Committed = { readAgain: 0, same: 0, showsUnlisted: false };
+  const work: Fetching = { ...part, ...parts, breaker: createBreaker(), stored, storing: null, isFull: false };
   try {
-    return await fetchDue(run, work, options);
+    const trip = await fetchDue(work, options);
+    return { trip, showsUnlisted: stored.showsUnlisted };
   } finally {
     await settle(work).catch(() => {});
   }
 }
 
-async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Trip | null> {
-  const { settings } = run;
+async function fetchDue(work: Fetching, options: FetchOptions): Promise<Trip | null> {
+  const { settings, ledger, company } = work;
+  const { clock, signal, documentLimit } = ledger;
   let size = settings.claimSize;
   let claimed = 0;
   let backlog = 0;
   for (;;) {
-    run.signal.throwIfAborted();
+    signal.throwIfAborted();
     const ended = options.supply.ended();
-    const room = await roomFor(run, work, size);
+    const room = await roomFor(work, size);
     if (room === 0) {
       // What the source no longer has is found and removed all the same.
-      if (ended) return fullContainer(run);
+      if (ended) return fullContainer(ledger);
       await options.supply.changed();
       continue;
     }
     const newest = options.backfill && claimed < settings.firstSlice;
     const limit = Math.min(room, newest ? Math.min(size, settings.firstSlice - claimed) : size);
-    const batch = await inTurn(run, () => fetchBatch(run, work, { limit, newest }), newest ? 'first' : run.priority);
+    const batch = await work.inTurn(() => fetchBatch(work, { limit, newest }), newest ? 'first' : work.priority);
     const isSettled = work.storing === null;
     try {
       await settle(work);
@@ -89,57 +96,56 @@ async function fetchDue(run: Run, work: Work, options: FetchOptions): Promise<Tr
     backlog = batch.items === limit ? backlog + limit : 0;
     if (backlog >= settings.joinBacklog) {
       backlog = 0;
-      await run.company.invite();
+      await company.invite();
     }
     // What has just been stored may have left something to do.
     if (batch.items > 0 || !isSettled) continue;
     if (!ended) await options.supply.changed();
-    else if (await othersAtWork(run, work.key)) await run.clock.sleep(lookMs, run.signal);
+    else if (await othersAtWork(work)) await clock.sleep(lookMs, signal);
     // Items that turned out not to be mirrored have left places under the document limit.
-    else if ((await run.documentLimit.settle()) === 0) return null;
+    else if ((await documentLimit.settle()) === 0) return null;
   }
 }
 
 /** How many items the container has room for. */
-async function roomFor(run: Run, work: Work, wanted: number): Promise<number> {
-  const room = work.isFull ? 0 : await roomIn(run.database, run.connection.containerTag);
+async function roomFor(work: Fetching, wanted: number): Promise<number> {
+  const { database, connection } = work.ledger;
+  const room = work.isFull ? 0 : await roomIn(database, connection.containerTag);
   if (room === null || work.storing === null) return room ?? wanted;
   await settle(work);
-  return roomFor(run, work, wanted);
+  return roomFor(work, wanted);
 }
 
 /** Waits until what was fetched before is stored. */
-async function settle(work: Work): Promise<void> {
+async function settle(work: Fetching): Promise<void> {
   const { storing } = work;
   work.storing = null;
   await storing;
 }
 
 /** Items wait as they are until there is room. */
-function fullContainer(run: Run): Trip {
-  const { containerTag } = run.connection;
+function fullContainer({ connection }: Ledger): Trip {
   return {
-    reason: `The quota of container ${containerTag} is used up; items wait until there is room.`,
+    reason: `The quota of container ${connection.containerTag} is used up; items wait until there is room.`,
     outage: false,
   };
 }
 
 /** A slow source gets smaller batches, so that other connections do not wait long for their turn. */
-function nextSize(size: number, elapsedMs: number, { claimSize, batchTargetMs }: Run['settings']): number {
+function nextSize(size: number, elapsedMs: number, { claimSize, batchTargetMs }: RunSettings): number {
   if (elapsedMs > batchTargetMs) return Math.max(Math.min(leastBatch, claimSize), Math.floor(size / 2));
   return elapsedMs < batchTargetMs / 4 ? Math.min(claimSize, size * 2) : size;
 }
 
 /** Items in the hands of others come back when they fail or die, so the run is not over before. */
-async function othersAtWork(run: Run, key: PartitionKey): Promise<boolean> {
-  return run.company.leads && isWorkLeft(run.database, key, run.clock.now());
+async function othersAtWork({ company, ledger }: Fetching): Promise<boolean> {
+  return company.leads && isWorkLeft(ledger.database, ledger.key, ledger.clock.now());
 }
 
-interface Work {
-  partition: Partition;
-  key: PartitionKey;
+interface Fetching extends PartitionRun, FetchingParts {
   breaker: Breaker;
-  tally: Tally;
+  /** What came of all batches until now. */
+  stored: Committed;
   /** Until the batch before is stored. */
   storing: Promise<void> | null;
   /** A batch was more than the container may hold, and was given back. */
@@ -153,16 +159,17 @@ interface Batch {
   store?(): Promise<void>;
 }
 
-async function fetchBatch(run: Run, work: Work, claim: { limit: number; newest: boolean }): Promise<Batch> {
-  const { key } = work;
+async function fetchBatch(work: Fetching, claim: { limit: number; newest: boolean }): Promise<Batch> {
+  const { ledger, settings } = work;
+  const { key, hold, clock } = ledger;
   const token = randomUUID();
-  const now = run.clock.now();
-  const leaseUntil = leaseEnd(run);
+  const now = clock.now();
+  const leaseUntil = leaseEnd(now, settings);
   const wanted = { ...claim, leaseToken: token, now, leaseUntil };
-  const items = await run.hold.write((tx) => claimItems(tx, key, wanted));
+  const items = await hold.write((tx) => claimItems(tx, key, wanted));
   if (items.length === 0) return { items: 0, elapsedMs: 0 };
   const done = new AbortController();
-  const renewal = keepLease(run, key, token, done.signal);
+  const renewal = keepLease(work, token, done.signal);
   const letGo = async () => {
     done.abort();
     await renewal;
@@ -170,7 +177,7 @@ async function fetchBatch(run: Run, work: Work, claim: { limit: number; newest: 
   const giveBack = async (error: unknown) => {
     try {
       // Whoever takes a connection over takes its items as well, so there would be nothing to give back.
-      if (!run.hold.lost.aborted) await run.hold.write((tx) => releaseItems(tx, key, token, run.clock.now()));
+      if (!hold.lost.aborted) await hold.write((tx) => releaseItems(tx, key, token, clock.now()));
     } finally {
       await letGo();
     }
@@ -180,8 +187,8 @@ async function fetchBatch(run: Run, work: Work, claim: { limit: number; newest: 
   try {
     // What workers were lost with is fetched while nothing else is under way that would be lost, and blamed, as well.
     if (items.some(({ lost_workers }) => lost_workers >= suspectAfter)) await settle(work);
-    const store = await fetchClaimed(run, work, items, token);
-    const elapsedMs = run.clock.now().getTime() - now.getTime();
+    const store = await fetchClaimed(work, items, token);
+    const elapsedMs = clock.now().getTime() - now.getTime();
     return { items: items.length, elapsedMs, store: () => store().then(letGo, giveBack) };
   } catch (error) {
     await giveBack(error);
@@ -193,23 +200,23 @@ const isQuotaExceeded = (error: unknown) => MemorydError.is(error) && error.code
 
 /** Stores all groups but the last, of which it answers how to store it. */
 async function fetchClaimed(
-  run: Run,
-  work: Work,
+  work: Fetching,
   items: readonly ClaimedItem[],
   token: string,
 ): Promise<() => Promise<void>> {
-  const { key, partition, breaker } = work;
+  const { ledger, settings, breaker } = work;
   const fresh = items.filter((item) => item.document_id === null).map((item) => item.ext_id);
-  const restored = await restoreClaimed(run, key, fresh, token);
-  const wanted = items.filter((item) => !restored.has(item.ext_id));
-  const contents = await keptContents(run, key, wanted);
+  const restored = await restoreClaimed(ledger, fresh, token);
+  if (restored.waiting > 0) await work.wake(restored.waiting);
+  const wanted = items.filter((item) => !restored.ids.has(item.ext_id));
+  const contents = await keptContents(ledger, wanted);
   let store = async () => {};
-  for (const group of groupBySize(wanted, run.settings.groupBytes)) {
+  for (const group of groupBySize(wanted, settings.groupBytes)) {
     await store();
-    const { outcomes, stopped } = await fetchGroup(run, partition, group, contents);
+    const { outcomes, stopped } = await fetchGroup(work, group, contents);
     // The source has no part in it when only a picture could not be read.
     for (const one of outcomes) breaker.add(one.kind === 'failed' && !mayReadLater(one.error) ? one.error : undefined);
-    store = () => commit(run, key, outcomes, { leaseToken: token, tally: work.tally });
+    store = async () => noteStored(work, await commit(work, outcomes, token));
     if (!stopped) continue;
     // What was received before something stopped the group is not thrown away.
     await store();
@@ -218,31 +225,45 @@ async function fetchClaimed(
   return store;
 }
 
-function leaseEnd(run: Run): Date {
-  return new Date(run.clock.now().getTime() + run.settings.itemLeaseMs);
+const suspiciousItems = 20;
+const suspiciousShare = 0.8;
+
+/** A rev that changes without the content costs a download at every sync; only the connector can mend it. */
+function noteStored({ stored, source, ledger }: Fetching, more: Committed): void {
+  stored.readAgain += more.readAgain;
+  stored.same += more.same;
+  stored.showsUnlisted ||= more.showsUnlisted;
+  const { readAgain, same } = stored;
+  if (source.spec.revs === 'loose' || same < suspiciousItems || same < readAgain * suspiciousShare) return;
+  const message = `${same} of ${readAgain} items that were read again had the same content as before. Their rev changes although nothing else does, so each sync downloads them; this is to be mended in the connector.`;
+  ledger.report.warn(ledger.key.partitionId, 'unstable_revisions', message);
 }
 
-async function keepLease(run: Run, key: PartitionKey, token: string, done: AbortSignal): Promise<void> {
+function leaseEnd(now: Date, { itemLeaseMs }: RunSettings): Date {
+  return new Date(now.getTime() + itemLeaseMs);
+}
+
+async function keepLease({ ledger, settings }: Fetching, token: string, done: AbortSignal): Promise<void> {
+  const { key, hold, clock, log } = ledger;
   for (;;) {
-    await run.clock.sleep(run.settings.itemLeaseMs / 3, done);
+    await clock.sleep(settings.itemLeaseMs / 3, done);
     if (done.aborted) return;
-    await run.hold
-      .write((tx) => renewItems(tx, key, { token, until: leaseEnd(run) }))
+    await hold
+      .write((tx) => renewItems(tx, key, { token, until: leaseEnd(clock.now(), settings) }))
       .catch((error: unknown) =>
-        run.log.warn({ err: error, connectionId: key.connectionId }, 'lease of items could not be renewed'),
+        log.warn({ err: error, connectionId: key.connectionId }, 'lease of items could not be renewed'),
       );
   }
 }
 
 /** Content that came with the listing, by item; only of the revision that is wanted. */
 async function keptContents(
-  run: Run,
-  key: PartitionKey,
+  { key, database }: PartitionRows,
   items: readonly ClaimedItem[],
 ): Promise<Map<string, FetchedDocument>> {
   const revs = new Map(items.filter((item) => item.ref['inline'] === true).map((item) => [item.ext_id, item.want_rev]));
   if (revs.size === 0) return new Map();
-  const rows = await readItemDocuments(run.database, key, [...revs.keys()]);
+  const rows = await readItemDocuments(database, key, [...revs.keys()]);
   const current = rows.filter((row) => revs.get(row.ext_id) === row.rev);
   return new Map(current.map((row) => [row.ext_id, readInline(row.document)]));
 }

@@ -1,8 +1,8 @@
 import type { DocumentInput, Metadata } from '../engine/document.ts';
+import type { ConnectionRow } from '../store/connections.ts';
 import type { ClaimedItem } from '../store/sync-claims.ts';
 import type { FetchedDocument, Ref } from '../connector/contract.ts';
 import type { TakenContent } from './fetched.ts';
-import type { Run } from './run.ts';
 import { timeOf } from './values.ts';
 
 /** The outcome of one claimed item. */
@@ -24,8 +24,12 @@ export function refOf(item: ClaimedItem): Ref {
   };
 }
 
-export function documentInput(run: Run, outcome: Extract<Outcome, { kind: 'document' }>): DocumentInput {
-  const { connection, connector } = run;
+/** `documentType`: that of the connector's documents that have none of their own. */
+export function documentInput(
+  connection: ConnectionRow,
+  documentType: string | undefined,
+  outcome: Extract<Outcome, { kind: 'document' }>,
+): DocumentInput {
   const { item, document, content } = outcome;
   const ref = item.ref as Partial<Ref>;
   const metadata = { ...(connection.metadata as Metadata), ...ref.metadata, ...document.metadata };
@@ -41,7 +45,7 @@ export function documentInput(run: Run, outcome: Extract<Outcome, { kind: 'docum
     metadata: ownId === undefined ? metadata : { sourceId: ownId.slice(0, 2_000), ...metadata },
     ...optional('author', document.author),
     ...optional('title', document.title),
-    ...optional('type', document.type ?? connector.spec.documentType),
+    ...optional('type', document.type ?? documentType),
     ...optional('url', document.url ?? ref.url),
     ...optional('filepath', document.path ?? ref.path),
     ...optional('documentDate', timeOf(document.updatedAt ?? ref.updatedAt)),

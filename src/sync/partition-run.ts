@@ -1,20 +1,21 @@
-import { applyScope, isPlaced } from './apply-scope.ts';
+import { applyScope } from './apply-scope.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
 import { listPartitions, type PartitionRow, noCheckpoint, positionCheckpoint } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
 import type { Trip } from '../source/breaker.ts';
-import { ConnectorError, type Partition, type Json } from '../connector/contract.ts';
+import { ConnectorError, type ConnectorSpec, type Partition, type Json } from '../connector/contract.ts';
 import { fetchItems } from './fetching.ts';
 import type { Priority } from './turns.ts';
 import { listPartition } from './listing.ts';
 import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
-import { inTurn, keyOf, type Run, remark } from './run.ts';
+import type { Ledger, PartitionRows } from './partition-ledger.ts';
+import { partitionRun, type PartitionRun, type Run } from './run.ts';
 import { selectionKey } from './selection.ts';
-import { askOn, askAboutContents, lookUp } from './left-out.ts';
+import { askOn, askAboutContents } from './left-out.ts';
 import { createSupply } from './supply.ts';
 import { keepContents } from './kept-contents.ts';
-import { checkPage, createPageGuard } from './page.ts';
+import { createPageGuard } from './page.ts';
 
 /**
  * Lists or follows one partition while its items are fetched beside it. Answers why it had better
@@ -30,11 +31,12 @@ export async function syncPartition(
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const backfill = row.lastListedAt === null;
-  const part: Run = { ...run, signal, priority: priorityOf(run, row, request) };
-  await applyScope(part, keyOf(part, partition), row.scopeKey);
+  const priority = priorityOf(run.source.spec, row, request, run.clock.now());
+  const part = partitionRun(run, partition, { priority, signal });
+  const { ledger } = part;
+  await applyScope(ledger, row.scopeKey);
   const again = triedAgain(row, request);
-  if (again.length > 0)
-    await part.hold.write((tx) => redriveItems(tx, keyOf(part, partition), again, part.clock.now()));
+  if (again.length > 0) await ledger.hold.write((tx) => redriveItems(tx, ledger.key, again, ledger.clock.now()));
   const supply = createSupply();
   const added = (isNew = true) => {
     onPage();
@@ -42,7 +44,7 @@ export async function syncPartition(
   };
   const discover = async () => {
     try {
-      await discoverItems(part, partition, row, request, added);
+      await discoverItems(part, row, request, added);
     } catch (error) {
       if (endsFetching(error)) stop.abort(error);
       throw error;
@@ -52,9 +54,9 @@ export async function syncPartition(
   };
   const fetch = async () => {
     try {
-      const trip = await fetchItems(part, partition, { supply, backfill });
-      if (trip) stop.abort();
-      return trip;
+      const result = await fetchItems(part, run.fetching, { supply, backfill });
+      if (result.trip) stop.abort();
+      return result;
     } catch (error) {
       stop.abort(error);
       throw error;
@@ -62,23 +64,23 @@ export async function syncPartition(
   };
   // Both are awaited to their ends even when one fails, so that nothing of a run goes on after it.
   const [discovered, fetched] = await Promise.allSettled([discover(), fetch()]);
-  if (fetched.status === 'fulfilled' && fetched.value) return fetched.value;
+  if (fetched.status === 'fulfilled' && fetched.value.trip) return fetched.value.trip;
   // The one that ended the other says why; the other only says that it was ended.
   const failures = [discovered, fetched].flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
   if (stop.signal.aborted && failures.includes(stop.signal.reason)) throw stop.signal.reason;
   if (failures.length > 0) throw failures[0];
   // What was listed and then not found when it was to be read.
-  await inTurn(part, () => settleMissing(part, keyOf(part, partition), { isListed: false }));
-  if (part.met.has(partition.id)) await expectAnswers(part, partition);
+  await part.inTurn(() => settleMissing(ledger, { isListed: false }));
+  if (fetched.status === 'fulfilled' && fetched.value.showsUnlisted) await expectAnswers(ledger);
   return null;
 }
 
 /** The next run asks about what content has shown and no listing. */
-async function expectAnswers(run: Run, partition: Partition): Promise<void> {
-  const key = keyOf(run, partition);
-  const { epoch, unread } = await readPartition(run, partition);
-  const { all } = await countLeftOut(run.database, key, { epoch, except: unread.map(({ path }) => path) });
-  await run.hold.write((tx) => setUnconfirmed(tx, key, all));
+async function expectAnswers(ledger: Ledger): Promise<void> {
+  const { key, database, hold } = ledger;
+  const { epoch, unread } = await readPartition(ledger);
+  const { all } = await countLeftOut(database, key, { epoch, except: unread.map(({ path }) => path) });
+  await hold.write((tx) => setUnconfirmed(tx, key, all));
 }
 
 /** States of items that a requested sync tries again even if the source shows no change. */
@@ -94,59 +96,60 @@ function endsFetching(error: unknown): boolean {
   );
 }
 
-function priorityOf(run: Run, row: PartitionRow, request: RequestedSync): Priority {
+function priorityOf(spec: ConnectorSpec, row: PartitionRow, request: RequestedSync, now: Date): Priority {
   if (row.lastListedAt === null) return 'bulk';
   if (request.trigger === 'manual') return 'manual';
   if (request.trigger === 'event') return 'hook';
-  return request.mode === 'full' || reconcileDue(run, row) ? 'bulk' : 'delta';
+  return request.mode === 'full' || reconcileDue(spec, row, now) ? 'bulk' : 'delta';
 }
 
 async function discoverItems(
-  run: Run,
-  partition: Partition,
+  part: PartitionRun,
   row: PartitionRow,
   request: RequestedSync,
   onPage: (isNew?: boolean) => void,
 ): Promise<void> {
-  if (request.hints && mayServeHints(run, row, request)) {
+  const { source, partition, ledger } = part;
+  if (request.hints && mayServeHints(part, row, request)) {
     const hinted = request.hints[partition.id];
-    const answered = hinted === undefined || (await lookUpHints(run, partition, row, hinted));
+    const answered = hinted === undefined || (await lookUpHints(part, row, hinted));
     if (answered) return onPage();
   }
-  const caughtUp = await catchUp(run, partition, row, onPage);
-  if (caughtUp && request.mode === 'incremental' && !mustList(run, row)) {
-    await askOn(run, partition, row);
+  const caughtUp = await catchUp(part, row, onPage);
+  if (caughtUp && request.mode === 'incremental' && !mustList(source.spec, row, ledger.clock.now())) {
+    await askOn(part, row);
     return onPage();
   }
-  const current = caughtUp ? await readPartition(run, partition) : row;
-  await listPartition(run, partition, current, { onPage, follows: caughtUp });
-  if (!run.connector.changes || !run.connector.head) return;
-  const relisted = await readPartition(run, partition);
-  if (relisted.position !== null) await followChanges(run, partition, relisted, onPage);
+  const current = caughtUp ? await readPartition(ledger) : row;
+  await listPartition(part, current, { onPage, follows: caughtUp });
+  if (!source.has('changes') || !source.has('head')) return;
+  const relisted = await readPartition(ledger);
+  if (relisted.position !== null) await followChanges(part, relisted, onPage);
 }
 
 /**
  * Reads what waits in the feed, also before a listing: it says which items were deleted, where a
  * listing only misses them. False when there is no feed, or none that reaches back so far.
  */
-async function catchUp(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<boolean> {
-  if (!isListed(row) || !run.connector.changes || row.position === null) return false;
+async function catchUp(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<boolean> {
+  if (!isListed(row) || !part.source.has('changes') || row.position === null) return false;
   // It is only read for the selection that was listed: what it leaves out for another one would stay out when that
   // is taken back before the next listing.
-  if (row.listedFor !== selectionKey(run, row)) return false;
+  if (row.listedFor !== selectionKey(part, row)) return false;
   try {
-    await followChanges(run, partition, row, onPage);
+    await followChanges(part, row, onPage);
     return true;
   } catch (error) {
     if (!ConnectorError.is(error) || error.kind !== 'cursor_expired') throw error;
-    run.log.info({ connectionId: run.connection.id }, 'cursor expired, listing again');
+    const { log, key } = part.ledger;
+    log.info({ connectionId: key.connectionId }, 'cursor expired, listing again');
     return false;
   }
 }
 
-async function readPartition(run: Run, partition: Partition): Promise<PartitionRow> {
-  const rows = await listPartitions(run.database, run.connection.id);
-  return rows.find((one) => one.id === partition.id)!;
+async function readPartition({ key, database }: PartitionRows): Promise<PartitionRow> {
+  const rows = await listPartitions(database, key.connectionId);
+  return rows.find((one) => one.id === key.partitionId)!;
 }
 
 function isListed(row: PartitionRow): boolean {
@@ -154,46 +157,44 @@ function isListed(row: PartitionRow): boolean {
 }
 
 /** Only a partition that was well, and whose scope is the same, can be brought up to date by looking at some items. */
-function mayServeHints(run: Run, row: PartitionRow, request: RequestedSync): boolean {
-  const isSame = row.listedFor === selectionKey(run, row) && isPlaced(run, row.id);
+function mayServeHints(part: PartitionRun, row: PartitionRow, request: RequestedSync): boolean {
+  const isSame = row.listedFor === selectionKey(part, row) && part.ledger.isPlaced;
   const isWell = isListed(row) && row.problem === null && isSame;
   return request.mode === 'incremental' && isWell && !row.heldSweep?.confirmed;
 }
 
 /** Whether changes are not enough: somebody let held items go, or it is time. */
-function mustList(run: Run, row: PartitionRow): boolean {
-  return row.heldSweep?.confirmed === true || reconcileDue(run, row);
+function mustList(spec: ConnectorSpec, row: PartitionRow, now: Date): boolean {
+  return row.heldSweep?.confirmed === true || reconcileDue(spec, row, now);
 }
 
-function reconcileDue(run: Run, row: PartitionRow): boolean {
-  const everyMs = run.connector.spec.schedule?.reconcileEveryMs;
+function reconcileDue(spec: ConnectorSpec, row: PartitionRow, now: Date): boolean {
+  const everyMs = spec.schedule?.reconcileEveryMs;
   if (everyMs === undefined || row.lastListedAt === null) return false;
-  return run.clock.now().getTime() - row.lastListedAt.getTime() >= everyMs;
+  return now.getTime() - row.lastListedAt.getTime() >= everyMs;
 }
 
 /** Reads changes from the stored cursor to now, storing the new cursor with the items of each page. */
-async function followChanges(run: Run, partition: Partition, row: PartitionRow, onPage: () => void): Promise<void> {
-  const key = keyOf(run, partition);
+async function followChanges(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<void> {
+  const { source, partition, ledger } = part;
   const guard = createPageGuard('changes');
   let position = row.position as Json;
   let done = false;
   const step = async () => {
-    const answer = await run.verbs.call('changes', () => run.connector.changes?.(run.context, partition, position));
-    const page = checkPage(answer, 'changes');
+    const page = await source.changes(partition, position);
     guard.pass(position, page);
-    remark(run, partition.id, page.remarks);
     position = page.next ?? position;
     done = page.done || page.next === undefined;
-    await keepContents(run, key, page.refs);
-    const checkpoint = positionCheckpoint(key, { position, now: run.clock.now() });
-    await recordChanges(run, key, page, { epoch: row.epoch, checkpoint });
+    await keepContents(ledger, page.refs);
+    const checkpoint = positionCheckpoint(ledger.key, { position, now: ledger.clock.now() });
+    await recordChanges(ledger, page, { epoch: row.epoch, checkpoint });
   };
   while (!done) {
-    await inTurn(run, step);
+    await part.inTurn(step);
     onPage();
   }
-  await inTurn(run, () => settleChanges(run, key));
-  await askAboutContents(run, partition, row);
+  await part.inTurn(() => settleChanges(ledger));
+  await askAboutContents(part, row);
   onPage();
 }
 
@@ -203,27 +204,21 @@ const lookupSize = 500;
  * Serves hints: looks the named items up and records what they are now. False when that did not
  * answer everything, so that the partition must be listed.
  */
-async function lookUpHints(
-  run: Run,
-  partition: Partition,
-  row: PartitionRow,
-  ids: readonly string[],
-): Promise<boolean> {
-  const { connector } = run;
-  if (!connector.lookup) return false;
-  const key = keyOf(run, partition);
+async function lookUpHints(part: PartitionRun, row: PartitionRow, ids: readonly string[]): Promise<boolean> {
+  const { source, partition, ledger } = part;
+  if (!source.has('lookup')) return false;
   let complete = true;
   for (let start = 0; start < ids.length; start += lookupSize) {
-    await inTurn(run, async () => {
-      const asked = ids.slice(start, start + lookupSize);
-      const page = await lookUp(run, partition, asked);
+    await part.inTurn(async () => {
+      const page = await source.lookup(partition, ids.slice(start, start + lookupSize));
       complete &&= page.incomplete === undefined;
-      await keepContents(run, key, page.refs);
+      await keepContents(ledger, page.refs);
       // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
       const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };
-      await recordChanges(run, key, found, { epoch: row.epoch, checkpoint: noCheckpoint(key, run.clock.now()) });
+      const checkpoint = noCheckpoint(ledger.key, ledger.clock.now());
+      await recordChanges(ledger, found, { epoch: row.epoch, checkpoint });
     });
   }
-  await inTurn(run, () => settleChanges(run, key));
+  await part.inTurn(() => settleChanges(ledger));
   return complete;
 }

@@ -1,54 +1,50 @@
-import type { DocumentLimit } from './document-limit.ts';
-import type { PartitionKey } from '../store/partitions.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { ConnectionRow } from '../store/connections.ts';
-import type { Extractor } from '../engine/text/text-work.ts';
+import type { Partition } from '../connector/contract.ts';
 import type { HandOver } from '../engine/hand-over.ts';
-import type { Reader } from '../store/database.ts';
-import type { RunCounters } from '../store/sync-runs.ts';
-import type { Connector, Context } from '../connector/contract.ts';
+import type { Extractor } from '../engine/text/text-work.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
-import type { Priority, Turns } from './turns.ts';
+import type { ConnectionRow } from '../store/connections.ts';
+import type { Reader } from '../store/database.ts';
+import type { BrakeSettings } from './brake.ts';
+import type { DocumentLimit } from './document-limit.ts';
+import type { Ledger } from './partition-ledger.ts';
 import type { RunHold } from './run-hold.ts';
 import type { RunReport } from './run-report.ts';
 import type { RunScope } from './scope.ts';
-import type { Verbs } from './verbs.ts';
-import type { PageRemark } from './page.ts';
+import type { Source } from './source.ts';
+import type { Priority, Turns } from './turns.ts';
 
-/** Everything that the steps of one sync run share. */
+/** A sync run of a connection. Its steps take the parts of one partition, which are made of it here. */
 export interface Run {
   id: string;
   connection: ConnectionRow;
-  connector: Connector<any, any>;
-  context: Context<any>;
+  source: Source;
   /** For looking; what is written goes through `hold`. */
   database: Reader;
   hold: RunHold;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
-  /** Counts that are not written yet; the same object for the whole run. */
-  counters: RunCounters;
   report: RunReport;
   settings: RunSettings;
-  /** The priority of the partition's units, except for the first slice of a first sync. */
-  priority: Priority;
   turns: Turns;
-  /** Other workers that fetch for the same run. */
-  company: Company;
-  verbs: Verbs;
   /** The part of the source to mirror. */
   scope: RunScope;
   documentLimit: DocumentLimit;
-  /** Partitions in which content showed items that no listing has shown. */
-  met: Set<string>;
+  fetching: FetchingParts;
+}
+
+/** What fetching needs beside a partition. */
+export interface FetchingParts {
   /** Reads files and pages that are parts of a document. */
   extractor: Extractor;
   /** Wakes the workers that process documents. */
   wake(count: number): Promise<void>;
   /** Takes new documents straight on, where this process also processes documents. */
   handOver: HandOver | null;
+  /** Other workers that fetch for the same run. */
+  company: Company;
 }
 
 export interface Company {
@@ -57,7 +53,55 @@ export interface Company {
   invite(): Promise<void>;
 }
 
-export interface RunSettings {
+/** One partition as a run works on it: what the source shows of it, and what is stored of it. */
+export interface PartitionRun {
+  partition: Partition;
+  source: Source;
+  ledger: Ledger;
+  settings: RunSettings;
+  /** The priority of its units, except for the first slice of a first sync. */
+  priority: Priority;
+  /** One unit of its work, when it is its turn. */
+  inTurn<T>(work: () => Promise<T>, priority?: Priority): Promise<T>;
+}
+
+export function partitionRun(
+  run: Run,
+  partition: Partition,
+  { priority, signal }: { priority: Priority; signal: AbortSignal },
+): PartitionRun {
+  const { source, settings, turns, connection } = run;
+  return {
+    partition,
+    source,
+    ledger: ledgerOf(run, partition.id, signal),
+    settings,
+    priority,
+    inTurn: (work, other = priority) => turns.use({ priority: other, connectionId: connection.id }, work, signal),
+  };
+}
+
+export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
+  const { id: runId, connection, source, database, hold, clock, log, report, scope, documentLimit, settings } = run;
+  return {
+    key: { connectionId: connection.id, partitionId },
+    runId,
+    connection,
+    isPartial: source.spec.listing === 'partial',
+    scope,
+    documentLimit,
+    isPlaced: true,
+    settings,
+    database,
+    hold,
+    clock,
+    log,
+    report,
+    signal,
+  };
+}
+
+export interface RunSettings extends BrakeSettings {
   /** Partitions that are synced at once. */
   partitionConcurrency: number;
   /** Items fetched at once in one batch. */
@@ -78,15 +122,6 @@ export interface RunSettings {
   verbTimeoutMs: number;
   /** Items that wait before other workers are asked to join in. */
   joinBacklog: number;
-  /**
-   * Removals of more missing items than this, and than this share, within the window wait for a confirmation…
-   * Infinity: none does, so that tests see what would be removed without the brake.
-   */
-  brakeItems: number;
-  brakeShare: number;
-  brakeWindowMs: number;
-  /** …or for a second identical listing at least this much later. */
-  brakeReleaseMs: number;
   /** Items that a partial listing left out and that one run asks about, for each partition; later runs go on. */
   lookUpsPerRun: number;
   /** Listings of one epoch, at most, when each brings something new. */
@@ -116,17 +151,3 @@ export const defaultRunSettings: RunSettings = {
   maxListings: 10,
   standardSchedule,
 };
-
-export function keyOf(run: Run, partition: { id: string }): PartitionKey {
-  return { connectionId: run.connection.id, partitionId: partition.id };
-}
-
-/** One unit of the run's work, when it is its turn. */
-export function inTurn<T>(run: Run, work: () => Promise<T>, priority: Priority = run.priority): Promise<T> {
-  return run.turns.use({ priority, connectionId: run.connection.id }, work, run.signal);
-}
-
-/** Reports on the run what was odd about a page. */
-export function remark(run: Run, partitionId: string, remarks: readonly PageRemark[]): void {
-  for (const { code, message } of remarks) run.report.warn(partitionId, code, message);
-}

@@ -29,13 +29,13 @@ import { tryOut } from './dry-run.ts';
 import { runFailure, type RunFailure } from './failure.ts';
 import { readItemRules } from './item-rules.ts';
 import { createTurns, type Turns } from './turns.ts';
-import { checkPartitions } from './page.ts';
 import { watchRun, type LetGo } from './run-life.ts';
 import { holdRun, type RunHold } from './run-hold.ts';
 import { createRunReport, type RunReport } from './run-report.ts';
 import type { Company, Run, RunSettings } from './run.ts';
 import { readScope } from './scope.ts';
 import { syncPartitions, type PartitionsOutcome } from './sync-partitions.ts';
+import { openSource } from './source.ts';
 import { createVerbs } from './verbs.ts';
 import { nextDue } from '../store/sync-claims.ts';
 
@@ -171,7 +171,7 @@ async function perform(options: RunnerOptions, performance: Performance): Promis
   const performed: Performed = { partitions: null, dryRun: null, failure: null };
   try {
     await withRun(options, performance, companyOf(options, performance.connection.id), async (run) => {
-      const shown = checkPartitions(await run.verbs.call('partitions', () => run.connector.partitions(run.context)));
+      const shown = await run.source.partitions();
       if (performance.request.dryRun) performed.dryRun = await tryOut(run, shown);
       else performed.partitions = await syncPartitions(run, shown, performance.request);
     });
@@ -193,37 +193,23 @@ export async function withRun<T>(
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   const { database, clock, log, settings, wake, handOver = null } = options;
-  const { connection, signal, report, runId, hold } = performance;
+  const { runId: id, connection, signal, report, hold } = performance;
   const turns = options.turns ?? createTurns({ slots: settings.partitionConcurrency, clock });
   const own = options.extractor ? undefined : createTextWork({ log });
   const extractor = options.extractor ?? own!;
-  const loaded = await options.connector(connection.provider);
-  const provider = connection.provider;
+  const { provider } = connection;
+  const loaded = await options.connector(provider);
   const opened = await openConnectionContext(options, { connection, connector: loaded, signal });
   const { connector, context } = opened;
   const verbs = createVerbs({ provider, clock, log, signal, timeoutMs: settings.verbTimeoutMs });
+  const source = openSource({ connector, context, verbs, report });
   try {
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
     const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, hold, clock });
-    const parts = {
-      documentLimit,
-      database,
-      hold,
-      clock,
-      log,
-      settings,
-      wake,
-      handOver,
-      turns,
-      extractor,
-      verbs,
-      company,
-      scope,
-    };
-    const { counters } = report;
-    const beginning = { id: runId, counters, priority: 'delta', met: new Set<string>() } as const;
-    return await work({ ...beginning, connection, connector, context, signal, report, ...parts });
+    const fetching = { extractor, wake, handOver, company };
+    const parts = { database, hold, clock, log, signal, report, settings, turns };
+    return await work({ id, connection, source, scope, documentLimit, fetching, ...parts });
   } finally {
     verbs.close();
     await opened.dispose().catch((error: unknown) => {

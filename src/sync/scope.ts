@@ -20,8 +20,6 @@ export interface RunScope {
   roots: readonly string[] | null;
   /** Names the scope; '' when it is everything. */
   key: string;
-  /** Partitions in which a folder may have moved since its items were placed. */
-  unplaced: Set<string>;
 }
 
 /** The scope of a connection. Throws `validation_failed` for filters that this version does not know. */
@@ -37,7 +35,7 @@ export async function readScope(
   const isEverything = Object.keys(filters).length === 0 && roots === null && limit === null && !rules;
   const named = JSON.stringify([filters, roots && [...roots].sort(), limit !== null, ...(rules ? [rules.key] : [])]);
   const key = isEverything ? '' : hash('sha256', named, 'base64');
-  return { filters, rules, limit, roots, key, unplaced: new Set() };
+  return { filters, rules, limit, roots, key };
 }
 
 /** Folders whose subtrees are mirrored; null: everything. */

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
-import { listPartitions, type PartitionKey, type PartitionRow } from '../store/partitions.ts';
+import { listPartitions, type PartitionRow } from '../store/partitions.ts';
 import { lockSomeItems } from '../store/sync-items-scope.ts';
 import type { Partition } from '../connector/contract.ts';
 import { batchSize, inBatches, removeItems } from './item-removal.ts';
-import type { Run } from './run.ts';
+import type { Ledger } from './partition-ledger.ts';
+import { ledgerOf, type PartitionRun, type Run } from './run.ts';
 
 /** How long a partition that the source no longer shows keeps its documents. */
 export const missingGraceMs = 7 * 86_400_000;
@@ -35,13 +36,12 @@ export async function reconcilePartitions(
 }
 
 async function missPartition(run: Run, row: PartitionRow): Promise<void> {
-  const key = { connectionId: run.connection.id, partitionId: row.id };
   const now = run.clock.now();
   const unselected = isUnselected(run.connection.selection, row);
   const isKept = row.missingSince !== null && row.removeAt === null;
   const isEmpty = row.lastListedAt === null && row.listingStartedAt === null;
-  if (row.state === 'removing' || isEmpty || (unselected && !isKept)) return removePartition(run, key);
-  if (row.removeAt !== null && row.removeAt <= now) return removePartition(run, key);
+  if (row.state === 'removing' || isEmpty || (unselected && !isKept)) return removePartition(ledgerOf(run, row.id));
+  if (row.removeAt !== null && row.removeAt <= now) return removePartition(ledgerOf(run, row.id));
   if (row.missingSince !== null) return;
   const removeAt = new Date(now.getTime() + missingGraceMs);
   const reason = `The source no longer shows it. Its documents are removed on ${removeAt.toISOString().slice(0, 10)} unless it is back by then.`;
@@ -59,19 +59,21 @@ export function isUnselected(selection: readonly Record<string, unknown>[], { re
  * partition is selected. '' where it makes no difference: for one that mirrors everything, for a partition that is a
  * resource, and where places in a tree decide.
  */
-export function selectionKey({ connector, connection }: Run, { resource }: PartitionRow): string {
-  if (connection.selection.length === 0 || resource !== null || connector.spec.scope === 'tree') return '';
-  return hash('sha256', JSON.stringify(connection.selection.map(({ id }) => String(id)).toSorted()), 'base64url');
+export function selectionKey({ source, ledger }: PartitionRun, { resource }: PartitionRow): string {
+  const { selection } = ledger.connection;
+  if (selection.length === 0 || resource !== null || source.spec.scope === 'tree') return '';
+  return hash('sha256', JSON.stringify(selection.map(({ id }) => String(id)).toSorted()), 'base64url');
 }
 
 /** Removes a partition with its items and documents, batch by batch; interrupted, the next run goes on. */
-async function removePartition(run: Run, key: PartitionKey): Promise<void> {
-  await run.hold.write((tx) => startRemoval(tx, key, run.clock.now()));
-  await inBatches(run, async (tx) => {
+async function removePartition(ledger: Ledger): Promise<void> {
+  const { key, hold, clock, report } = ledger;
+  await hold.write((tx) => startRemoval(tx, key, clock.now()));
+  await inBatches(ledger, async (tx) => {
     const ids = await lockSomeItems(tx, key, batchSize);
-    const removed = await removeItems(tx, run, key, ids);
-    run.counters.itemsDeleted += removed;
+    const removed = await removeItems(tx, ledger, ids);
+    report.counters.itemsDeleted += removed;
     return ids.length;
   });
-  await run.hold.write((tx) => deletePartition(tx, key));
+  await hold.write((tx) => deletePartition(tx, key));
 }

@@ -4,7 +4,7 @@ import { parkPartition, unparkPartition, upsertPartitions, type PartitionRow } f
 import { sourceMissing, type Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { syncPartition } from './partition-run.ts';
-import { keyOf, type Run } from './run.ts';
+import type { Run } from './run.ts';
 import { reconcilePartitions } from './selection.ts';
 
 /** How the partitions of a run went. */
@@ -67,12 +67,13 @@ async function attempt(
   if (waiting) return report(run, partition, waiting, progress);
   const failure = await failureOf(run, partition, row, request, progress);
   const now = run.clock.now();
+  const key = { connectionId: run.connection.id, partitionId: partition.id };
   if (failure === null) {
     progress.healthy += 1;
-    if (row.problem !== null) await run.hold.write((tx) => unparkPartition(tx, keyOf(run, partition), now));
+    if (row.problem !== null) await run.hold.write((tx) => unparkPartition(tx, key, now));
     return;
   }
-  await run.hold.write((tx) => parkPartition(tx, keyOf(run, partition), failure, now));
+  await run.hold.write((tx) => parkPartition(tx, key, failure, now));
   run.log.warn(
     { connectionId: run.connection.id, partitionId: partition.id, problem: failure.problem, until: failure.until },
     'a partition waits',
@@ -120,7 +121,7 @@ function requestFor(run: Run, row: PartitionRow, request: RequestedSync): Reques
   if (!isDone || interrupted?.dryRun) return request;
   if (asked && !asked.cancelled) return asked;
   const { trigger } = request;
-  return { mode: 'incremental', trigger, ...(run.connector.changes ? {} : { hints: {} }) };
+  return { mode: 'incremental', trigger, ...(run.source.has('changes') ? {} : { hints: {} }) };
 }
 
 /** A partition that is left alone for now. Somebody who asks for a sync overrides all but the source's own limits. */

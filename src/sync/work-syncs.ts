@@ -1,5 +1,5 @@
 import { endedSupply } from './supply.ts';
-import { keyOf, type Company, type Run } from './run.ts';
+import { partitionRun, type Company, type Run } from './run.ts';
 import { createRunReport } from './run-report.ts';
 import { holdRun } from './run-hold.ts';
 import { watchRun } from './run-life.ts';
@@ -62,7 +62,7 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   try {
     const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
     await withRun(options, { runId: row.id, connection, signal, report, hold }, helper, (run) =>
-      fetchAll({ ...run, priority }),
+      fetchAll(run, priority),
     );
   } catch (error) {
     // The holder meets the same and judges it; an end of the run is none of this worker's failures.
@@ -76,7 +76,7 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-async function fetchAll(run: Run): Promise<void> {
+async function fetchAll(run: Run, priority: Priority): Promise<void> {
   const { database, connection, clock } = run;
   const left = new Set<string>();
   for (;;) {
@@ -85,20 +85,21 @@ async function fetchAll(run: Run): Promise<void> {
     if (ids.length === 0) return;
     const rows = await listPartitions(database, connection.id);
     for (const row of rows.filter((one) => ids.includes(one.id))) {
-      const failure = await fetchPartition(run, row);
-      if (failure) await run.hold.write((tx) => parkPartition(tx, keyOf(run, row), failure, clock.now()));
+      const failure = await fetchPartition(run, row, row.lastListedAt === null ? 'bulk' : priority);
+      const key = { connectionId: connection.id, partitionId: row.id };
+      if (failure) await run.hold.write((tx) => parkPartition(tx, key, failure, clock.now()));
       // Whatever is still there is in other hands, or waits for the source.
       left.add(row.id);
     }
   }
 }
 
-async function fetchPartition(run: Run, row: PartitionRow): Promise<PartitionFailure | null> {
+async function fetchPartition(run: Run, row: PartitionRow, priority: Priority): Promise<PartitionFailure | null> {
   const { id, title, resource } = row;
   const partition: Partition = { id, ...(title === null ? {} : { title }), ...(resource === null ? {} : { resource }) };
-  const part: Run = row.lastListedAt === null ? { ...run, priority: 'bulk' } : run;
+  const part = partitionRun(run, partition, { priority, signal: run.signal });
   try {
-    const trip = await fetchItems(part, partition, { supply: endedSupply, backfill: false });
+    const { trip } = await fetchItems(part, run.fetching, { supply: endedSupply, backfill: false });
     return trip && brokenCircuit(trip, row.failures, run.clock.now());
   } catch (error) {
     run.signal.throwIfAborted();
