@@ -51,7 +51,7 @@ function listenError(error: unknown, { host, port }: Config): unknown {
 export async function apiConfig(config: Config, organization: ApiConfig['organization']): Promise<ApiConfig> {
   const tls = await readTls(config.tls);
   return {
-    ...(tls && { tls }),
+    tls,
     limits: config.limits,
     requestTimeoutMs: config.requestTimeoutMs,
     consoleFolder,
@@ -62,7 +62,7 @@ export async function apiConfig(config: Config, organization: ApiConfig['organiz
     allowedHosts: config.allowedHosts,
     redirectAllowlist: config.redirectAllowlist,
     compat: config.compat,
-    ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
+    publicUrl: config.publicUrl,
     ...(config.rateLimit.max > 0 ? { rateLimit: config.rateLimit } : {}),
   };
 }

@@ -69,17 +69,17 @@ export interface NewKey {
   permission: Permission;
   /** Empty: a full key. */
   containerTags: readonly string[];
-  expiresAt?: Date;
-  rateLimit?: RateLimit;
-  quota?: Partial<KeyQuota>;
+  expiresAt?: Date | undefined;
+  rateLimit?: RateLimit | undefined;
+  quota?: Partial<KeyQuota> | undefined;
 }
 
 /** Changes to a key; absent fields stay as they are. */
 export interface KeyChange {
-  name?: string;
+  name?: string | undefined;
   /** Null: that of the configuration, or what scoped keys have. */
-  rateLimit?: RateLimit | null;
-  quota?: Partial<KeyQuota>;
+  rateLimit?: RateLimit | null | undefined;
+  quota?: Partial<KeyQuota> | undefined;
 }
 
 export interface KeysDependencies {

@@ -4,8 +4,8 @@ import { MemorydError } from '../base/errors.ts';
 
 export interface HostOptions {
   /** Names beside those that are always allowed; `*.example.com` allows every name below it. */
-  allowedHosts?: readonly string[];
-  publicUrl?: string;
+  allowedHosts?: readonly string[] | undefined;
+  publicUrl?: string | undefined;
 }
 
 /**

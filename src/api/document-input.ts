@@ -50,13 +50,13 @@ export function fileInputOf({ fields, ...file }: FileUpload): UntaggedInput {
 export function fileContentOf(
   { bytes, name, mimeType }: UploadedFile,
   said: { mimeType?: string | undefined; fileType?: string | undefined },
-): { body: FileBody; type?: string } {
+): { body: FileBody; type?: string | undefined } {
   const sniffed = mimeType === '' || mimeType === 'application/octet-stream' ? undefined : mimeType;
   const declared = said.mimeType ?? sniffed;
   const type = said.fileType ?? typeOfFile(bytes, declared, name);
   return {
-    body: { kind: 'file', bytes, name, keep: true, ...(declared !== undefined && { mimeType: declared }) },
-    ...(type !== undefined && { type }),
+    body: { kind: 'file', bytes, name, keep: true, mimeType: declared },
+    type,
   };
 }
 
@@ -68,14 +68,14 @@ function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Parti
   return {
     ...(typeof title === 'string' && title !== '' && { title }),
     ...(body.documentDate !== undefined && { documentDate: dateOf(body.documentDate) }),
-    ...(customId !== undefined && { customId }),
-    ...(metadata !== undefined && { metadata }),
-    ...(entityContext !== undefined && { entityContext }),
-    ...(taskType !== undefined && { taskType }),
-    ...(dreaming !== undefined && { dreaming }),
-    ...(filepath !== undefined && { filepath }),
-    ...(filterByMetadata !== undefined && { filterByMetadata }),
-    ...(updateMode !== undefined && { updateMode }),
+    customId,
+    metadata,
+    entityContext,
+    taskType,
+    dreaming,
+    filepath,
+    filterByMetadata,
+    updateMode,
   };
 }
 

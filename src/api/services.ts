@@ -142,30 +142,30 @@ export interface ApiConfig {
     maxFileBytes: number;
   };
   /** How long a request may take to arrive with its body. Default 120,000. */
-  requestTimeoutMs?: number;
+  requestTimeoutMs?: number | undefined;
   /** After how long a connection ends on which nothing moves in either direction. Default 300,000. */
-  stalledTimeoutMs?: number;
+  stalledTimeoutMs?: number | undefined;
   /** How long reading and deleting may take until they are answered 503. Default 60,000. */
-  answerTimeoutMs?: number;
+  answerTimeoutMs?: number | undefined;
   /** Where the built page of the console is, if it was built. Absent: none is served. */
-  consoleFolder?: string;
+  consoleFolder?: string | undefined;
   /** Where uploads are received. Default: the system's folder for temporary files. */
-  uploadFolder?: string;
+  uploadFolder?: string | undefined;
   /** Where callers reach the API; absent: as the request says. */
-  publicUrl?: string;
+  publicUrl?: string | undefined;
   /** Container of a write that names none. */
   defaultContainerTag: string;
   organization: Organization;
   /** Origins of web pages that may call; `*` is every one. Empty: none. */
   /** PEM; absent: plain http. */
-  tls?: { cert: string; key: string };
+  tls?: { cert: string; key: string } | undefined;
   /** Where browsers are sent after an authorization without being asked; see the setting. */
-  redirectAllowlist?: readonly string[];
+  redirectAllowlist?: readonly string[] | undefined;
   /** Names by which it may be reached beside addresses and `publicUrl`. */
-  allowedHosts?: readonly string[];
-  corsOrigins?: readonly string[];
+  allowedHosts?: readonly string[] | undefined;
+  corsOrigins?: readonly string[] | undefined;
   /** For full keys. Default: no limit. */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit | undefined;
   /** Switches for older clients (section 24): `plural-tags`, `api-key-header`, `search-v3`, `memories-v3`. */
-  compat?: readonly string[];
+  compat?: readonly string[] | undefined;
 }

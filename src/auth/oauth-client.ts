@@ -89,7 +89,7 @@ function addressesOf({ authorizeUrl, tokenUrl, revokeUrl }: OAuth2Spec) {
     tokenHost: token.origin,
     tokenPath: `${token.pathname}${token.search}`,
     // An absolute one replaces the host.
-    ...(revokeUrl === undefined ? {} : { revokePath: revokeUrl }),
+    revokePath: revokeUrl,
   };
 }
 

@@ -131,7 +131,7 @@ async function mintServiceToken(auth: ServiceAccountSpec, input: MintingInput): 
       exp: issuedAt + assertionSeconds,
       ...(auth.scopes?.length ? { scope: auth.scopes.join(' ') } : {}),
     },
-    { privateKey, ...(keyId === undefined ? {} : { keyId }) },
+    { privateKey, keyId },
   );
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
   const answer = await requestToken(url, { body: new URLSearchParams(grant) }).catch((error: unknown) => {
@@ -217,9 +217,9 @@ function keyFile(text: string): Record<string, unknown> {
 /** A JSON Web Token signed with RS256 (RFC 7519, RFC 7518 section 3.3). Throws `BadConfig` for a key that is none. */
 function signJwt(
   claims: Record<string, unknown>,
-  { privateKey, keyId }: { privateKey: string; keyId?: string },
+  { privateKey, keyId }: { privateKey: string; keyId?: string | undefined },
 ): string {
-  const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
+  const header = { alg: 'RS256', typ: 'JWT', kid: keyId };
   const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   return `${text}.${sign('sha256', Buffer.from(text), readPrivateKey(privateKey)).toString('base64url')}`;
 }

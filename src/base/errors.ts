@@ -198,13 +198,13 @@ export interface ValidationIssue {
 
 export interface ErrorOptions {
   /** More detail that is safe to show: never content, secrets or stack traces. */
-  details?: string;
-  issues?: ValidationIssue[];
+  details?: string | undefined;
+  issues?: ValidationIssue[] | undefined;
   /** When a new attempt makes sense, in milliseconds from now. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   /** False tells clients not to try again although the status would allow it (`x-should-retry: false`). */
-  shouldRetry?: boolean;
-  cause?: unknown;
+  shouldRetry?: boolean | undefined;
+  cause?: unknown | undefined;
 }
 
 const marker = Symbol.for('memoryd.error');

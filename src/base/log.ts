@@ -39,7 +39,7 @@ function loggedError(thrown: unknown): unknown {
   return {
     error: name,
     ...(quotesValues ? {} : { message: message.slice(0, 200) }),
-    ...(code === undefined ? {} : { code }),
+    code,
     ...(routine === undefined ? {} : { routine, constraint, table }),
     frames,
     ...(cause === undefined ? {} : { cause: MemorydError.is(cause) ? cause.message : loggedError(cause) }),

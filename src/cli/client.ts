@@ -324,7 +324,7 @@ export function createClient(endpoint: Endpoint) {
         `/v3/connections/${segment(id)}/runs/${segment(runId)}/events?until=documents`,
         lastEventId,
       ),
-    items: (id: string, selection: ItemSelection, page: { limit: number; cursor?: string }) =>
+    items: (id: string, selection: ItemSelection, page: { limit: number; cursor?: string | undefined }) =>
       call<ItemsAnswer>(endpoint, 'GET', `/v3/connections/${segment(id)}/items`, {
         query: {
           limit: String(page.limit),
@@ -350,7 +350,7 @@ export function createClient(endpoint: Endpoint) {
     /** The first 100, of one connection or of everything. */
     failedDocuments: (connectionId?: string) =>
       call<DocumentPage>(endpoint, 'POST', '/v3/documents/list', {
-        body: { status: 'failed', limit: 100, ...(connectionId === undefined ? {} : { connectionId }) },
+        body: { status: 'failed', limit: 100, connectionId },
       }),
     failedDocument: async (id: string): Promise<FailedDocument> => {
       const found = await call<FailedDocument>(endpoint, 'GET', `/v3/documents/${segment(id)}`);

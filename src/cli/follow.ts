@@ -40,7 +40,7 @@ export async function followToEnd(
     label: followed.label,
     clock,
     signal,
-    ...(followed.run === undefined ? {} : { sinceRun: followed.run }),
+    sinceRun: followed.run,
   });
   if (!outcome) {
     throw new CommandFailure(exitCodes.interrupted, 'Stopped waiting. The sync continues in the daemon.', {

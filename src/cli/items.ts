@@ -73,7 +73,7 @@ async function readItems(
   do {
     const page: ItemsAnswer = await client.items(id, selection, {
       limit: Math.min(pageSize, limit - items.length),
-      ...(cursor === null ? {} : { cursor }),
+      cursor: cursor ?? undefined,
     });
     items.push(...page.items);
     cursor = page.next;

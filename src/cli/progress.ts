@@ -87,7 +87,7 @@ export interface FollowOptions<View extends ProgressView> {
   clock: Clock;
   signal: AbortSignal;
   /** Wait for this run or a later one. */
-  sinceRun?: string;
+  sinceRun?: string | undefined;
 }
 
 /** Between lines where nobody looks at a terminal. */

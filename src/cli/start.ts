@@ -274,7 +274,7 @@ async function mirrorFolder(
     label: folder.label,
     clock,
     signal,
-    ...(sinceRun === null ? {} : { sinceRun }),
+    sinceRun: sinceRun ?? undefined,
   });
   if (!outcome) return;
   const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, connection.id);

@@ -61,21 +61,21 @@ export interface NewConnection extends Partial<MemorySettings> {
   containerTag: string;
   /** The caller's fields: those that the connector's schema names are its configuration, the rest is metadata for each document. */
   metadata: JsonObject;
-  documentLimit?: number;
+  documentLimit?: number | undefined;
   /** Null: only on request. */
-  schedule?: string | null;
+  schedule?: string | null | undefined;
   /** Windows in which it syncs by itself. */
-  allowedHours?: string | null;
-  filters?: JsonObject;
+  allowedHours?: string | null | undefined;
+  filters?: JsonObject | undefined;
   /** It waits until somebody resumes it. */
-  paused?: boolean;
-  onSourceDelete?: 'delete' | 'keep';
+  paused?: boolean | undefined;
+  onSourceDelete?: 'delete' | 'keep' | undefined;
   /** Where the browser ends after the user's consent. */
-  redirectUrl?: string;
+  redirectUrl?: string | undefined;
   /** May read any path that the daemon's user can; else only those below `folderRoots`. */
-  readsAnyPath?: boolean;
+  readsAnyPath?: boolean | undefined;
   /** Authorizes this connection again, instead of making one; only credentials count then. */
-  connectionId?: string;
+  connectionId?: string | undefined;
 }
 
 /** A connection, or one that waits for the user's consent. */
@@ -90,19 +90,19 @@ export interface StartedConnection {
 
 /** Changes to a connection; absent fields stay as they are. */
 export interface ConnectionChange extends Partial<MemorySettings> {
-  paused?: boolean;
-  documentLimit?: number | null;
+  paused?: boolean | undefined;
+  documentLimit?: number | null | undefined;
   /** Null: only on request. */
-  schedule?: string | null;
+  schedule?: string | null | undefined;
   /** Null: at any time. */
-  allowedHours?: string | null;
-  onSourceDelete?: 'delete' | 'keep';
+  allowedHours?: string | null | undefined;
+  onSourceDelete?: 'delete' | 'keep' | undefined;
   /** See `NewConnection`. */
-  readsAnyPath?: boolean;
+  readsAnyPath?: boolean | undefined;
   /** Merged into what is there; null takes a field away. */
-  metadata?: JsonObject;
+  metadata?: JsonObject | undefined;
   /** The complete new filters. */
-  filters?: JsonObject;
+  filters?: JsonObject | undefined;
 }
 
 /** Progress of a connection between source and search. */
@@ -210,7 +210,7 @@ export interface SyncRuns {
   /** Asks for a sync; `conflict` while one of the same kind runs. Answers the run that will serve it. */
   requestSync(id: string, options: SyncRequest): Promise<SyncRun>;
   /** Newest first. */
-  runs(id: string, options: { limit: number; before?: string }): Promise<SyncRun[]>;
+  runs(id: string, options: { limit: number; before?: string | undefined }): Promise<SyncRun[]>;
   run(id: string, runId: string): Promise<SyncRun | null>;
   /** Ends a run, the running one when none is named. `conflict` when it is over already. */
   cancelRun(id: string, runId?: string): Promise<SyncRun>;

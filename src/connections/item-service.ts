@@ -90,7 +90,7 @@ function notNow({ state, error }: ListedItemRow): MemorydError {
   if (state !== 'skipped') return new MemorydError('conflict', `The item is ${state}; a sync is at work on it`);
   return new MemorydError('conflict', 'The connection does not mirror the item', {
     shouldRetry: false,
-    ...(error !== null && { details: error }),
+    details: error ?? undefined,
   });
 }
 

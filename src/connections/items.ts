@@ -42,10 +42,10 @@ export interface ItemQuery {
   /** Empty: all. */
   errorClasses: readonly string[];
   /** In title, path or id, in any case. */
-  text?: string;
+  text?: string | undefined;
   limit: number;
   /** `next` of the page before. Throws `invalid_request` for any other text. */
-  cursor?: string;
+  cursor?: string | undefined;
 }
 
 export interface Paged<Entry> {
@@ -101,7 +101,7 @@ export interface SyncItems {
   ): Promise<number>;
   /** The same for one, by its id at the source or its customId. Null when there is none; `conflict` while it is read. */
   retryItem(id: string, itemId: string): Promise<SyncItem | null>;
-  pendingDeletes(id: string, page: { limit: number; cursor?: string }): Promise<PendingDeletes>;
+  pendingDeletes(id: string, page: { limit: number; cursor?: string | undefined }): Promise<PendingDeletes>;
   /** Lets a held sweep delete (`confirm`) or forgets it (`reject`). */
   resolveHeldSweep(id: string, decision: 'confirm' | 'reject'): Promise<void>;
 }

@@ -121,7 +121,7 @@ function requireActive({ status, statusReason }: ConnectionRow): void {
   if (status === 'active') return;
   throw new MemorydError('conflict', `The connection is ${status}`, {
     shouldRetry: false,
-    ...(statusReason !== null && { details: statusReason }),
+    details: statusReason ?? undefined,
   });
 }
 

@@ -36,13 +36,13 @@ export interface DocumentChange extends Pick<
   | 'addedBy'
 > {
   /** The new content. */
-  body?: WrittenBody | FileBody;
+  body?: WrittenBody | FileBody | undefined;
   /** Of the new content, when the caller knows it. */
-  type?: string;
+  type?: string | undefined;
   /** Metadata, date, `filterByMetadata` and `supportingContext` that are not given are taken away. */
-  clearsFields?: boolean;
+  clearsFields?: boolean | undefined;
   /** Merged key by key; null takes a key away. */
-  metadata?: Record<string, Metadata[string] | null>;
+  metadata?: Record<string, Metadata[string] | null> | undefined;
 }
 export type PartialDocumentChange = Partial<DocumentChange>;
 
@@ -57,7 +57,7 @@ export async function changeDocument(
   change: PartialDocumentChange,
   clock: Clock,
 ): Promise<boolean> {
-  if (Object.keys(change).length === 0) return false;
+  if (Object.values(change).every((value) => value === undefined)) return false;
   try {
     return await database.transaction((tx) => changeIn(tx, id, change, clock.now()));
   } catch (error) {

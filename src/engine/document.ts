@@ -23,7 +23,7 @@ export type Metadata = Record<string, Json>;
 export type DocumentBody =
   | { kind: 'text' | 'markdown' | 'html' | 'conversation'; text: string }
   | { kind: 'url'; url: string }
-  | { kind: 'file'; bytes: Uint8Array; mimeType?: string; name?: string; keep?: boolean };
+  | { kind: 'file'; bytes: Uint8Array; mimeType?: string | undefined; name?: string; keep?: boolean };
 
 /** Content that a caller writes as text: the text itself, or an address. */
 export type WrittenBody = { kind: 'text'; text: string } | { kind: 'url'; url: string };
@@ -31,42 +31,42 @@ export type WrittenBody = { kind: 'text'; text: string } | { kind: 'url'; url: s
 export interface DocumentInput {
   containerTag: string;
   /** Tags as sent by older clients, which may name several; the first is the container. */
-  containerTags?: readonly string[];
-  customId?: string;
-  connectionId?: string;
+  containerTags?: readonly string[] | undefined;
+  customId?: string | undefined;
+  connectionId?: string | undefined;
   body: DocumentBody;
   /** Where it comes from: `api`, `file`, `url`, or the provider's name. */
   source: string;
   /** The document's type when the source knows it; else found by looking at the content. */
-  type?: string;
-  title?: string;
-  url?: string;
-  filepath?: string;
+  type?: string | undefined;
+  title?: string | undefined;
+  url?: string | undefined;
+  filepath?: string | undefined;
   /** Absent keeps what is stored. */
-  metadata?: Metadata;
+  metadata?: Metadata | undefined;
   /** Merges the metadata into what is stored, key by key, instead of replacing it. */
-  mergesMetadata?: boolean;
-  taskType?: 'memory' | 'superrag';
-  dreaming?: 'instant' | 'dynamic';
-  documentDate?: Date;
+  mergesMetadata?: boolean | undefined;
+  taskType?: 'memory' | 'superrag' | undefined;
+  dreaming?: 'instant' | 'dynamic' | undefined;
+  documentDate?: Date | undefined;
   /** Fields that it shares with other documents. It is compared with memories of such alone, and found by filters as by metadata. */
-  filterByMetadata?: Metadata;
+  filterByMetadata?: Metadata | undefined;
   /** Of the container; guides what is taken from its documents. */
-  entityContext?: string;
+  entityContext?: string | undefined;
   /** The same of this document alone, in place of what is said of its container. */
-  supportingContext?: string;
+  supportingContext?: string | undefined;
   /** Whether to replace the text stored under the customId or to append to it; see `joinedText`. Default `replace`. */
-  updateMode?: 'replace' | 'append';
+  updateMode?: 'replace' | 'append' | undefined;
   /** When the item was made at its source; default now. */
-  createdAt?: Date;
+  createdAt?: Date | undefined;
   /** Whom `I` stands for in it: a name, or `Name <address>`. */
-  author?: string;
+  author?: string | undefined;
   /** Default: files and pages are read, everything else was told to memory. */
-  trust?: Trust;
+  trust?: Trust | undefined;
   /** For whose quota it counts (`Caller.usageId`). Absent: for that of its container alone. */
-  addedBy?: string;
+  addedBy?: string | undefined;
   /** Its pieces, when several people wrote it. */
-  turns?: readonly WrittenTurn[];
+  turns?: readonly WrittenTurn[] | undefined;
 }
 
 export interface IngestResult {

@@ -19,24 +19,24 @@ export type { MemoryEntry };
 export interface DocumentListQuery {
   scope: Scope;
   /** Any of these stands in the document's `containerTags`; does not widen the scope. */
-  namedTags?: readonly string[];
-  ids?: readonly string[];
-  customIds?: readonly string[];
-  filters?: Filter;
+  namedTags?: readonly string[] | undefined;
+  ids?: readonly string[] | undefined;
+  customIds?: readonly string[] | undefined;
+  filters?: Filter | undefined;
   /** Exact, or a prefix when it ends with `/`. */
-  filepath?: string;
+  filepath?: string | undefined;
   /** In title or path, in any case. */
-  text?: string;
-  statuses?: readonly DocumentStatus[];
-  sources?: readonly string[];
-  connectionId?: string;
-  type?: string;
+  text?: string | undefined;
+  statuses?: readonly DocumentStatus[] | undefined;
+  sources?: readonly string[] | undefined;
+  connectionId?: string | undefined;
+  type?: string | undefined;
   sort: 'createdAt' | 'updatedAt';
   order: 'asc' | 'desc';
   limit: number;
   /** 1-based. */
   page: number;
-  includeContent?: boolean;
+  includeContent?: boolean | undefined;
 }
 
 /** Everything the outer layers do with documents. */

@@ -57,16 +57,16 @@ export interface MemoryChoice {
 /** A new version of a memory; absent fields are as in the version before. */
 export interface MemoryChange {
   newContent: string;
-  metadata?: Record<string, unknown>;
-  temporalContext?: TemporalContext;
-  forgetAfter?: Date | null;
-  forgetReason?: string | null;
+  metadata?: Record<string, unknown> | undefined;
+  temporalContext?: TemporalContext | undefined;
+  forgetAfter?: Date | null | undefined;
+  forgetReason?: string | null | undefined;
 }
 
 export interface Matching {
   containerTag: string;
-  query?: string;
-  ids?: readonly string[];
+  query?: string | undefined;
+  ids?: readonly string[] | undefined;
   dryRun: boolean;
   threshold: number;
   maxForget: number;
@@ -85,7 +85,7 @@ export interface Memories {
   create(
     containerTag: string,
     memories: readonly NewMemory[],
-    written?: { entityContext?: string; addedBy?: string },
+    written?: { entityContext?: string | undefined; addedBy?: string },
   ): Promise<{ documentId: string | null; memories: MemoryRow[] }>;
   list(page: Omit<MemoryPage, 'now'>): Promise<{ memories: ListedMemoryRow[]; total: number }>;
   /** A new version. Throws `not_found` when there is none, or it is forgotten. */

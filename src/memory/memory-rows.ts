@@ -31,7 +31,7 @@ export async function indexTexts(
   { embedder, index, signal }: { embedder: Embedder; index: Indexer; signal?: AbortSignal },
 ): Promise<IndexedText[]> {
   if (texts.length === 0) return [];
-  const vectors = await embedder.embed(texts, { kind: 'document', ...(signal && { signal }) });
+  const vectors = await embedder.embed(texts, { kind: 'document', signal });
   return texts.map((memory, place) => {
     const { terms, counts, total } = index(memory);
     return {

@@ -15,12 +15,12 @@ export type { CitedMemoryRow as CitedMemory, ProfileLine };
 
 export interface ProfileRequest {
   containerTag: string;
-  filters?: NonNullable<ProfileQuery['filters']>;
+  filters?: NonNullable<ProfileQuery['filters']> | undefined;
   /** Shows the state of memory at this time. */
-  asOf?: Date;
+  asOf?: Date | undefined;
   sections: readonly Section[];
   /** Only these; absent: all that are defined. */
-  buckets?: readonly string[];
+  buckets?: readonly string[] | undefined;
 }
 
 export interface Profile {
@@ -52,8 +52,8 @@ export function createProfiles({ database, clock }: { database: Database; clock:
         now: clock.now(),
         buckets: keys,
         most,
-        ...(filters && { filters }),
-        ...(asOf && { asOf }),
+        filters,
+        asOf,
       });
       const lists = (['static', 'dynamic'] as const).filter((name) => sections.includes(name));
       const lines = [...lists.flatMap((name) => found[name]), ...[...found.buckets.values()].flat()];

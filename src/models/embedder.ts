@@ -45,8 +45,8 @@ export type TokenCounting =
 
 export interface EmbedOptions {
   /** `query` goes before waiting `document` work; some models also prefix the two differently. */
-  kind?: 'document' | 'query';
-  signal?: AbortSignal;
+  kind?: 'document' | 'query' | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export interface EmbedderReport {

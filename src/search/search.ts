@@ -17,34 +17,34 @@ export interface SearchRequest {
   /** Results whose similarity is below are dropped. */
   threshold: number;
   limit: number;
-  filters?: Filter;
+  filters?: Filter | undefined;
   /** Exact, or a prefix when it ends with `/`. */
-  filepath?: string;
+  filepath?: string | undefined;
   /** Only this document: id or customId. */
-  docId?: string;
+  docId?: string | undefined;
   /** Adds the summaries of the source documents. */
-  includeSummaries?: boolean;
+  includeSummaries?: boolean | undefined;
   /** Also memories that are forgotten or expired. */
-  includeForgotten?: boolean;
+  includeForgotten?: boolean | undefined;
   /** Only what memory knew at this time: versions that held then, and documents that were there already. */
-  asOf?: Date;
+  asOf?: Date | undefined;
   /** When nothing passes the threshold, the nearest are answered all the same, marked as weak. */
-  weak?: boolean;
+  weak?: boolean | undefined;
   /** Adds the best matching chunks of its documents to each memory. */
-  includeChunks?: boolean;
+  includeChunks?: boolean | undefined;
   /** Adds the context to each memory. */
-  includeRelated?: boolean;
+  includeRelated?: boolean | undefined;
   /** Default `rank`: by all that speaks for a result. `similarity`: so that no similarity is above one before it. */
-  order?: 'rank' | 'similarity';
+  order?: 'rank' | 'similarity' | undefined;
   /** Scores the best candidates again. */
-  rerank?: boolean;
+  rerank?: boolean | undefined;
   /** Searches several wordings of the query. */
-  rewriteQuery?: boolean;
+  rewriteQuery?: boolean | undefined;
   /** Any of these is the container, or stands in the document's `containerTags`; does not widen the scope. */
-  namedTags?: readonly string[];
+  namedTags?: readonly string[] | undefined;
   /** Adds statements that sum up several memories, where a language model is configured. */
-  aggregate?: boolean;
-  signal?: AbortSignal;
+  aggregate?: boolean | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export interface SearchResult {

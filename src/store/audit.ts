@@ -38,10 +38,10 @@ export async function insertAuditEvents(database: Queryable, events: readonly Au
 }
 
 export interface AuditQuery {
-  action?: string;
-  outcome?: AuditEvent['outcome'];
+  action?: string | undefined;
+  outcome?: AuditEvent['outcome'] | undefined;
   /** Only events with a smaller id: those that came before. */
-  before?: string;
+  before?: string | undefined;
   limit: number;
 }
 

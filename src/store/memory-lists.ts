@@ -38,10 +38,10 @@ const columns = rawSql(`m.id, m.container_tag as "containerTag", m.memory, m.met
 
 export interface MemoryNarrowing {
   containerTags: readonly string[];
-  filters?: Filter;
+  filters?: Filter | undefined;
   includeForgotten: boolean;
   /** Only what was known at this time, forgotten since or not. */
-  asOf?: Date;
+  asOf?: Date | undefined;
   now: Date;
 }
 

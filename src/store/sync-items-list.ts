@@ -47,7 +47,7 @@ export interface ItemSelection {
   /** Empty: all. */
   errorClasses: readonly string[];
   /** In title, path or id. */
-  text?: string;
+  text?: string | undefined;
 }
 
 const names = [rawSql(`i.ref ->> 'path'`), rawSql('i.ext_id'), title];

@@ -222,7 +222,7 @@ export async function failLostRuns(
 export async function listRuns(
   database: Queryable,
   connectionId: string,
-  options: { limit: number; before?: string },
+  options: { limit: number; before?: string | undefined },
 ): Promise<SyncRunRow[]> {
   const before = options.before === undefined ? sql`true` : sql`id < ${options.before}`;
   return database.query<SyncRunRow>(sql`

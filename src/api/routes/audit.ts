@@ -56,9 +56,9 @@ export function auditRoutes(app: Api, { services }: RouteContext): void {
       const { action, outcome, cursor, limit = standardLimit } = request.query;
       const wanted: AuditQuery = {
         limit: limit + 1,
-        ...(action !== undefined && { action }),
-        ...(outcome !== undefined && { outcome }),
-        ...(cursor !== undefined && { before: cursor }),
+        action,
+        outcome,
+        before: cursor,
       };
       const found = await services.audit.list(wanted);
       const events = found.slice(0, limit).map((event) => ({ ...event, at: event.at.toISOString() }));

@@ -83,15 +83,15 @@ function newConnection(provider: string, containerTag: string, body: schemas.Cre
     provider,
     containerTag,
     metadata: (body.metadata ?? {}) as NewConnection['metadata'],
-    ...(documentLimit !== undefined && { documentLimit }),
-    ...(schedule !== undefined && { schedule }),
-    ...(allowedHours !== undefined && { allowedHours }),
-    ...(onSourceDelete !== undefined && { onSourceDelete }),
+    documentLimit,
+    schedule,
+    allowedHours,
+    onSourceDelete,
     ...memorySettingsOf(body),
-    ...(filters !== undefined && { filters: filters as JsonObject }),
-    ...(paused !== undefined && { paused }),
-    ...(redirectUrl !== undefined && { redirectUrl }),
-    ...(connectionId !== undefined && { connectionId }),
+    filters: filters as JsonObject | undefined,
+    paused,
+    redirectUrl,
+    connectionId,
   };
 }
 
@@ -223,14 +223,14 @@ function patchRoute(app: Api, { services }: RouteContext): void {
 function connectionChange(body: schemas.PatchBody): ConnectionChange {
   const { paused, documentLimit, schedule, allowedHours, metadata, onSourceDelete, filters } = body;
   return {
-    ...(paused !== undefined && { paused }),
-    ...(documentLimit !== undefined && { documentLimit }),
-    ...(schedule !== undefined && { schedule }),
-    ...(allowedHours !== undefined && { allowedHours }),
-    ...(metadata !== undefined && { metadata: metadata as JsonObject }),
-    ...(onSourceDelete !== undefined && { onSourceDelete }),
+    paused,
+    documentLimit,
+    schedule,
+    allowedHours,
+    metadata: metadata as JsonObject | undefined,
+    onSourceDelete,
     ...memorySettingsOf(body),
-    ...(filters !== undefined && { filters: filters as JsonObject }),
+    filters: filters as JsonObject | undefined,
   };
 }
 

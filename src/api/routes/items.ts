@@ -38,7 +38,7 @@ function listRoute(app: Api, { services }: RouteContext): void {
     async (request) => {
       const { state = [], class: errorClasses = [], q: text, limit = 100, cursor } = request.query;
       const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-      const more = { ...(text !== undefined && { text }), ...(cursor !== undefined && { cursor }) };
+      const more = { text, cursor };
       const query = { states: state, errorClasses, limit, ...more };
       const { entries, next } = await services.connections.items(id, query);
       return { items: entries.map(itemView), next };
@@ -132,7 +132,7 @@ function pendingDeletesRoute(app: Api, { services }: RouteContext): void {
     async (request) => {
       const { limit = 100, cursor } = request.query;
       const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-      const page = { limit, ...(cursor !== undefined && { cursor }) };
+      const page = { limit, cursor };
       return pendingDeletesView(await services.connections.pendingDeletes(id, page));
     },
   );

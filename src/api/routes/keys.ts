@@ -64,7 +64,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
           windowMs: body.rateLimitTimeWindow ?? scopedKeyRateLimit.windowMs,
         },
         ...expiryOf(body.expiresInDays, clock),
-        ...(body.quota && { quota: body.quota }),
+        quota: body.quota,
       });
       const { id, name, permission, expiresAt } = key;
       request.auditTarget = id;
@@ -114,7 +114,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
         ...(rateLimitMax !== undefined && {
           rateLimit: { max: rateLimitMax, windowMs: rateLimitTimeWindow ?? windowMs },
         }),
-        ...(quota && { quota }),
+        quota,
       };
       const { secret, key } = await services.keys.create(input);
       request.auditTarget = key.id;
@@ -234,11 +234,7 @@ function keyChangeOf({ name, rateLimitMax: max, rateLimitTimeWindow, quota }: sc
   }
   const windowMs = rateLimitTimeWindow ?? scopedKeyRateLimit.windowMs;
   const rateLimit = typeof max === 'number' ? { max, windowMs } : max;
-  return {
-    ...(name !== undefined && { name }),
-    ...(rateLimit !== undefined && { rateLimit }),
-    ...(quota && { quota }),
-  };
+  return { name, rateLimit, quota };
 }
 
 function rotateRoute(app: Api, { services }: RouteContext): void {

@@ -43,7 +43,7 @@ function createRoute(app: Api, { services, clock, config }: RouteContext): void 
       requireWrite(caller, containerTag);
       const inputs = memories.map((memory, place) => newMemory(memory, ['memories', place], clock.now()));
       const created = await services.memories.create(containerTag, inputs, {
-        ...(entityContext !== undefined && { entityContext }),
+        entityContext,
         ...addedBy(caller),
       });
       return reply.code(201).send({
@@ -121,7 +121,7 @@ function listRoute(app: Api, { services, config }: RouteContext): void {
       const filters = parseFilters(request.body.filters);
       const { memories, total } = await services.memories.list({
         ...{ containerTags: containerTags ?? requested, page, limit, sort, order, includeForgotten },
-        ...(filters && { filters }),
+        filters,
         ...pastTime(request.body.asOf),
       });
       return {
@@ -158,9 +158,9 @@ function changeOf(body: schemas.UpdateBody): MemoryChange {
   const { newContent, metadata, forgetAfter, forgetReason, temporalContext } = body;
   return {
     newContent: storable(newContent),
-    ...(metadata && { metadata }),
+    metadata,
     ...(forgetAfter !== undefined && { forgetAfter: timeOf(forgetAfter, ['forgetAfter']) }),
-    ...(forgetReason !== undefined && { forgetReason }),
+    forgetReason,
     ...(temporalContext && { temporalContext: temporalContextOf(temporalContext, ['temporalContext']) }),
   };
 }
@@ -242,7 +242,7 @@ function matchingOf(body: schemas.MatchingBody) {
   }
   return {
     ...{ containerTag, dryRun, threshold, maxForget, reason },
-    ...(query !== undefined && { query }),
+    query,
     ...(ids && { ids: ids.map(storable) }),
   };
 }

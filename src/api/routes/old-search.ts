@@ -125,8 +125,8 @@ function searchRequest(body: OldSearchBody) {
     mode: 'documents' as const,
     threshold: chunkThreshold,
     includeSummaries: true,
-    ...(filters && { filters }),
-    ...(filepath !== undefined && { filepath }),
-    ...(docId !== undefined && { docId }),
+    filters,
+    filepath,
+    docId,
   };
 }

@@ -81,7 +81,7 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
       const { body } = request;
       const scope = readScope(callerOf(request), [body.containerTag]);
       const filters = parseFilters(body.filters);
-      const narrowed = { ...(filters && { filters }), ...pastTime(body.asOf) };
+      const narrowed = { filters, ...pastTime(body.asOf) };
       const [profile, found] = await Promise.all([
         services.profiles.read({
           ...{ containerTag: body.containerTag, sections: sectionsOf(body) },

@@ -254,8 +254,8 @@ function readPush(body: PushBody, maxTextBytes: number): PushRequest {
     deletes: deletes.map(readDelete),
     completeSnapshot,
     ...(unread.length > 0 && { unread }),
-    ...(deliveryId !== undefined && { deliveryId }),
-    ...(snapshot !== undefined && { snapshot }),
+    deliveryId,
+    snapshot,
   };
 }
 
@@ -315,11 +315,11 @@ function upsertOf(item: PushItemBody): PushUpsert {
   return {
     id,
     content: firstOf(contentsOf(item)),
-    ...(rev !== undefined && { rev }),
+    rev,
     ...(title !== undefined && title !== '' && { title }),
-    ...(url !== undefined && { url }),
-    ...(path !== undefined && { path }),
-    ...(metadata !== undefined && { metadata }),
+    url,
+    path,
+    metadata,
     ...(updatedAt !== undefined && { updatedAt: timeOf(updatedAt)!.toISOString() }),
   };
 }

@@ -101,8 +101,8 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     rewriteQuery: rewriteQuery ?? false,
     ...pastTime(body.asOf),
     aggregate: aggregate ?? false,
-    ...(filters && { filters }),
-    ...(filepath !== undefined && { filepath }),
-    ...(docId !== undefined && { docId }),
+    filters,
+    filepath,
+    docId,
   };
 }

@@ -122,7 +122,7 @@ function runRoutes(app: Api, { services }: RouteContext): void {
       async (request) => {
         const { limit = 50, before } = request.query;
         const { id } = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-        const runs = await services.connections.runs(id, { limit, ...(before !== undefined && { before }) });
+        const runs = await services.connections.runs(id, { limit, before });
         return runs.map(syncRunView);
       },
     );

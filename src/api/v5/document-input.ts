@@ -21,12 +21,12 @@ export function fieldsOf(said: SaidOfDocument) {
   requireSmall(metadata, 'metadata');
   requireSmall(group, 'group');
   return {
-    ...(supportingContext !== undefined && { supportingContext }),
-    ...(metadata !== undefined && { metadata }),
-    ...(group !== undefined && { filterByMetadata: group }),
+    supportingContext,
+    metadata,
+    filterByMetadata: group,
     ...(date !== undefined && { documentDate: dateOf(date, 'date') }),
-    ...(taskType !== undefined && { taskType }),
-    ...(dreaming !== undefined && { dreaming }),
+    taskType,
+    dreaming,
   };
 }
 
@@ -40,7 +40,7 @@ export function addedDocumentOf(
     body,
     source: body.kind === 'url' ? 'url' : 'api',
     ...(body.kind === 'url' && { url: body.url }),
-    ...(id !== undefined && { customId: id }),
+    customId: id,
     ...fieldsOf(said),
     updateMode: 'append',
     mergesMetadata: true,

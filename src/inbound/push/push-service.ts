@@ -5,15 +5,15 @@ export interface PushUpsert {
   /** Its own stable identity, at most 1,000 bytes. */
   id: string;
   /** Changes with its content. Default: a hash of all that was sent of it. */
-  rev?: string;
-  title?: string;
+  rev?: string | undefined;
+  title?: string | undefined;
   content: { kind: 'text' | 'markdown' | 'html'; text: string };
-  url?: string;
+  url?: string | undefined;
   /** For `filepath` filters and globs. */
-  path?: string;
-  metadata?: Record<string, string | number | boolean | string[]>;
+  path?: string | undefined;
+  metadata?: Record<string, string | number | boolean | string[]> | undefined;
   /** ISO 8601. */
-  updatedAt?: string;
+  updatedAt?: string | undefined;
 }
 
 /** An entry of a push: what it says, or why it cannot be used. */
@@ -22,13 +22,13 @@ export type PushDelete = { id: string } | { refused: { id: string | null; error:
 
 export interface PushRequest {
   /** Makes repeating the request safe: a second one with this id gets the first answer. */
-  deliveryId?: string;
+  deliveryId?: string | undefined;
   upserts: PushEntry[];
   deletes: PushDelete[];
   /** The page of a snapshot that this is. Pages come in order, beginning with 1. */
-  snapshot?: { id: string; page: number };
+  snapshot?: { id: string; page: number } | undefined;
   /** Parts of the source that the snapshot cannot show: what lies in them is not removed. */
-  unread?: UnreadPart[];
+  unread?: UnreadPart[] | undefined;
   /** With it everything of the connection was shown: what the snapshot did not show is removed. */
   completeSnapshot: boolean;
 }

@@ -192,9 +192,9 @@ function documentInput(connection: PushConnection, row: PushedItemRow, upsert: P
     body: content,
     trust: 'read',
     metadata: { ...(connection.metadata as Metadata), ...metadata },
-    ...(title !== undefined && { title }),
-    ...(url !== undefined && { url }),
-    ...(path !== undefined && { filepath: path }),
+    title,
+    url,
+    filepath: path,
     ...(updatedAt !== undefined && { documentDate: new Date(updatedAt) }),
   };
 }

@@ -124,7 +124,7 @@ export function episodeOf(turn: Turn, sentences: readonly Sentence[], unit: Unit
     eventDates: [said.toISOString().slice(0, 10)],
     forgetAfter: null,
     span,
-    ...(turn.date !== null && { saidAt: turn.date }),
+    saidAt: turn.date,
   };
 }
 

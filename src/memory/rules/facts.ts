@@ -95,7 +95,7 @@ function factOf(statement: Statement, sentence: Sentence, { turn, said, speaker 
     eventDates: [...new Set(dates.map(({ iso }) => iso))],
     forgetAfter: attribute?.isStatic ? null : forget,
     span: turn.start === null ? null : spanOf(turn.start, sentence),
-    ...(turn.date !== null && { saidAt: turn.date }),
+    saidAt: turn.date,
   };
 }
 

@@ -118,7 +118,7 @@ function isPersonLike({ about, predicate, subject }: Statement): boolean {
 
 interface Named {
   words: string;
-  subject?: string;
+  subject?: string | undefined;
 }
 
 function ofPerson(
@@ -170,7 +170,7 @@ function changedThing(without: string, rest: string): Named | null {
   const thing = without.replace(/\b(?:from [^,]{0,40}? )?(?:up |down )?to\s{1,3}.*$/, '').trim();
   if (thing === '') return null;
   const name = nameOfThing(thing);
-  return { words: thingWords(unitless(thing)), ...(name !== undefined && { subject: name }) };
+  return { words: thingWords(unitless(thing)), subject: name };
 }
 
 function ofThing({ predicate, subject, about, speaker }: Statement, { without }: Found): Named | null {

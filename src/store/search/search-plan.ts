@@ -5,14 +5,14 @@ export interface Narrowing {
   /** Null: every container. */
   containerTags: readonly string[] | null;
   /** Any of these is the container, or stands beside it in the document's `container_tags`. */
-  namedTags?: readonly string[];
-  filters?: Filter;
+  namedTags?: readonly string[] | undefined;
+  filters?: Filter | undefined;
   /** Exact, or a prefix when it ends with `/`. */
-  filepath?: string;
+  filepath?: string | undefined;
   /** Id or customId of a document. */
-  docId?: string;
+  docId?: string | undefined;
   /** Only what memory knew at this time. */
-  asOf?: Date;
+  asOf?: Date | undefined;
 }
 
 /** The kinds of rows to search. Each has a statement of its own; the results are ranked together. */
