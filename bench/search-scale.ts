@@ -88,7 +88,7 @@ function chunkOf(number: number, content: string, embedding: Float32Array, model
     ...{ id: `c${String(number).padStart(9, '0')}`, document_id: `d${String(document).padStart(9, '0')}` },
     ...{ container_tag: containerOf(document), position: number % chunksPerDocument, content, context: null },
     ...{ type: 'text', token_count: 100, content_hash: String(number), embedding, embedding_model: model },
-    ...{ terms: found.terms, term_counts: found.counts, term_total: found.total },
+    ...{ terms: found.terms, term_counts: found.counts, term_total: found.total, languages: [] },
   };
 }
 

@@ -89,6 +89,7 @@ function chunkOf(world: SearchWorld, number: number): ChunkWrite {
     terms: found.terms,
     term_counts: found.counts,
     term_total: found.total,
+    languages: [],
     embedding: world.vector(),
     embedding_model: worldModel.id,
   };

@@ -80,7 +80,9 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
       await ensureContainers(tx, [{ tag: after.container_tag, id: newId(now) }], now);
     }
     await writeChangedDocument(tx, after, { isRequeued, now });
-    if (after.container_tag !== before.container_tag) await moveParts(tx, id, after.container_tag, now);
+    if (after.container_tag !== before.container_tag) {
+      await moveParts(tx, id, { from: before.container_tag, to: after.container_tag }, now);
+    }
   }
   if (change.body && isRequeued) await writeContents(tx, [contentWrite(id, { body: change.body })]);
   await requireQuota(tx, { tags: [after.container_tag], keys: change.addedBy === undefined ? [] : [change.addedBy] });

@@ -56,6 +56,13 @@ const languages: readonly Language[] = [
 ];
 const english = new Set(englishWords);
 
+/** ISO 639-1, of all that are stemmed. */
+export const languageCodes = languages.map(({ code }) => code);
+
+export function languagesByCode(codes: readonly string[]): readonly Language[] {
+  return languages.filter(({ code }) => codes.includes(code));
+}
+
 /** By each stop word, the places in `languages` that it belongs to. */
 const byStopWord = new Map<string, number[]>();
 for (const [place, { stopWords }] of languages.entries())
@@ -92,9 +99,9 @@ function language(code: string, stem: (word: string) => string, stopWords: reado
 /**
  * The languages that a text or a query may be in, likeliest first; none for English, for languages that are not
  * known, and where nothing tells. By the stop words among the first words (Grefenstette, "Comparing two language
- * identification schemes", 1995), else by letters.
+ * identification schemes", 1995), else those of what it stands in, else by letters.
  */
-export function languagesOf(words: readonly string[]): readonly Language[] {
+export function languagesOf(words: readonly string[], around: readonly Language[] = []): readonly Language[] {
   const sample = words.slice(0, sampled).map((word) => word.toLowerCase());
   const inEnglish = sample.filter((word) => english.has(word)).length;
   if (sample.length >= 20 && inEnglish > englishShare * sample.length) return [];
@@ -116,7 +123,8 @@ export function languagesOf(words: readonly string[]): readonly Language[] {
       .slice(0, mostLanguages)
       .map(({ language }) => language);
   }
-  return inEnglish === 0 ? byLetters(sample) : [];
+  if (inEnglish > 0) return [];
+  return around.length > 0 ? around : byLetters(sample);
 }
 
 function byLetters(words: readonly string[]): Language[] {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import createHyphenator, { type PatternsDefinition } from 'hyphen';
 import { at, firstOf } from '../base/collections.ts';
 import { normalized } from '../base/normalized.ts';
-import { languagesOf, type Language } from './languages.ts';
+import { languagesByCode, languagesOf, type Language } from './languages.ts';
 import { stem } from './stem.ts';
 
 /** A text's terms, as BM25 needs them. `terms[i]` stands `counts[i]` times in it. */
@@ -13,6 +13,8 @@ export interface Terms {
   counts: number[];
   /** Sum of `counts`: the length of the text in terms. */
   total: number;
+  /** Whose stems are among them, by ISO 639-1 code. */
+  languages: string[];
 }
 
 const maxTermLength = 40;
@@ -35,6 +37,8 @@ const unspaced = `[${scripts.map((script) => String.raw`\p{Script=${script}}`).j
 const spaced = String.raw`[[\p{L}\p{N}\p{M}]--${unspaced}]`;
 const unicodeWord = new RegExp(String.raw`${unspaced}+|${spaced}+(?:(?:_+|['’.\-])${spaced}+)*`, 'gv');
 const startsUnspaced = new RegExp(`^${unspaced}`, 'v');
+/** Of these scripts one character is often a word: 猫, 물. */
+const wordCharacter = /[\p{Script=Han}\p{Script=Hangul}]/gv;
 
 const letterForms: Record<string, string> = {
   ß: 'ss',
@@ -51,12 +55,14 @@ const letterForms: Record<string, string> = {
 /**
  * The terms of a text for BM25: Unicode NFKC, lower case, English stems; identifiers whole and in
  * their parts, words with diacritics also without them, words of another language that the text is in
- * also by their stems, unspaced scripts as pairs of characters. English stop words are left out unless
- * nothing else is there.
+ * also by their stems, unspaced scripts as pairs of characters. English stop words are left out of texts that are in no
+ * other language (Danish has gardens, `have`), unless nothing else is there. `around` are the languages of what it stands in, for where it does not tell its own.
  */
-export function terms(text: string): Terms {
-  const counted = count(text).sort(byBytes);
-  const found: Terms = { terms: [], counts: [], total: 0 };
+export function terms(text: string, around: readonly Language[] = []): Terms {
+  const words = wordsOf(text);
+  const languages = languagesOf(words, around);
+  const counted = count(words, languages).sort(byBytes);
+  const found: Terms = { terms: [], counts: [], total: 0, languages: languages.map(({ code }) => code) };
   for (const term of counted) {
     const times = Math.min(term.count, maxCount);
     found.terms.push(term.text);
@@ -72,10 +78,16 @@ export interface PackedTerms {
   terms: string;
   termCounts: string;
   termTotal: number;
+  languages: string[];
 }
 
-export function packTerms({ terms, counts, total }: Terms): PackedTerms {
-  return { terms: terms.join(' '), termCounts: `{${counts.join(',')}}`, termTotal: total };
+export function packTerms({ terms, counts, total, languages }: Terms): PackedTerms {
+  return { terms: terms.join(' '), termCounts: `{${counts.join(',')}}`, termTotal: total, languages };
+}
+
+/** The languages of a text, for its parts. */
+export function languagesOfText(text: string): readonly Language[] {
+  return languagesOf(wordsOf(text));
 }
 
 /** A word of a query. */
@@ -86,14 +98,18 @@ export interface QueryWord {
   count: number;
 }
 
-/** The distinct words to look for, in the order of the query, without stop words unless nothing else is there. */
-export function queryWords(query: string): QueryWord[] {
+/**
+ * The distinct words to look for, in the order of the query, without stop words unless nothing else is there. A word
+ * has its stems in all languages of the texts that are searched, by ISO 639-1 code: alone it does not tell its own.
+ */
+export function queryWords(query: string, searched: readonly string[] = []): QueryWord[] {
   const words = wordsOf(query);
-  const languages = languagesOf(words);
-  const isStopWord = (word: string) => languages.some(({ stopWords: known }) => known.has(word.toLowerCase()));
+  const told = languagesOf(words);
+  const languages = [...new Set([...told, ...languagesByCode(searched)])];
+  const isStopWord = (word: string) => told.some(({ stopWords: known }) => known.has(word.toLowerCase()));
   // One stop word may be an English word: `die hard`.
-  const told = words.filter(isStopWord).length > 1 ? words.filter((word) => !isStopWord(word)) : words;
-  const found = toQueryWords(told.flatMap((word) => analyze(word, true, languages)));
+  const content = words.filter(isStopWord).length > 1 ? words.filter((word) => !isStopWord(word)) : words;
+  const found = toQueryWords(content.flatMap((word) => analyze(word, told.length === 0, languages)));
   return found.length > 0 ? found : toQueryWords(words.flatMap((word) => analyze(word, false, languages)));
 }
 
@@ -129,15 +145,14 @@ let wordsKept = 0;
 let lastCounted = 0;
 
 /** The distinct terms of a text in the order in which they come, with counts that are valid until the next call. */
-function count(text: string): Term[] {
+function count(words: readonly string[], languages: readonly Language[]): Term[] {
   if (wordsKept > maxKnown || knownTerms.size > maxKnown) {
     knownWords.clear();
     knownTerms.clear();
     wordsKept = 0;
   }
   lastCounted += 1;
-  const words = wordsOf(text);
-  const termsOfWord = termsIn(languagesOf(words));
+  const termsOfWord = termsIn(languages);
   const found: Term[] = [];
   for (const word of words) addTerms(found, termsOfWord(word));
   if (found.length === 0) for (const word of words) addTerms(found, analyze(word, false, []).flat().map(toTermSeen));
@@ -170,10 +185,11 @@ function termsIn(languages: readonly Language[]): (word: string) => readonly Ter
   const key = languages.map(({ code }) => code).join(' ');
   const known = knownWords.get(key) ?? new Map<string, readonly Term[]>();
   knownWords.set(key, known);
+  const isInEnglish = languages.length === 0;
   return (word) => {
     const found = known.get(word);
     if (found !== undefined) return found;
-    const made = [...analyze(word, true, languages).flat(), ...insideOf(word, languages)].map(toTermSeen);
+    const made = [...analyze(word, isInEnglish, languages).flat(), ...insideOf(word, languages)].map(toTermSeen);
     if (word.length <= maxTermLength) {
       known.set(copyOf(word), made);
       wordsKept += 1;
@@ -200,8 +216,9 @@ function analyze(word: string, dropStopWords: boolean, languages: readonly Langu
   if (startsUnspaced.test(word)) return pairs(word).map((pair) => [pair]);
   const bare = elision.exec(word)?.groups?.['bare'];
   if (bare !== undefined) return withElided(analyze(bare, dropStopWords, languages), word);
-  const plain = word.replace(/['’]s$/i, '').replace(/['’]/g, '');
-  const parts = partsOf(plain);
+  const own = word.replace(/['’]s$/i, '');
+  const plain = own.replace(/['’]/g, '');
+  const parts = partsOf(own.replace(elisionInside, '-').replace(/['’]/g, ''));
   const whole = plain.toLowerCase();
   if (parts.length === 1) return dropStopWords && stopWords.has(whole) ? [] : [forms(whole, languages)];
   const found = [forms(whole, [])];
@@ -215,7 +232,10 @@ function analyze(word: string, dropStopWords: boolean, languages: readonly Langu
 
 /** Before a vowel French and Italian join small words to the next one: `l'appartement`, `qu'on`, `dell'acqua`. */
 const elision =
-  /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|un|dell|all|nell|sull|dall|quell)['’](?<bare>[aeiouyhàâäéèêëîïôöùûüœ].*)$/isu;
+  /^(?:[cdjlmnst]|qu|jusqu|lorsqu|presqu|puisqu|quelqu|quoiqu|un|dell|all|nell|sull|dall|quell)['’](?<bare>[aeiouyhàâäéèêëîïôöùûüœ].*)$/isu;
+
+/** In `main-d'œuvre`. */
+const elisionInside = /-(?:[cdjlmnst]|qu)['’](?=[aeiouyhàâäéèêëîïôöùûüœ])/giu;
 
 /** The word itself, which may also have been written as one: `d'Artagnan` is `dartagnan` too. */
 function withElided([first, ...others]: string[][], word: string): string[][] {
@@ -230,8 +250,9 @@ function partsOf(word: string): string[] {
     .flatMap((piece) => piece.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u));
 }
 
-/** Words inside of a longer word that a query may look for: `Rechnung` in `Nebenkostenabrechnung`. */
+/** Words inside of a longer one that a query may look for: `Rechnung` in `Nebenkostenabrechnung`, 猫 in 黒猫. */
 function insideOf(word: string, [language]: readonly Language[]): string[] {
+  if (startsUnspaced.test(word)) return word.length > 1 ? (word.match(wordCharacter) ?? []) : [];
   if (language === undefined) return [];
   const parts = partsOf(word).flatMap((part) => compoundParts(part.toLowerCase(), language.code));
   return [...new Set(parts.flatMap((part) => [toTerm(fold(part)), fold(language.stem(part))]))];

@@ -84,6 +84,7 @@ function insertOf(id: string, documentId: string, chunk: CutChunk): WritePlan['i
     terms: chunk.terms,
     term_counts: chunk.termCounts,
     term_total: chunk.termTotal,
+    languages: chunk.languages,
   };
 }
 

@@ -5,7 +5,7 @@ import type { MemoryWrite } from '../store/memories.ts';
 import { normalized } from '../base/normalized.ts';
 
 /** How texts are indexed for search by words. */
-export type Indexer = (text: string) => { terms: string[]; counts: number[]; total: number };
+export type Indexer = (text: string) => { terms: string[]; counts: number[]; total: number; languages: string[] };
 
 /** Equal for texts that differ only in case and white space. */
 export function memoryHash(text: string): string {
@@ -22,7 +22,15 @@ export function wordsHashOf(text: string, terms: readonly string[]): string {
 
 export type IndexedText = Pick<
   MemoryWrite,
-  'memory' | 'content_hash' | 'words_hash' | 'terms' | 'term_counts' | 'term_total' | 'embedding' | 'embedding_model'
+  | 'memory'
+  | 'content_hash'
+  | 'words_hash'
+  | 'terms'
+  | 'term_counts'
+  | 'term_total'
+  | 'languages'
+  | 'embedding'
+  | 'embedding_model'
 >;
 
 /** The texts with all that search needs; one call of the model for all of them. */
@@ -33,7 +41,7 @@ export async function indexTexts(
   if (texts.length === 0) return [];
   const vectors = await embedder.embed(texts, { kind: 'document', signal });
   return texts.map((memory, place) => {
-    const { terms, counts, total } = index(memory);
+    const { terms, counts, total, languages } = index(memory);
     return {
       memory,
       content_hash: memoryHash(memory),
@@ -41,6 +49,7 @@ export async function indexTexts(
       terms,
       term_counts: counts,
       term_total: total,
+      languages,
       embedding: at(vectors, place),
       embedding_model: embedder.id,
     };

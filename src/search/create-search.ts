@@ -10,6 +10,7 @@ import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts } from './resident/resident-texts.ts';
 import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
+import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
@@ -65,6 +66,7 @@ export interface SearchOptions {
 interface Context extends Required<SearchOptions> {
   access: AccessChooser;
   readResults: ResultReader;
+  readLanguages: LanguageReader;
 }
 
 /** Search over chunks and memories by vectors and BM25: candidates of each kind by a statement, ranked together here. */
@@ -74,6 +76,7 @@ export function createSearch(options: SearchOptions): ExplainedSearch {
     ...complete,
     access: createAccess(complete),
     readResults: createResultReader(complete.database, complete.clock),
+    readLanguages: createLanguageReader(complete.database),
   };
   return {
     async search(wanted) {
@@ -192,15 +195,18 @@ async function rank(request: SearchRequest, context: Context): Promise<Ranked[]>
 async function readQuery(request: SearchRequest, context: Context): Promise<Query> {
   // The database's text holds no U+0000, and no half characters.
   const text = request.q.replaceAll('\0', ' ').toWellFormed();
-  const searched = searchedTerms(text);
+  const [languages, vector] = await Promise.all([
+    context.readLanguages(request.scope.containerTags),
+    embedQuery(text, queryWords(text).length > 0, request.signal, context),
+  ]);
+  const searched = searchedTerms(text, languages);
   const words = searched.map(({ forms }) => forms);
-  const vector = await embedQuery(text, words.length > 0, request.signal, context);
   const periods = periodsOf(text, context.clock.now());
   return { text, terms: searched, keywords: keywordsOf(text, words), periods, vector };
 }
 
-function searchedTerms(query: string): QueryTerm[] {
-  const searched = queryWords(query);
+function searchedTerms(query: string, languages: readonly string[]): QueryTerm[] {
+  const searched = queryWords(query, languages);
   if (searched.length <= maxQueryTerms) return searched;
   return searched.toSorted((a, b) => b.forms[0]!.length - a.forms[0]!.length).slice(0, maxQueryTerms);
 }

@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql } from './sql.ts';
+import { noteLanguages } from './text-languages.ts';
 
 export interface ChunkWrite {
   id: string;
@@ -18,12 +19,14 @@ export interface ChunkWrite {
   /** As PostgreSQL writes an array, or one by one. */
   term_counts: string | readonly number[];
   term_total: number;
+  /** Whose stems are among the terms. */
+  languages: readonly string[];
   /** Null while its vector is to be made. */
   embedding: Float32Array | null;
   embedding_model: string | null;
 }
 
-const chunkColumns: Columns<ChunkWrite> = {
+const chunkColumns: Columns<Omit<ChunkWrite, 'languages'>> = {
   id: 'text',
   document_id: 'text',
   container_tag: 'text',
@@ -45,6 +48,7 @@ export async function insertChunks(tx: Transaction, chunks: readonly ChunkWrite[
   await tx.execute(sql`
     insert into chunks (${set.names}, created_at)
     select ${set.select}, ${now}::timestamptz from ${set.from}`);
+  await noteLanguages(tx, chunks);
 }
 
 export interface StoredChunk {

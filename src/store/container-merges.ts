@@ -2,6 +2,7 @@ import type { Queryable, Transaction } from './database.ts';
 import { moveForgotten } from './forgotten-statements.ts';
 import { noteSettingChange } from './memory-settings.ts';
 import { sql } from './sql.ts';
+import { moveLanguages } from './text-languages.ts';
 
 export const mergeStatuses = [
   'queued',
@@ -137,6 +138,7 @@ export async function moveContainer(
     where container_tag = ${from}`);
   const chunks = await tx.execute(sql`update chunks set container_tag = ${to} where container_tag = ${from}`);
   const memories = await tx.execute(sql`update memories set container_tag = ${to} where container_tag = ${from}`);
+  await moveLanguages(tx, from, to);
   await moveForgotten(tx, from, to, now);
   await noteSettingChange(tx, { scope: 'container', id: to });
   await tx.execute(sql`

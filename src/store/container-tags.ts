@@ -4,6 +4,7 @@ import type { Queryable, Transaction } from './database.ts';
 import { clearForgotten } from './forgotten-statements.ts';
 import type { Quota } from './quotas.ts';
 import { sql } from './sql.ts';
+import { clearLanguages } from './text-languages.ts';
 
 export interface Bucket {
   key: string;
@@ -92,6 +93,7 @@ export async function bucketsOf(database: Queryable, tags: readonly string[]): P
 export async function deleteContainer(tx: Transaction, tag: string): Promise<void> {
   await tx.execute(sql`delete from container_tags where tag = ${tag}`);
   await tx.execute(sql`delete from container_usage where tag = ${tag}`);
+  await clearLanguages(tx, tag);
 }
 
 /** Takes its settings from a container that stays. Answers whether there were any. */

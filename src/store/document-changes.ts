@@ -2,6 +2,7 @@ import type { Transaction } from './database.ts';
 import type { StoredDocument } from './documents.ts';
 import { settleChains } from './memory-versions.ts';
 import { rawSql, sql } from './sql.ts';
+import { moveLanguages } from './text-languages.ts';
 
 /** A document that is about to be changed, locked. */
 export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'connection_id'> {
@@ -61,7 +62,13 @@ export async function requeueWhole(tx: Transaction, id: string, now: Date): Prom
  * Moves what hangs on a document to its new container. Memories that other documents stand for stay
  * where they are, without this one.
  */
-export async function moveParts(tx: Transaction, documentId: string, containerTag: string, now: Date): Promise<void> {
+export async function moveParts(
+  tx: Transaction,
+  documentId: string,
+  { from, to: containerTag }: { from: string; to: string },
+  now: Date,
+): Promise<void> {
+  await moveLanguages(tx, from, containerTag);
   await tx.execute(sql`update chunks set container_tag = ${containerTag} where document_id = ${documentId}`);
   await tx.execute(sql`
     delete from memory_sources s where s.document_id = ${documentId}

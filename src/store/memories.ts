@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
+import { noteLanguages } from './text-languages.ts';
 
 export interface MemoryWrite {
   id: string;
@@ -31,11 +32,13 @@ export interface MemoryWrite {
   terms: readonly string[];
   term_counts: readonly number[];
   term_total: number;
+  /** Whose stems are among the terms. */
+  languages: readonly string[];
   embedding: Float32Array;
   embedding_model: string;
 }
 
-const memoryColumns: Columns<Omit<MemoryWrite, 'buckets'>> = {
+const memoryColumns: Columns<Omit<MemoryWrite, 'buckets' | 'languages'>> = {
   id: 'text',
   container_tag: 'text',
   memory: 'text',
@@ -73,6 +76,7 @@ export async function insertMemories(tx: Transaction, rows: readonly MemoryWrite
   await tx.execute(sql`
     insert into memories (${set.names}, created_at, updated_at)
     select ${set.select}, ${now}::timestamptz, ${now}::timestamptz from ${set.from}`);
+  await noteLanguages(tx, rows);
   const sorted = rows.flatMap(({ id, buckets }) => buckets.map((bucket) => ({ id, bucket })));
   if (sorted.length === 0) return;
   const buckets = rowSet('b', { id: 'text', bucket: 'text' }, sorted);

@@ -705,6 +705,12 @@ create table text_changes (
 );
 CREATE INDEX text_changes_by_transaction ON public.text_changes USING btree (transaction_id);
 
+create table text_languages (
+  container_tag text collate "C" not null,
+  language text collate "C" not null
+);
+CREATE INDEX text_languages_by_language ON public.text_languages USING btree (language, container_tag);
+
 CREATE OR REPLACE FUNCTION public.count_content()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
-import { chunk, find } from '../support/search-finder.ts';
+import { queryWords, terms } from '../../src/engine/terms.ts';
+import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
+import { chunk, find, ids } from '../support/search-finder.ts';
 import { emptyWorld, storeWorld } from '../support/search-world.ts';
 
 const sets = join(import.meta.dirname, '../../fixtures/languages');
@@ -19,6 +20,14 @@ function answersOf(language: string): Map<string, string> {
     .trim()
     .split('\n');
   return new Map(rows.map((row) => row.split('\t').slice(0, 2) as [string, string]));
+}
+
+/** A word, perhaps in another form than it has in the text, and the text that it stands in. */
+function wordsOf(language: string): [string, string][] {
+  const [, ...rows] = readFileSync(join(sets, language, 'words.tsv'), 'utf8')
+    .trim()
+    .split('\n');
+  return rows.map((row) => row.split('\t') as [string, string]);
 }
 
 /** With the number of answers that come first. */
@@ -57,6 +66,60 @@ describe.each(languages)('by words alone, in %s', (language, leastFirst) => {
     expect(missed).toEqual([]);
     expect(first).toBeGreaterThanOrEqual(leastFirst);
   });
+});
+
+const everyLanguage = readdirSync(sets);
+
+describe.each(engines)('each word of each language in one store, on %s', (engine) => {
+  let opened: TestDatabase;
+
+  beforeAll(async () => {
+    opened = await openTestDatabase(engine);
+    const documents = everyLanguage.flatMap((language) =>
+      linesOf(language, 'corpus.jsonl').map(({ _id, text }) => ({
+        ...{ id: _id, containerTag: 'team', chunks: [chunk(_id, text, null)] },
+      })),
+    );
+    await storeWorld(opened.database, { documents });
+  });
+  afterAll(async () => {
+    await emptyWorld(opened.database);
+    await opened.close();
+  });
+
+  test.each(everyLanguage)('is found alone and in another form, in %s', async (language) => {
+    const asked = wordsOf(language);
+    expect(asked.length).toBeGreaterThanOrEqual(40);
+    const missed: string[] = [];
+    for (const [index, [q, id]] of asked.entries()) {
+      const exactLimit = index % 2 === 0 ? 5_000 : 0;
+      const found = await find(opened.database, { q, limit: 100, threshold: 0.6 }, { exactLimit });
+      if (!ids(found).includes(id)) missed.push(`${q} ${id}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  test('is not looked for in languages that the searched containers do not have', async () => {
+    const text = 'The moth sat on the lamp, and the wand lay beside it.';
+    const chunks = [chunk('moth', text, null)];
+    await storeWorld(opened.database, { documents: [{ id: 'moth', containerTag: 'english', chunks }] });
+    const scope = { containerTags: ['english'] };
+    expect(ids(await find(opened.database, { q: 'mother wander', scope }))).toEqual([]);
+  });
+});
+
+test.each(everyLanguage)('all words of a text in %s are found by themselves', (language) => {
+  const texts = linesOf(language, 'corpus.jsonl').map(({ text }) => ({ text, indexed: terms(text) }));
+  const inStore = texts.flatMap(({ indexed }) => indexed.languages);
+  const missed: string[] = [];
+  for (const { text, indexed } of texts) {
+    const held = new Set(indexed.terms);
+    for (const word of text.match(/(?<![\p{N}\p{L}])\p{L}{2,}(?![\p{L}\p{N}’'])/gu) ?? []) {
+      const asked = queryWords(word, inStore);
+      if (!asked.every(({ forms }) => forms.some((form) => held.has(form)))) missed.push(`${word} in ${text}`);
+    }
+  }
+  expect(missed).toEqual([]);
 });
 
 describe('by words alone', () => {

@@ -162,13 +162,13 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(await recall({ filters: inGroup(1) })).toBeGreaterThanOrEqual(0.9);
   });
 
-  test('the vector index and the term index are used, in one statement once the scope is known, and one for what is shown', async () => {
+  test('the vector index and the term index are used, in one statement once the scope is known, one for its languages and one for what is shown', async () => {
     const { database, statements } = watched();
     const search = searchOn(database, 100);
     await search({ q: 'island' });
     const before = statements.length;
     await search({ q: 'island' });
-    expect(statements.length).toBe(before + 2);
+    expect(statements.length).toBe(before + 3);
     const plan = await planOf(statements.at(-2)!);
     expect(plan).toMatch(/Index Scan using chunks_hnsw_\w+/);
     expect(plan).toContain('chunks_by_term');
@@ -198,7 +198,7 @@ describe.each(engines)('search in many chunks on %s', (engine) => {
     expect(found.length).toBe(30);
     const before = statements.length;
     expect(await search({ q: q!, ...narrowing })).toEqual(found);
-    expect(statements.length).toBe(before + 2);
+    expect(statements.length).toBe(before + 3);
     const exact = await searchOn(opened.database, 1_000)({ q: q!, ...narrowing });
     expect(new Set(found.map(({ id }) => id))).toEqual(new Set(exact.map(({ id }) => id)));
   });

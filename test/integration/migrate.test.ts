@@ -123,6 +123,26 @@ describe.each(engines)('migrations on %s', (engine) => {
     expect(await dumpSchema(database)).toBe(await readFile(schemaFile, 'utf8'));
   });
 
+  test('0090 notes the languages of the texts that are there', async () => {
+    await database.script('drop schema public cascade; create schema public');
+    const migrations = await readMigrations();
+    await applyMigrations(
+      database,
+      migrations.filter(({ number }) => number < 90),
+      { log },
+    );
+    await database.script(`
+      insert into documents (id, container_tag, status, type, content_hash, created_at, updated_at)
+        select 'd' || n, 'team' || n, 'done', 'text', '', now(), now() from generate_series(1, 2) n;
+      insert into chunks (id, document_id, container_tag, position, content, token_count, content_hash, terms, term_counts, term_total, created_at)
+        select 'c' || n, 'd' || n, 'team' || n, 0, '', 1, '', array[case n when 1 then 'und' else 'garden' end], '{1}', 1, now()
+        from generate_series(1, 2) n`);
+    await applyMigrations(database, migrations, { log });
+    expect(await database.query(sql`select * from text_languages`)).toEqual([
+      { container_tag: 'team1', language: 'de' },
+    ]);
+  });
+
   test('a test database has them all', async () => {
     const migrated = await openTestDatabase(engine);
     expect(await appliedIn(migrated.database)).toHaveLength((await readMigrations()).length);

@@ -3,6 +3,7 @@ import type { Embedder } from '../../src/models/embedder.ts';
 import type { Database } from '../../src/store/database.ts';
 import { rowSet } from '../../src/store/row-set.ts';
 import { sql } from '../../src/store/sql.ts';
+import { noteLanguages } from '../../src/store/text-languages.ts';
 
 /** What a search test stores, as plain values; everything left out has a harmless default. */
 export interface World {
@@ -113,7 +114,16 @@ export async function storeWorld(database: Database, world: World): Promise<void
       insert into chunks (${chunks.names}, token_count, content_hash, created_at)
       select ${chunks.select}, 1, r.id, ${worldTime}::timestamptz from ${chunks.from}`);
     await storeMemories(tx, world.memories ?? []);
+    await noteLanguages(tx, languagesIn(world));
   });
+}
+
+function languagesIn({ documents, memories = [] }: World) {
+  const chunks = documents.flatMap(({ containerTag, chunks }) => chunks.map(({ text }) => ({ containerTag, text })));
+  return [...chunks, ...memories].map(({ containerTag, text }) => ({
+    container_tag: containerTag,
+    languages: terms(text).languages,
+  }));
 }
 
 const chunkColumns = {

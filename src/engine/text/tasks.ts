@@ -17,7 +17,8 @@ import {
   type Source,
   type SourceFormat,
 } from '../extract/extracted.ts';
-import { packTerms, terms, type PackedTerms } from '../terms.ts';
+import { languagesOfText, packTerms, terms, type PackedTerms } from '../terms.ts';
+import type { Language } from '../languages.ts';
 import { checkSize } from '../extract/clean.ts';
 import { detect, isHtmlPage } from '../extract/detect.ts';
 
@@ -76,18 +77,20 @@ function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, title: gi
   const countTokens = createTokenCounter(tokens);
   const options = { format, maxTokens, overlapTokens, countTokens, ...(title !== null && { title }) };
   const turns = conversationOf(text, format === 'conversation');
+  const languages = languagesOfText(text);
   const drafts = turns ? chunkTurns(text, turns.map(placeOf), options) : chunk(text, options);
   return {
     ...{ extracted, textHash: hash('sha256', text, 'base64'), isTranscript: turns !== null && isTranscript(turns) },
-    chunks: drafts.map(toCutChunk),
+    chunks: drafts.map((draft) => toCutChunk(draft, languages)),
   };
 }
 
-function toCutChunk(draft: ChunkDraft): CutChunk {
+function toCutChunk(draft: ChunkDraft, languages: readonly Language[]): CutChunk {
   const whole = withContext(draft.context, draft.content);
   const isFollowing = draft.type !== 'text' && draft.position > 0;
   const key = draft.type === 'text' ? whole : `${draft.type} ${whole}`;
-  return { ...draft, hash: hash('sha256', key, 'base64'), ...packTerms(terms(isFollowing ? draft.content : whole)) };
+  const indexed = terms(isFollowing ? draft.content : whole, languages);
+  return { ...draft, hash: hash('sha256', key, 'base64'), ...packTerms(indexed) };
 }
 
 function placeOf({ start, text, role }: Turn): TurnPlace {
