@@ -64,6 +64,9 @@ async function search(query: string, options: SearchOptions, context: CommandCon
     printLine(context.stderr, nothingFound(options));
     return;
   }
+  if (answer.results.every(({ similarity }) => similarity < (options.threshold ?? 0.6))) {
+    printLine(context.stderr, 'Nothing matches well. These are the nearest texts:\n');
+  }
   for (const line of formatSearch(answer, query, context.stdout)) printLine(context.stdout, line);
   printLine(context.stderr, `\n${counted(answer.results.length, 'result')} in ${answer.timing} ms`);
 }

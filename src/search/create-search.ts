@@ -16,7 +16,15 @@ import { bestFirst, toLines, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
 import { rankCandidates, type Ranked, stretch } from './ranking.ts';
-import { besidePassages, exactLimit, maxQueryTerms, rerankedCandidates, scoring, rerankWeight } from './scoring.ts';
+import {
+  besidePassages,
+  exactLimit,
+  maxQueryTerms,
+  mostWeak,
+  rerankedCandidates,
+  scoring,
+  rerankWeight,
+} from './scoring.ts';
 import type {
   ExplainedSearch,
   SearchMode,
@@ -162,7 +170,7 @@ const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
   'memories only': ['memories'],
 };
 
-/** The first lines that reach the threshold or, where weak ones are asked for and there are no others, the nearest. */
+/** The first lines that reach the threshold or, where weak ones are asked for and there are no others, the most similar. */
 function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most: number): Line[] {
   const reached: Line[] = [];
   const others: Line[] = [];
@@ -170,7 +178,9 @@ function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most:
     if (line.similarity < threshold) others.push(line);
     else if (reached.push(line) >= most) break;
   }
-  return weak && reached.length === 0 ? others.slice(0, most) : reached;
+  if (weak === undefined || reached.length > 0) return reached;
+  const near = others.filter(({ similarity }) => similarity >= weak);
+  return near.sort((a, b) => b.similarity - a.similarity).slice(0, Math.min(most, mostWeak));
 }
 
 // ---- Candidates

@@ -42,6 +42,12 @@ export const wholeTurn = 0.7;
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
 
+/** Where nothing is related, texts from this similarity on may be what is meant: half of what is related. */
+export const weakSimilarity = 0.3;
+
+/** Texts that are shown although nothing is related. */
+export const mostWeak = 5;
+
 /** Candidates that are scored again. */
 export const rerankedCandidates = 60;
 

@@ -28,8 +28,8 @@ export interface SearchRequest {
   includeForgotten?: boolean | undefined;
   /** Only what memory knew at this time: versions that held then, and documents that were there already. */
   asOf?: Date | undefined;
-  /** When nothing passes the threshold, the nearest are answered all the same, marked as weak. */
-  weak?: boolean | undefined;
+  /** When nothing reaches the threshold, the nearest that are so similar are answered all the same, marked as weak. */
+  weak?: number | undefined;
   /** Adds the best matching chunks of its documents to each memory. */
   includeChunks?: boolean | undefined;
   /** Adds the context to each memory. */

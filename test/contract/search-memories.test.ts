@@ -100,9 +100,9 @@ describe.each(engines)('search in memories on %s', (engine) => {
       await store([chunk('c', 'Soup.', cooking)], [memory('m', { vector: cooking, text: 'Stew.' })]);
       const asked = { q: 'schooner', mode: 'hybrid' as const, threshold: 0.6 };
       expect(await find(asked, { vector: ships })).toEqual([]);
-      const weak = await find({ ...asked, weak: true }, { vector: ships });
+      const weak = await find({ ...asked, weak: 0 }, { vector: ships });
       expect(Object.fromEntries(weak.map(({ id, isWeak }) => [id, isWeak]))).toEqual({ c: true, m: true });
-      const strong = await find({ ...asked, weak: true, q: 'soup' }, { vector: cooking });
+      const strong = await find({ ...asked, weak: 0, q: 'soup' }, { vector: cooking });
       expect(strong.map(({ isWeak }) => isWeak)).toEqual([false, false]);
     });
 

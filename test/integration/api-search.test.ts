@@ -34,6 +34,16 @@ describe('POST /v4/search', () => {
     (await test.call('POST', '/v4/search', { searchMode: 'documents', threshold: 0, ...body })).body;
   const texts = (body: { results: { chunk: string }[] }) => body.results.map((result) => result.chunk);
 
+  it('answers the nearest when nothing reaches the threshold that holds without one', async () => {
+    const q = 'dawn tomorrow';
+    const all = await search({ q, containerTag: 'team' });
+    const nearest = all.results.filter(({ similarity }: { similarity: number }) => similarity >= 0.3);
+    expect(nearest.every(({ similarity }: { similarity: number }) => similarity < 0.6)).toBe(true);
+    expect(nearest).not.toEqual([]);
+    expect(texts(await search({ q, containerTag: 'team', threshold: undefined }))).toEqual(texts({ results: nearest }));
+    expect(texts(await search({ q, containerTag: 'team', threshold: 0.6 }))).toEqual([]);
+  });
+
   it('answers chunks with exactly the fields of the contract', async () => {
     const body = await search({ q: 'harbour crane', containerTag: 'team', limit: 1 });
     expect(body).toEqual({

@@ -1,5 +1,6 @@
 import { readScope } from '../../account/access.ts';
 import type { Caller } from '../../account/caller.ts';
+import { scoring, weakSimilarity } from '../../search/scoring.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { pastTime } from '../dates.ts';
@@ -91,7 +92,7 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
   return {
     q,
     mode: searchMode,
-    threshold: threshold ?? 0.6,
+    ...(threshold === undefined ? { threshold: scoring.related, weak: weakSimilarity } : { threshold }),
     limit: limit ?? 10,
     includeChunks: chunksOfMemories,
     includeSummaries: parts.summaries,

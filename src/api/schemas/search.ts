@@ -33,7 +33,12 @@ export const searchBody = Type.Object({
     }),
   ),
   threshold: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 1, description: 'Results with a lower similarity are dropped. Default 0.6.' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Results with a lower similarity are dropped. Default 0.6; without it and when nothing reaches that, up to five of the nearest are answered, with similarities from 0.3 on.',
+    }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
   filters: Type.Optional(filters),

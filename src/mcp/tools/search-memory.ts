@@ -11,7 +11,6 @@ import type { SearchResult } from '../../search/search.ts';
 import { day, percent, shortLine } from '../text.ts';
 
 /** Number of nearest texts to show when none is a match. */
-const maxWeak = 5;
 const related = 0.6;
 
 const nullableText = nullable(Type.String());
@@ -75,14 +74,14 @@ Next: cite title and date of what you use. getDocument shows the text around a p
     const { services, clock, caller, signal } = call;
     const startedAtMs = clock.now().getTime();
     const scope = readScope(caller, named === undefined ? [] : [named]);
-    const asked = { q: query, mode: 'hybrid', threshold: related, limit, weak: true, ...pastTime(past) } as const;
+    const asked = { q: query, mode: 'hybrid', threshold: related, limit, weak: 0, ...pastTime(past) } as const;
     const [found, profile] = await Promise.all([
       services.search.search({ ...asked, scope, signal }),
       includeProfile ? readProfile(call, containerToRead(call, named)) : null,
     ]);
     // Nobody is told that nothing is known while words match.
     const weak = found.some(({ isWeak }) => isWeak);
-    const hits = (weak ? found.slice(0, maxWeak) : found).map(hitOf);
+    const hits = found.map(hitOf);
     return {
       text: answerText({ hits, weak, profile, containerTag: named }),
       structured: {

@@ -51,7 +51,7 @@ import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/e
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
-import { compoundParts, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
+import { compoundParts, languagesOfText, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { stem } from '../../../src/engine/stem.ts';
 import { stemGerman } from '../../../src/engine/stem-german.ts';
 import { languagesOf } from '../../../src/engine/languages.ts';
@@ -274,6 +274,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     terms,
     queryTerms,
     queryWords,
+    languagesOfText,
     compoundParts: (text) => compoundParts(text, 'de'),
   },
   'src/engine/text/tasks.ts': {
