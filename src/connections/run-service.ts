@@ -68,7 +68,9 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
       const running = await waitingRun(database, id);
       if (running && request.dryRun) throw conflict('A sync is running; try again when it is over.');
       const run = running ? null : await announce(id, request);
-      if (!running || !joins(connection, running) || request.restoreDeleted) await store(id, request);
+      // A first run that reads no more would leave what is due now to the next one.
+      const isServed = running && joins(connection, running) && !request.restoreDeleted && !request.onlyDue;
+      if (!isServed) await store(id, request);
       if (run) return run;
       if (running && joins(connection, running)) return toRun(running);
       throw conflict('A sync is running; another one follows it.');

@@ -151,8 +151,9 @@ const fresh = (now: Date) =>
   sql`state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0, error = null, error_class = null, updated_at = ${now}`;
 
 /**
- * Makes items due now with fresh attempts, except those that the scope leaves out; of those whose document
- * failed, the document. Answers how many.
+ * Makes items due now with fresh attempts, except those that the scope leaves out. A document that failed is
+ * processed again, and read again at its source where it failed for good: it may have been mended there. Answers
+ * how many items.
  */
 export async function redriveSelected(
   tx: Transaction,
@@ -167,10 +168,17 @@ export async function redriveSelected(
     where i.connection_id = ${connectionId} and i.kind = 'document' and ${ofState(itemState)}
       and ${ofClass(rawSql('i.error_class'))} and i.state in ('failed', 'skipped', 'suppressed') and not ${isLeftOut}`);
   const documents = await tx.execute(sql`
-    update documents d set ${freshDocument(now)}
-    where d.status = 'failed' and d.deleted_at is null and ${ofState(documentState)} and ${ofClass(rawSql('d.error_code'))}
-      and exists (select 1 from sync_items i
-        where i.connection_id = ${connectionId} and i.document_id = d.id and i.state = 'done')`);
+    with failing as (
+      select d.id, i.partition_id, i.ext_id, d.next_attempt_at is null as for_good
+      from documents d join sync_items i on i.document_id = d.id
+      where i.connection_id = ${connectionId} and i.state = 'done' and not ${isLeftOut}
+        and d.status = 'failed' and d.deleted_at is null
+        and ${ofState(documentState)} and ${ofClass(rawSql('d.error_code'))}
+    ), read_again as (
+      update sync_items i set ${fresh(now)} from failing f
+      where f.for_good and i.connection_id = ${connectionId} and i.partition_id = f.partition_id and i.ext_id = f.ext_id
+    )
+    update documents d set ${freshDocument(now)} where d.id in (select f.id from failing f)`);
   return items + documents;
 }
 

@@ -209,7 +209,30 @@ describe('items', () => {
     expect(await status()).toEqual({ status: 'failed' });
     expect((await retry()).body).toEqual({ retried: 1 });
     expect(await status()).toEqual({ status: 'queued' });
+    expect(await ids('?state=pending')).toEqual(['damaged']);
+    await sync();
     expect(await ids('?state=done')).toEqual(['damaged', 'fine']);
+    expect(await status()).toEqual({ status: 'queued' });
+  });
+
+  it('whose document failed for good are read again at the source, where they may have been mended', async () => {
+    source.put('damaged', 'x');
+    source.put('waiting', 'y');
+    await sync();
+    const fail = (id: string, next: Date | null) =>
+      test.database.execute(sql`
+        update documents set status = 'failed', error_code = 'extract_failed', next_attempt_at = ${next}, lease_token = null
+        where connection_id = ${connection} and custom_id = ${`synthetic:${id}`}`);
+    await fail('damaged', null);
+    await fail('waiting', new Date(test.clock.now().getTime() + 60_000));
+    source.put('damaged', 'mended');
+    expect((await test.call('POST', url('items/retry'))).body).toEqual({ retried: 2 });
+    source.requests.length = 0;
+    await sync();
+    expect(source.requests).toEqual(['fetch damaged']);
+    expect(await ids('?state=done')).toEqual(['damaged', 'waiting']);
+    const [{ documentId }] = await items('?q=damaged');
+    expect((await test.call('GET', `/v3/documents/${documentId}`)).body.raw).toBe('mended');
   });
 
   it('are tried again when a paused connection is resumed', async () => {
