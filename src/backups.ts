@@ -6,7 +6,7 @@ import type { Clock } from './base/clock.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Database } from './store/database.ts';
 import { saysDiskFull } from './store/database-errors.ts';
-import { rawSql } from './store/sql.ts';
+import { copyCluster } from './store/pglite/copy-cluster.ts';
 
 /** What a data directory holds beside the database that no source brings back. */
 const otherParts = ['encryption.key', 'models'];
@@ -45,7 +45,7 @@ export function createBackups({ database, dataDir, clock }: BackupOptions): Back
     await removeUnfinished();
     await mkdir(target, { recursive: true, mode: 0o700 });
     try {
-      await copyDatabase(database, join(dataDir, 'database'), join(target, 'database'));
+      await copyCluster(database, join(dataDir, 'database'), join(target, 'database'));
       for (const part of otherParts) await copyIfThere(join(dataDir, part), join(target, part));
       for (const file of await filesIn(target)) await flush(file);
       await rename(target, join(folder, name));
@@ -80,26 +80,11 @@ export function createBackups({ database, dataDir, clock }: BackupOptions): Back
   };
 }
 
-/**
- * The engine has one session, so nothing else runs while this transaction has it; after a checkpoint the files are those
- * of an engine that was killed at this moment, which it opens again.
- */
-async function copyDatabase(database: Database, from: string, to: string): Promise<void> {
-  await database.transaction(async (tx) => {
-    await tx.execute(rawSql('checkpoint'));
-    await copy(from, to);
-  });
-}
-
 async function copyIfThere(from: string, to: string): Promise<void> {
-  await copy(from, to).catch((error: NodeJS.ErrnoException) => {
+  const options = { recursive: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE };
+  await cp(from, to, options).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
-}
-
-/** Shares the blocks with the original where the file system can. */
-function copy(from: string, to: string): Promise<void> {
-  return cp(from, to, { recursive: true, preserveTimestamps: true, mode: constants.COPYFILE_FICLONE });
 }
 
 async function filesIn(path: string): Promise<string[]> {

@@ -60,7 +60,7 @@ export function backupRoutes(app: Api, { services }: RouteContext): void {
         operationId: 'makeBackup',
         summary: 'Make a backup',
         description:
-          'Copies the embedded database with the encryption key and the chosen models into the folder backups of the data directory. Requests that need the database wait while its files are copied. Needs a full key that may write.',
+          'Copies the embedded database with the encryption key and the chosen models into the folder backups of the data directory. Requests go on meanwhile: those that need the database wait twice for a moment. Needs a full key that may write.',
         tags,
         body: backupBody,
         response: { 200: backup },

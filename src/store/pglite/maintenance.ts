@@ -3,6 +3,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database } from '../database.ts';
 import { rawSql, sql } from '../sql.ts';
+import { copyingSetting } from './copy-cluster.ts';
 
 /**
  * Takes the place of a server's background processes: the embedded engine has no autovacuum,
@@ -99,12 +100,17 @@ async function staleTables(database: Database): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** Bytes of log since the last checkpoint when they are `minBytes` or more, after a new one; else null. */
+/**
+ * Bytes of log since the last checkpoint when they are `minBytes` or more, after a new one; else, and while the cluster
+ * is copied, null.
+ */
 async function checkpoint(database: Database, minBytes: number): Promise<number | null> {
-  const rows = await database.query<{ bytes: number }>(sql`
-    select pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn) as bytes from pg_control_checkpoint()`);
-  const { bytes } = rows[0]!;
-  if (bytes < minBytes) return null;
+  const rows = await database.query<{ bytes: number; isCopied: boolean }>(sql`
+    select pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn) as bytes,
+      current_setting(${copyingSetting}, true) is not distinct from 'on' as "isCopied"
+    from pg_control_checkpoint()`);
+  const { bytes, isCopied } = rows[0]!;
+  if (isCopied || bytes < minBytes) return null;
   await database.execute(sql`checkpoint`);
   return bytes;
 }
