@@ -12,7 +12,9 @@ RUN npm run build && npm pack ./dist --pack-destination /package
 FROM node:24-slim
 ENV NODE_ENV=production MEMORYD_DATA_DIR=/data MEMORYD_HOST=0.0.0.0
 COPY --from=build /package /package
+# The model is opened once, so that its library is unpacked where no user may write later.
 RUN npm install --global /package/*.tgz && rm -r /package \
+  && memoryd models verify \
   && mkdir /data && chown node:node /data
 USER node
 VOLUME /data

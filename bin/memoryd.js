@@ -2,10 +2,10 @@
 // Starts memoryd with a Node that can run it. Written for old versions of Node too: no syntax newer
 // than theirs, and nothing of ours is imported before the version is known.
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 
@@ -67,11 +67,33 @@ function keepCompiledCode() {
   }
 }
 
+/** A clone runs the program that was made of its sources, and they themselves when one has changed since. */
 function run() {
-  // A clone runs its TypeScript directly; the published package holds JavaScript.
   const source = join(packageFolder, 'src/main.ts');
-  const main = existsSync(source) ? source : join(packageFolder, 'src/main.js');
-  return import(pathToFileURL(main).href);
+  const main = existsSync(source) ? (isUpToDate() ? join(program, 'src/main.js') : source) : 'src/main.js';
+  return import(pathToFileURL(resolve(packageFolder, main)).href);
+}
+
+const program = join(packageFolder, 'node_modules/.cache/memoryd/program');
+const madeOf = ['bin', 'src', 'connectors', 'console/dist', 'package.json', 'node_modules/.package-lock.json'];
+
+/** What watches or counts the code of a process wants the sources. Made anew by `npm run prepare`. */
+function isUpToDate() {
+  if (isWatched() || process.env.NODE_V8_COVERAGE) return false;
+  try {
+    const readAt = JSON.parse(readFileSync(join(program, 'read-at.json'), 'utf8'));
+    return madeOf.every((path) => changedAt(join(packageFolder, path)) < readAt);
+  } catch {
+    // It was not made, or is being made.
+    return false;
+  }
+}
+
+/** When a file, or a folder with all that is in it, was changed last. */
+function changedAt(path) {
+  const stats = lstatSync(path);
+  if (!stats.isDirectory()) return stats.ctimeMs;
+  return Math.max(stats.ctimeMs, ...readdirSync(path).map((name) => changedAt(join(path, name))));
 }
 
 /**
@@ -88,11 +110,15 @@ const frugal = {
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };
 
+/** By another Node, with which the process talks over a channel. */
+function isWatched() {
+  return process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
+}
+
 function startFrugally() {
   const isSet = Object.keys(frugal).some((name) => name in process.env);
-  // A process that another Node watches talks to it over a channel, which would be lost.
-  const isWatched = process.connected || 'WATCH_REPORT_DEPENDENCIES' in process.env;
-  if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched || !process.execve) return;
+  // The channel would be lost.
+  if (process.argv[2] !== 'start' || process.platform !== 'linux' || isSet || isWatched() || !process.execve) return;
   const limitMb = Math.min(1_024, Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20));
   const isLimitGiven = `${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`.includes('max-old-space-size');
   const flags = [

@@ -1,12 +1,13 @@
 /**
- * Makes `dist/`, the package that is published: JavaScript and declarations in the layout of the
- * sources, the files that the code reads, and a package.json whose exports point to JavaScript.
+ * Makes `dist/`, the package that is published: the program in a few files of JavaScript, declarations in the layout of
+ * the sources, what the code reads, and a package.json whose exports point there.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundled, bundleRuntimes } from './bundle-runtimes.ts';
+import { bundled, bundlePackages } from './bundle-packages.ts';
+import { bundleProgram } from './bundle-program.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const project = fileURLToPath(new URL('../', import.meta.url));
@@ -15,49 +16,19 @@ const dist = join(project, 'dist');
 /** Published fields of package.json that are taken as they are. */
 const keptFields = [
   ...['name', 'version', 'description', 'keywords', 'license', 'author', 'homepage', 'repository', 'bugs'],
-  ...['type', 'engines', 'bin', 'dependencies', 'optionalDependencies'],
+  ...['type', 'engines', 'bin'],
 ];
 
-function compile(): void {
-  const tsc = fileURLToPath(import.meta.resolve('typescript/package.json').replace('package.json', 'bin/tsc'));
-  const { status } = spawnSync(process.execPath, [tsc, '--project', 'tsconfig.build.json'], {
-    cwd: project,
-    stdio: 'inherit',
-  });
-  // The compiler has said what is wrong.
+/** Runs a script of Node; it says by itself what is wrong. */
+function run(script: string, ...parameters: string[]): void {
+  const { status } = spawnSync(process.execPath, [script, ...parameters], { cwd: project, stdio: 'inherit' });
   if (status === 0) return;
   rmSync(dist, { recursive: true, force: true });
   process.exit(1);
 }
 
-/** The page at `/`. A package without it would answer JSON to browsers. */
-function buildConsole(): void {
-  const vite = fileURLToPath(import.meta.resolve('vite/package.json').replace('package.json', 'bin/vite.js'));
-  const { status } = spawnSync(process.execPath, [vite, 'build', 'console', '--logLevel', 'warn'], {
-    cwd: project,
-    stdio: 'inherit',
-  });
-  if (status !== 0) process.exit(1);
-}
-
-/** The database of a first start. A package without it would make one at each first start, which takes seconds. */
-function prepareCluster(): void {
-  const script = fileURLToPath(new URL('prepare-cluster.ts', import.meta.url));
-  const { status } = spawnSync(process.execPath, [script], { cwd: project, stdio: 'inherit' });
-  if (status !== 0) process.exit(1);
-}
-
-/** Everything beside the sources that they read or that belongs to them: SQL, templates, READMEs, the console. */
-function copyFiles(): string[] {
-  const assets = globSync(['src/**/*', 'connectors/**/*', 'console/dist/**/*'], { cwd: project, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath, entry.name).slice(project.length));
-  const files = [...assets, 'bin/memoryd.js', 'README.md', 'LICENSE', 'CHANGELOG.md'];
-  for (const file of files) {
-    mkdirSync(dirname(join(dist, file)), { recursive: true });
-    copyFileSync(join(project, file), join(dist, file));
-  }
-  return files;
+function programOf(packageName: string, file: string): string {
+  return fileURLToPath(import.meta.resolve(`${packageName}/package.json`).replace('package.json', file));
 }
 
 /** `./src/app.ts` → the JavaScript and the declarations that were made of it. */
@@ -70,8 +41,33 @@ function publishedExport(target: string): string | { types: string; default: str
 function writePackageJson(): void {
   const kept = Object.entries(packageJson).filter(([field]) => keptFields.includes(field));
   const exports = Object.entries(packageJson.exports).map(([name, target]) => [name, publishedExport(target)]);
-  const published = { ...Object.fromEntries(kept), exports: Object.fromEntries(exports), bundleDependencies: bundled };
+  const published = {
+    ...Object.fromEntries(kept),
+    exports: Object.fromEntries(exports),
+    // All others are in the program itself.
+    dependencies: Object.fromEntries(bundled.map((name) => [name, versionOf(join(dist, 'node_modules', name))])),
+    bundleDependencies: bundled,
+  };
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+}
+
+function versionOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+/** The licences of all packages that are in the program, one after the other. */
+function writeLicenses(folders: readonly string[]): void {
+  const texts = folders.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      name: string;
+      version: string;
+      license?: string;
+    };
+    const files = globSync('{LICEN[CS]E,licen[cs]e,COPYING,NOTICE}*', { cwd: folder }).toSorted();
+    const text = files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+    return `${name} ${version} (${license ?? 'see below'})\n\n${text}\n`;
+  });
+  writeFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
 /** A package that cannot be loaded must not leave the machine. Throws what is wrong with it. */
@@ -82,18 +78,20 @@ function verify(): void {
   for (const target of [...targets, ...Object.values(packageJson.bin), 'console/dist/index.html']) {
     if (!existsSync(join(dist, target))) throw new Error(`The package promises ${target}, which was not built.`);
   }
-  for (const file of globSync('**/*.js', { cwd: dist })) {
-    const typescript = /(?:from|import\() ?'\.{1,2}\/[^']*\.ts'/.exec(readFileSync(join(dist, file), 'utf8'));
-    if (typescript) throw new Error(`dist/${file} still imports TypeScript: ${typescript[0]}`);
-  }
 }
 
 rmSync(dist, { recursive: true, force: true });
-compile();
-buildConsole();
-prepareCluster();
-const copied = copyFiles();
-bundleRuntimes(project, dist);
+run(programOf('typescript', 'bin/tsc'), '--project', 'tsconfig.build.json');
+// A package without the page would answer JSON to browsers.
+run(programOf('vite', 'bin/vite.js'), 'build', 'console', '--logLevel', 'warn');
+// One without the database of a first start would make it at each first start, which takes seconds.
+run(fileURLToPath(new URL('prepare-cluster.ts', import.meta.url)));
+writeLicenses(await bundleProgram(dist));
+await bundlePackages(project, dist);
+for (const file of ['bin/memoryd.js', 'README.md', 'LICENSE', 'CHANGELOG.md']) {
+  mkdirSync(dirname(join(dist, file)), { recursive: true });
+  copyFileSync(join(project, file), join(dist, file));
+}
 writePackageJson();
 verify();
-console.log(`dist/ is ready: ${globSync('**/*.js', { cwd: dist }).length} scripts, ${copied.length} other files.`);
+console.log(`dist/ is ready: ${globSync('{src,connectors,chunks}/**/*.js', { cwd: dist }).length} scripts.`);

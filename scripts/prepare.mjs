@@ -1,6 +1,7 @@
 /**
- * Builds the console and packs the database of a first start after `npm install` in a clone. An installation without
- * development dependencies needs neither: the package brings both along. Plain JavaScript, because any Node may run it.
+ * Builds the console, packs the database of a first start and makes the program after `npm install` in a clone. An
+ * installation without development dependencies needs none of it: the package brings all three along. Plain JavaScript,
+ * because any Node may run it.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,9 +22,13 @@ if (existsSync(vite) && existsSync(page)) {
 
 // The Node of the clone runs TypeScript; the one that runs this may not.
 const node = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
-const cluster = fileURLToPath(new URL('prepare-cluster.ts', import.meta.url));
 
-if (existsSync(node) && existsSync(cluster)) {
-  const { status } = spawnSync(node, [cluster], { cwd: project, stdio: 'inherit' });
-  if (status !== 0) console.error('The database of a first start was not packed: each first start makes its own.');
+function runScript(name, otherwise) {
+  const script = fileURLToPath(new URL(name, import.meta.url));
+  if (!existsSync(node) || !existsSync(script)) return;
+  const { status } = spawnSync(node, [script], { cwd: project, stdio: 'inherit' });
+  if (status !== 0) console.error(otherwise);
 }
+
+runScript('prepare-cluster.ts', 'The database of a first start was not packed: each first start makes its own.');
+runScript('bundle-program.ts', 'The program was not made: `npm start` runs the sources, which takes longer.');

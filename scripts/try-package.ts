@@ -5,18 +5,19 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { nativePlatforms } from './bundle-runtimes.ts';
+import { nativePlatforms } from './bundle-packages.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const project = fileURLToPath(new URL('../', import.meta.url));
 const apiKey = 'a key for trying the package';
 const patienceMs = 60_000;
+const mostMegabytes = 200;
 
 /** The environment of a user: no settings of ours, and the Node that runs this first in the path. */
 const environment = {
@@ -63,12 +64,33 @@ function expectNative(report: string): void {
   expectEqual(runtime, 'onnxruntime-node', 'What models run on');
 }
 
+/** All that the package exports has types that a strict compiler takes, without packages that only we have. */
+function expectTypes(app: string): void {
+  const user = `
+    import { createApp } from 'memoryd';
+    import { defineConnector } from 'memoryd/connector';
+    import { testConnector } from 'memoryd/testing';
+    export { createApp, defineConnector, testConnector };`;
+  writeFileSync(join(app, 'user.ts'), user);
+  const compiler = join(project, 'node_modules/typescript/bin/tsc');
+  const types = ['--typeRoots', join(project, 'node_modules/@types'), '--types', 'node'];
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', ...types];
+  run(app, process.execPath, compiler, ...options, 'user.ts');
+}
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();
   return port;
+}
+
+/** Of all files below it. */
+function megabytesOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.map((file) => statSync(join(file.parentPath, file.name)).size);
+  return Math.round(bytes.reduce((sum, size) => sum + size, 0) / 1_000_000);
 }
 
 /** Asks until the answer is true. */
@@ -143,10 +165,14 @@ try {
     'function',
     'The acceptance kit',
   );
+  expectTypes(app);
   run(app, program, 'connector', 'new', 'acme');
   expectEqual(existsSync(join(app, 'memoryd-connector-acme/src/connector.ts')), true, 'A new connector');
+  // With what the first use has unpacked.
+  const size = megabytesOf(join(app, 'node_modules'));
+  if (size > mostMegabytes) throw new Error(`An installation takes ${size} MB, more than ${mostMegabytes}.`);
   await tryDaemon(app);
-  console.log('The package installs, starts, and finds what is written.');
+  console.log(`An installation takes ${size} MB. The package installs, starts, and finds what is written.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,8 +1,21 @@
-import { pino, type Logger as PinoLogger } from 'pino';
+import { pino } from 'pino';
 import { MemorydError } from './errors.ts';
 
+interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+
 /** One JSON line per event: a constant message, variables as fields. Never content, tokens or addresses. */
-export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child' | 'level'>;
+export interface Logger {
+  readonly level: string;
+  readonly debug: LogMethod;
+  readonly info: LogMethod;
+  readonly warn: LogMethod;
+  readonly error: LogMethod;
+  /** Another one, with these fields in each line. */
+  child(fields: object): Logger;
+}
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 

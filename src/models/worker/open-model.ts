@@ -16,6 +16,7 @@ export async function openModel({ source, runtime: choice }: WorkerSetup): Promi
   const facts: ModelFacts = {
     runtime: runtime.name,
     runtimeVersion: runtime.version,
+    instead: runtime.instead,
     dimensions: model.dimensions,
     checks: model.checks,
     loadMs: Math.round(performance.now() - startedAt),

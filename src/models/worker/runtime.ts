@@ -1,11 +1,14 @@
 import type { InferenceSession, Tensor } from 'onnxruntime-web';
 import { MemorydError } from '../../base/errors.ts';
 import type { ModelFacts, RuntimeChoice } from './messages.ts';
+import { importNative } from './native-runtime.ts';
 
 /** One of the two libraries that run ONNX models, behind what this program needs of them. */
 export interface InferenceRuntime {
   readonly name: ModelFacts['runtime'];
   readonly version: string;
+  /** Why another one, which was preferred, could not be loaded; null: none was. */
+  readonly instead: string | null;
   /** Opens the bytes of a model or a file. `optimize` lets the library rewrite the graph. */
   open(model: Uint8Array | string, options: { optimize: boolean }): Promise<InferenceSession>;
   tensor(type: 'int32' | 'int64', values: Int32Array, shape: readonly number[]): Tensor;
@@ -37,7 +40,7 @@ export async function loadRuntime(choice: RuntimeChoice): Promise<InferenceRunti
   const reasons: string[] = [];
   for (const name of names) {
     try {
-      return createRuntime(name, await importRuntime(name));
+      return createRuntime(name, await importRuntime(name), reasons[0] ?? null);
     } catch (error) {
       reasons.push(`${name}: ${error instanceof Error ? error.message.split('\n')[0] : 'unknown failure'}`);
     }
@@ -47,17 +50,22 @@ export async function loadRuntime(choice: RuntimeChoice): Promise<InferenceRunti
 }
 
 async function importRuntime(name: ModelFacts['runtime']): Promise<OnnxRuntime> {
-  if (name === 'onnxruntime-node') return import('onnxruntime-node');
+  if (name === 'onnxruntime-node') return importNative();
   const runtime = await import('onnxruntime-web');
   runtime.env.wasm.numThreads = 1;
   return runtime;
 }
 
 /** One thread per session: several workers serve several texts at once, without waiting for each other. */
-function createRuntime(name: ModelFacts['runtime'], { InferenceSession, Tensor, env }: OnnxRuntime): InferenceRuntime {
+function createRuntime(
+  name: ModelFacts['runtime'],
+  { InferenceSession, Tensor, env }: OnnxRuntime,
+  instead: string | null,
+): InferenceRuntime {
   return {
     name,
     version: env.versions.common,
+    instead,
     open: (model, { optimize }) =>
       InferenceSession.create(model as Uint8Array, {
         intraOpNumThreads: 1,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { findPackageJSON } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
@@ -22,10 +22,8 @@ export const preparedFolder = fileURLToPath(new URL('prepared/', import.meta.url
  * all that went into it, so one of other code is never taken. It need not exist.
  */
 export async function preparedClusterFile(): Promise<string> {
-  const engine = createRequire(import.meta.url).resolve('@electric-sql/pglite');
-  const { version } = JSON.parse(await readFile(join(dirname(engine), '../package.json'), 'utf8')) as {
-    version: string;
-  };
+  const engine = findPackageJSON('@electric-sql/pglite', import.meta.url)!;
+  const { version } = JSON.parse(await readFile(engine, 'utf8')) as { version: string };
   const migrations = (await readMigrations()).map(({ hash }) => hash);
   const hash = createHash('sha256').update(JSON.stringify([version, initSettings, migrations]));
   return join(preparedFolder, `cluster-${hash.digest('hex').slice(0, 16)}`);
