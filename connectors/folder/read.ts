@@ -65,7 +65,7 @@ async function readOnce(reading: Reading, waitMsOf: (facts: FileFacts) => number
   const expected = listed === undefined ? undefined : await readFacts(listed);
   if (listed === undefined || expected?.kind !== 'file') return confirmGone(reading.root);
   if (expected.bytes > reading.maxBytes) return tooLarge(expected.bytes, reading.maxBytes);
-  if (expected.bytes === 0) return { skip: 'empty' };
+  if (expected.bytes === 0) return { skip: 'empty', detail: 'The file is empty.' };
   await standsStill(expected, reading, waitMsOf(expected));
   const file = await open(toFilePath(listed), openFlags);
   try {
@@ -83,7 +83,7 @@ async function confirmGone(root: string): Promise<{ gone: true }> {
 }
 
 function tooLarge(bytes: number, maxBytes: number): Fetched {
-  return { skip: 'too_large', detail: `${bytes} bytes, and maxItemBytes is ${maxBytes}` };
+  return { skip: 'too_large', detail: `It has ${bytes} bytes; at most ${maxBytes} are read (maxItemBytes).` };
 }
 
 /**

@@ -100,7 +100,8 @@ async function ofConnection(client: Client, connection: ConnectionAnswer): Promi
 
 function printReport(report: FailureReport, context: CommandContext): void {
   const { documents, totalDocuments, connections } = report;
-  const rows = [...documents.map(documentRow), ...connections.flatMap(connectionRows)];
+  const shown = new Set(documents.map(({ id }) => id));
+  const rows = [...documents.map(documentRow), ...connections.flatMap((one) => connectionRows(one, shown))];
   if (rows.length === 0) printLine(context.stderr, 'Nothing failed.');
   // A reason that is cut would be of no use, so lines may be longer than the terminal.
   else for (const line of table(['WHAT', 'CODE', 'NEXT TRY', 'WHY'], rows, Infinity)) printLine(context.stdout, line);
@@ -117,16 +118,19 @@ function documentRow({ id, filepath, title, customId, error }: FailedDocument): 
   return [name, error?.code ?? '-', localTime(error?.nextRetryAt), error?.message ?? '-'];
 }
 
-/** A sync that ended early, and items that never became documents. */
-function connectionRows({ run, failed, skipped }: FailuresOfConnection): string[][] {
+/** A sync that ended early, and items; but not those whose documents are shown. */
+function connectionRows({ run, failed, skipped }: FailuresOfConnection, shown: ReadonlySet<string>): string[][] {
+  const isShown = ({ documentId }: ItemAnswer) => documentId !== null && shown.has(documentId);
   return [
     ...(run ? [[`sync of ${localTime(run.startedAt)}`, run.errorCode ?? '-', '-', run.error ?? '-']] : []),
-    ...[...failed, ...skipped].map((item) => [
-      item.path ?? item.title ?? item.id,
-      item.errorClass ?? item.state,
-      localTime(item.nextRetryAt),
-      item.error ?? '-',
-    ]),
+    ...[...failed, ...skipped]
+      .filter((item) => !isShown(item))
+      .map((item) => [
+        item.path ?? item.title ?? item.id,
+        item.errorClass ?? item.state,
+        localTime(item.nextRetryAt),
+        item.error ?? '-',
+      ]),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { MemorydError } from '../base/errors.ts';
+import { readableBytes } from '../base/readable-bytes.ts';
 import { refusalOfType } from '../engine/refusal.ts';
 import type { ClaimedItem } from '../store/sync-claims.ts';
 import { ConnectorError, type ConnectorSpec, type Fetched, type FetchedDocument } from '../connector/contract.ts';
@@ -60,7 +61,8 @@ function refuse({ source, extractor }: GroupFetch, item: ClaimedItem): Outcome |
 const maxItemBytes = ({ maxItemBytes: bytes = 25 * 1024 * 1024 }: ConnectorSpec) => bytes;
 
 function tooLarge(item: ClaimedItem, bytes: number, maxBytes: number): Outcome {
-  return { item, kind: 'skipped', reason: 'too_large', detail: `It has ${bytes} bytes; at most ${maxBytes} are read.` };
+  const detail = `It has ${readableBytes(bytes)}; at most ${readableBytes(maxBytes)} are read.`;
+  return { item, kind: 'skipped', reason: 'too_large', detail };
 }
 
 /**

@@ -87,6 +87,18 @@ const cases: Case[] = [
   ['a megabyte of ideographs', () => text('猫が寝る'.repeat(2 ** 16)), 'done'],
   ['emoji only', () => text('😀👩‍👩‍👧🇩🇪'.repeat(1_000)), 'done'],
   ['text from right to left', () => text('العقد ينتهي في آذار. \u202eהחוזה מסתיים במרץ.\u202c'), 'done'],
+  ['thirty megabytes without a space', () => file('a.txt', Buffer.alloc(30 * 2 ** 20, 'a')), 'too_large'],
+  [
+    'half characters in UTF-16',
+    () => file('a.txt', Buffer.from('\ufeffThe lock\ud800 is 4711.\udfff', 'utf16le')),
+    'done',
+  ],
+  ['half characters in JSON', () => file('a.json', '{"text": "The lock \\ud800 is 4711."}'), 'done'],
+  [
+    'a note with a NUL',
+    () => file('a.md', `# Notes\n\nThe plumber\0 comes at nine. ${'He is expensive. '.repeat(9)}`),
+    'done',
+  ],
   ['text full of NUL', () => file('a.txt', Buffer.from('a\0b c d', 'utf16le')), 'unsupported_type'],
   ['noise', () => file('noise.bin', deflateRawSync(Buffer.from(pdf)).subarray(3)), 'unsupported_type'],
 ];

@@ -57,7 +57,7 @@ describe('a file', () => {
   it('over the limit is skipped without being read', async () => {
     await writeTree(root, { 'big.md': 'x'.repeat(11), 'fits.md': 'x'.repeat(10) });
     const fetched = await fetchPath('big.md', { maxItemBytes: 10 });
-    expect(fetched).toEqual({ skip: 'too_large', detail: '11 bytes, and maxItemBytes is 10' });
+    expect(fetched).toEqual({ skip: 'too_large', detail: 'It has 11 bytes; at most 10 are read (maxItemBytes).' });
     expect(textOf(await fetchPath('fits.md', { maxItemBytes: 10 }))).toHaveLength(10);
     execFileSync('truncate', ['-s', '1T', join(root, 'sparse.md')]);
     expect(await fetchPath('sparse.md')).toMatchObject({ skip: 'too_large' });
@@ -65,7 +65,7 @@ describe('a file', () => {
 
   it('without content is skipped as empty', async () => {
     await writeTree(root, { 'empty.md': '' });
-    expect(await fetchPath('empty.md')).toEqual({ skip: 'empty' });
+    expect(await fetchPath('empty.md')).toEqual({ skip: 'empty', detail: 'The file is empty.' });
   });
 
   it('with a time that no date can hold is fetched without one', async () => {

@@ -20,7 +20,14 @@ describe('failures', () => {
     content: 'must not be shown',
     error: { code: 'extract_failed', message: 'The PDF file is damaged.', attempts: 1, nextRetryAt },
   });
-  const item = (fields: object) => ({ id: 'x', path: null, title: null, nextRetryAt: null, ...fields });
+  const item = (fields: object) => ({
+    id: 'x',
+    path: null,
+    title: null,
+    documentId: null,
+    nextRetryAt: null,
+    ...fields,
+  });
   const unreadable = item({ path: 'locked.md', state: 'failed', errorClass: 'forbidden', error: 'No permission.' });
   const waiting = item({ id: 'y', state: 'failed', errorClass: 'transient', nextRetryAt: '2026-03-01T11:00:00.000Z' });
   const tooLarge = item({ title: 'film.mkv', state: 'skipped', errorClass: 'too_large', error: 'It has 9 GB.' });
@@ -62,6 +69,18 @@ describe('failures', () => {
     expect(stderr).toContain(`folder /srv/notes: 40 more items skipped; \`memoryd items ${folderId} --state skipped\``);
     // Of connections where nothing failed, no items are asked for.
     expect(cli.api.seen().filter((line) => line.includes('/items?'))).toHaveLength(2);
+  });
+
+  test('says once that a document failed that came from a connection', async () => {
+    listed(['a']);
+    const failed = item({ path: 'a.pdf', state: 'failed', documentId: 'a', error: 'The PDF file is damaged.' });
+    cli.api.on(`GET ${path(folderId, 'progress')}`, () => ({ ...quiet, items: { ...quiet.items, failed: 1 } }));
+    cli.api.on(`GET ${path(folderId, 'items')}`, () => ({ items: [failed], next: null }));
+    const { stdout } = await cli.run(['failures']);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      expect.stringContaining('WHAT'),
+      expect.stringMatching(/^a\.pdf .*The PDF file is damaged\.$/),
+    ]);
   });
 
   test('of one connection as JSON, without the content of documents', async () => {

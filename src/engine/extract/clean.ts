@@ -1,4 +1,5 @@
 import { MemorydError } from '../../base/errors.ts';
+import { readableBytes } from '../../base/readable-bytes.ts';
 import type { Json, Metadata } from '../document.ts';
 import type { Extracted } from './extracted.ts';
 
@@ -46,13 +47,9 @@ export function checkSize(bytes: number, maxTextBytes: number): void {
   if (bytes <= maxTextBytes) return;
   throw new MemorydError(
     'too_large',
-    `The text has ${megabytes(bytes)}; at most ${megabytes(maxTextBytes)} are taken from one document.`,
+    `The text has more than ${readableBytes(maxTextBytes)}, the most that is taken from one document.`,
     { shouldRetry: false },
   );
-}
-
-function megabytes(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
 function cleanMetadata(metadata: Metadata): Metadata {

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** A file's format according to its first bytes. */
 export interface Magic {
   kind:
@@ -80,16 +82,20 @@ export function sniffMagic(bytes: Uint8Array, binary: boolean): Magic | null {
   return null;
 }
 
-/** NUL bytes or many control characters in what is not UTF-16: not text in any encoding that is read here. */
+/**
+ * NUL bytes or many control characters in what is not UTF-16: not text in any encoding that is read here. A few NUL
+ * bytes in what else is UTF-8 are left in notes and logs by crashes and broken tools.
+ */
 export function isBinary(bytes: Uint8Array): boolean {
   const sample = bytes.subarray(0, 65_536);
   let controls = 0;
+  let nuls = 0;
   // An index instead of an iterator: this looks at every byte of every file.
   for (let index = 0; index < sample.length; index++) {
     const byte = sample[index]!;
-    if (byte === 0 && index < 8192) return true;
+    if (byte === 0 && index < 8192) nuls++;
     // Tab, line feed, form feed, carriage return and escape (colours in logs) stand in texts.
     if (byte < 0x20 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13 && byte !== 27) controls++;
   }
-  return controls > sample.length / 50;
+  return controls > sample.length / 50 || (nuls > 0 && !isUtf8(bytes));
 }

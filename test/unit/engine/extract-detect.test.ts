@@ -76,6 +76,13 @@ describe('the format of a file', () => {
 
   it.each([
     ['binary data that is called text', noise(500), 'notes.md', 'unsupported_type', 'binary data of an unknown kind'],
+    [
+      'noise with a NUL',
+      Buffer.from(`caf\xe9 \0 ${'x'.repeat(99)}`, 'latin1'),
+      'a.txt',
+      'unsupported_type',
+      'binary data',
+    ],
     ['few bytes of noise', Uint8Array.of(1, 2, 3, 200), 'a.txt', 'unsupported_type', 'binary data'],
     [
       'a JPEG image that is called text',

@@ -65,7 +65,7 @@ describe('PDF files', { timeout: 60_000 }, () => {
       '',
       Array.from({ length: 20 }, () => ['twenty characters ok']),
     );
-    await expect(read('pdf', bytes, 100)).rejects.toMatchObject(failure('at most 1 KiB', 'too_large'));
+    await expect(read('pdf', bytes, 100)).rejects.toMatchObject(failure('more than 100 bytes', 'too_large'));
   });
 
   it('leave the bytes of the caller alone', async () => {

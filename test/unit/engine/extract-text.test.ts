@@ -22,8 +22,8 @@ describe('clean text', () => {
     expect(metadata).toEqual({ tags: ['x'] });
   });
 
-  it('refuses text over the limit and says how much there is', async () => {
-    const message = 'The text has 3 KiB; at most 2 KiB are taken from one document.';
+  it('refuses text over the limit and says what the limit is', async () => {
+    const message = 'The text has more than 2 KiB, the most that is taken from one document.';
     const tooLarge = { code: 'too_large', message, shouldRetry: false };
     await expect(read('text', 'ä'.repeat(1500), { maxTextBytes: 2048 })).rejects.toMatchObject(tooLarge);
     await expect(read('text', 'ä'.repeat(1024), { maxTextBytes: 2048 })).resolves.toBeDefined();

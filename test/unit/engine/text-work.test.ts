@@ -150,7 +150,7 @@ describe('work in threads', { timeout: 60_000 }, () => {
     const broken = { kind: 'file', bytes: Buffer.from('%PDF-1.7\nnothing'), name: 'a.pdf' } as const;
     await expect(textWork.extract(broken)).rejects.toMatchObject({ ...failure('damaged'), shouldRetry: false });
     const large = { ...pdf, maxTextBytes: 10 };
-    await expect(textWork.extract(large)).rejects.toMatchObject(failure('at most', 'too_large'));
+    await expect(textWork.extract(large)).rejects.toMatchObject(failure('the most that is taken', 'too_large'));
   });
 });
 
@@ -176,7 +176,7 @@ describe('bodies', { timeout: 60_000 }, () => {
   it('that are too large are refused before they are read', async () => {
     const textWork = open({});
     const text = { kind: 'text', text: 'x'.repeat(200), maxTextBytes: 100 } as const;
-    await expect(textWork.extract(text)).rejects.toMatchObject(failure('at most 1 KiB', 'too_large'));
+    await expect(textWork.extract(text)).rejects.toMatchObject(failure('more than 100 bytes', 'too_large'));
   });
 
   it('of text are read however large they are', async () => {
