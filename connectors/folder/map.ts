@@ -30,13 +30,13 @@ export function toRef(root: string, path: string, name: string, facts: FileFacts
   return ref;
 }
 
+/** Without a title: a text is called what it calls itself, and the daemon takes the name of the file otherwise. */
 export function toDocument(root: string, path: string, facts: FileFacts, bytes: Uint8Array): FetchedDocument {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const mimeType = mediaTypeOf(name);
   const updatedAt = isoTime(facts.modifiedMs);
   const createdAt = facts.bornMs > 0 ? isoTime(facts.bornMs) : undefined;
   return {
-    title: name,
     file: { bytes, name, ...(mimeType === undefined ? undefined : { mimeType }) },
     path,
     url: toFileUrl(joinPath(root, path)),

@@ -138,9 +138,10 @@ async function ingestRound(
 
 function claimedDocument(row: DocumentWrite, content: ContentWrite): ClaimedDocument {
   const { kind, raw, bytes, mime_type, file_name } = content;
-  const { id, container_tag, type, given_title, dreaming } = row;
+  const { id, container_tag, type, given_title, filepath, dreaming } = row;
   const fresh = { revision: 1, attempts: 0, lost_workers: 0, redrives: 0, text_hash: null, content: null };
-  return { id, container_tag, type, given_title, dreaming, kind, raw, bytes, mime_type, file_name, ...fresh };
+  const written = { id, container_tag, type, given_title, filepath, dreaming };
+  return { ...written, kind, raw, bytes, mime_type, file_name, ...fresh };
 }
 
 function storedKey(input: DocumentInput): string {
@@ -200,7 +201,7 @@ function documentWrite(
 ): DocumentWrite {
   const metadata = metadataOf(input, before);
   const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
-  const givenTitle = input.title ?? metadataTitle ?? before?.given_title ?? null;
+  const givenTitle = input.title ?? metadataTitle ?? keptTitle(input, before);
   const supportingContext = input.supportingContext ?? before?.supporting_context ?? null;
   return {
     ...(body === null ? contentFields(before!) : newContentFields(input, body, before)),
@@ -209,7 +210,7 @@ function documentWrite(
     custom_id: input.customId ?? null,
     connection_id: input.connectionId ?? before?.connection_id ?? null,
     given_title: givenTitle,
-    title: givenTitle ?? before?.title ?? null,
+    title: givenTitle ?? titleUntilRead(input, body, before),
     filepath: input.filepath ?? before?.filepath ?? null,
     metadata,
     task_type: input.taskType ?? before?.task_type ?? 'memory',
@@ -220,6 +221,27 @@ function documentWrite(
     created_at: input.createdAt ?? now,
     updated_at: now,
   };
+}
+
+/** A mirrored file that was given its name as title before, and none now, is called what its text calls itself. */
+function keptTitle({ connectionId }: DocumentInput, before: StoredDocument | undefined): string | null {
+  if (!before || (connectionId !== undefined && before.given_title === nameOf(before.filepath))) return null;
+  return before.given_title;
+}
+
+/** A mirrored file without a title is called by its name, also by a new one. */
+function titleUntilRead(
+  { connectionId }: DocumentInput,
+  body: DocumentBody | null,
+  before: StoredDocument | undefined,
+): string | null {
+  const isNamed = !before || before.title === nameOf(before.filepath);
+  if (connectionId !== undefined && isNamed && body?.kind === 'file' && body.name !== undefined) return body.name;
+  return before?.title ?? null;
+}
+
+function nameOf(filepath: string | null): string | null {
+  return filepath === null ? null : filepath.slice(filepath.lastIndexOf('/') + 1);
 }
 
 type ContentFields = Pick<DocumentWrite, 'content_hash' | 'type' | 'source' | 'url' | 'author' | 'trust' | 'added_by'>;

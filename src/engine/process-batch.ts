@@ -190,6 +190,7 @@ async function prepareOne(
     overlapTokens: options.overlapTokens ?? Math.floor(maxTokens / 10),
     tokens: embedder.tokens,
     title: document.given_title,
+    place: placeOf(document),
   };
   const work: WorkOptions = { container: document.container_tag, signal };
   const read = (input: ExtractInput) => textWork.prepare(input, cutting, work);
@@ -198,6 +199,21 @@ async function prepareOne(
   // Not needed any more, while the document waits for the vectors of a whole batch.
   Object.assign(document, { raw: null, bytes: null, content: null });
   return { document, ...cut, isAsSent, stored };
+}
+
+/** Folders of a file's path that say what it is about; those above them hold everything. */
+const tellingFolders = 2;
+
+/** Of a file: its name, with the folders that it lies in. */
+function placeOf({ kind, filepath, file_name: name }: ClaimedDocument): string | null {
+  if (kind !== 'file') return null;
+  const path = filepath ?? name;
+  return (
+    path
+      ?.split('/')
+      .slice(-1 - tellingFolders)
+      .join('/') || null
+  );
 }
 
 interface OnTheWay {

@@ -23,6 +23,7 @@ export interface ClaimedDocument {
   dreaming: string;
   type: string;
   given_title: string | null;
+  filepath: string | null;
   text_hash: string | null;
   kind: string;
   raw: string | null;
@@ -77,7 +78,7 @@ export async function claimDocuments(database: Queryable, options: ClaimOptions)
         lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil}
       from due where d.id = due.id
       returning d.id, d.container_tag, d.revision, d.attempts, d.lost_workers, d.redrives, d.dreaming, d.type,
-        d.given_title, d.text_hash
+        d.given_title, d.filepath, d.text_hash
     )
     select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type, c.file_name
     from claimed join document_contents c on c.document_id = claimed.id

@@ -35,7 +35,6 @@ describe('a file', () => {
     const ref = await refOf(root, 'notes/plan.md');
     const fetched = await fetchPath('notes/plan.md');
     expect(fetched).toMatchObject({
-      title: 'plan.md',
       file: { name: 'plan.md', mimeType: 'text/markdown' },
       path: 'notes/plan.md',
       url: ref.url,

@@ -16,7 +16,9 @@ export interface ChunkOptions {
   /** Tokens that the embedder sees for a text. */
   countTokens: (text: string) => number;
   /** Title of the document: the outermost part of each context. */
-  title?: string;
+  title?: string | undefined;
+  /** Where the document lies, before its title. */
+  place?: string | undefined;
 }
 
 export interface ChunkDraft {
@@ -46,7 +48,7 @@ export interface ChunkDraft {
 export function chunk(text: string, options: ChunkOptions): ChunkDraft[] {
   const measure = createMeasure(options.countTokens, options.maxTokens);
   const title = options.title === undefined ? undefined : plainLabel(options.title);
-  const contexts = createContexts(title, measure);
+  const contexts = createContexts({ title, place: options.place }, measure);
   const units = toUnits(text, blocksOf(text, options.format), contexts, measure);
   const packed = pack(text, units, contexts, measure, options.overlapTokens);
   const drafts = packed.flatMap((chunk) => toDrafts(text, units, chunk, contexts, measure));

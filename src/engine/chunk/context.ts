@@ -20,10 +20,17 @@ export function withContext(context: string | null, content: string): string {
   return context === null ? content : `${context}\n\n${content}`;
 }
 
-export function createContexts(title: string | undefined, measure: Measure): Contexts {
+/** What stands above all headings of a document. */
+interface Above {
+  title: string | undefined;
+  place: string | undefined;
+}
+
+export function createContexts({ title, place }: Above, measure: Measure): Contexts {
   const known = new Map<string, { context: string | null; tokens: number }>();
   const find = (block: Block) => {
-    const parts = partsFor(block, title);
+    const titled = partsFor(block, title);
+    const parts = place === undefined ? titled : [place, ...titled];
     const key = parts.join(separator);
     const found = known.get(key) ?? fit(parts, measure);
     known.set(key, found);

@@ -28,8 +28,10 @@ export interface Cutting {
   overlapTokens: number;
   /** How the embedder counts. */
   tokens: TokenCounting;
-  /** Goes before the title that the content gives itself. */
+  /** Goes before the title that the content gives itself, unless it is only the name of the file. */
   title: string | null;
+  /** Of a file: its name with some of its folders, `trips/lisbon/hotel.pdf`, by which it is found too. */
+  place: string | null;
 }
 
 /** A chunk with all of it that depends on its text alone. */
@@ -71,11 +73,13 @@ async function extract(input: ExtractInput): Promise<Extracted> {
   return unread.length === 0 ? extracted : { ...extracted, pictures: unread };
 }
 
-function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, title: givenTitle }: Cutting): CutDocument {
+function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, ...cutting }: Cutting): CutDocument {
   const { text, format } = extracted;
-  const title = givenTitle ?? extracted.title;
+  const place = cutting.place ?? undefined;
+  const isFileName = place !== undefined && cutting.title === place.slice(place.lastIndexOf('/') + 1);
+  const title = (isFileName ? null : cutting.title) ?? extracted.title ?? undefined;
   const countTokens = createTokenCounter(tokens);
-  const options = { format, maxTokens, overlapTokens, countTokens, ...(title !== null && { title }) };
+  const options = { format, maxTokens, overlapTokens, countTokens, title, place };
   const turns = conversationOf(text, format === 'conversation');
   const languages = languagesOfText(text);
   const drafts = turns ? chunkTurns(text, turns.map(placeOf), options) : chunk(text, options);

@@ -123,8 +123,9 @@ describeWithBrowser('the console in a browser', () => {
     await expect.poll(() => page.url(), within).toContain('asOf=2100');
     await hit.getByText('match').waitFor();
     expect(await page.getByRole('alert').allTextContents()).toEqual([]);
-    await hit.getByRole('link', { name: 'keys.md' }).click();
-    await page.getByRole('heading', { level: 1, name: 'keys.md' }).waitFor();
+    await hit.getByText('keys.md').waitFor();
+    await hit.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
     await page.getByRole('tabpanel').getByText('every 90 days').waitFor();
     await page.getByRole('tab', { name: 'Passages' }).click();
     await page.getByText('Passage 1').waitFor();
@@ -141,7 +142,7 @@ describeWithBrowser('the console in a browser', () => {
     await held.getByRole('button', { name: 'Keep them' }).click();
     await held.waitFor({ state: 'detached' });
     const { memories } = await call(daemon, 'POST', '/v3/documents/list', {});
-    expect(memories.map(({ title }: { title: string }) => title)).toContain('keys.md');
+    expect(memories.map(({ filepath }: { filepath: string }) => filepath)).toContain('keys.md');
   });
 
   it('remembers, corrects and shows the profile', async () => {

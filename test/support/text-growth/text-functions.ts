@@ -129,11 +129,20 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     formats.map((format) => [`plainBlocks ${format}`, (text: string) => plainBlocksOf.plainBlocks(text, format)]),
   ),
   'src/engine/chunk/chunk.ts': Object.fromEntries(
-    formats.map((format) => [`chunk ${format}`, (text: string) => chunk(text, { ...options, format, title: text })]),
+    formats.map((format) => [
+      `chunk ${format}`,
+      (text: string) => chunk(text, { ...options, format, title: text, place: text }),
+    ]),
   ),
   'src/engine/chunk/context.ts': {
     createContexts: (text) =>
-      createContexts(text, measure).of({ start: 0, end: 1, kind: 'prose', level: 0, path: [text, text] }),
+      createContexts({ title: text, place: text }, measure).of({
+        start: 0,
+        end: 1,
+        kind: 'prose',
+        level: 0,
+        path: [text, text],
+      }),
     withContext: (text) => withContext(text, text),
   },
   'src/engine/chunk/cuts.ts': {
@@ -282,7 +291,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     'prepare text': (text) =>
       tasks.prepare({
         input: { kind: 'text', text, maxTextBytes },
-        cutting: { maxTokens: 32, overlapTokens: 8, tokens: { kind: 'words' }, title: text },
+        cutting: { maxTokens: 32, overlapTokens: 8, tokens: { kind: 'words' }, title: text, place: text },
       }),
     turns: (text) => tasks.turns({ text }),
     statements: (text) => tasks.statements(unitOf(text)),

@@ -56,6 +56,15 @@ describe('contexts', () => {
     expect(cut('plain', { title: 'Book', format: 'text' })[0]!.context).toBe('Book');
   });
 
+  it('name the place of the document before its title', () => {
+    const place = 'trips/lisbon/plan.md';
+    const text = `# Guide\n\n${sentences(4)}\n\n## Part\n\n${sentences(4, 10)}`;
+    const contexts = cut(text, { title: 'Guide', place }).map(({ context }) => context);
+    expect(contexts).toEqual([place, `${place} > Guide`]);
+    expect(cut('plain', { title: 'Book', place, format: 'text' })[0]!.context).toBe(`${place} > Book`);
+    expect(cut('plain', { place, format: 'text' })[0]!.context).toBe(place);
+  });
+
   it('name the section that a chunk goes on with', () => {
     const drafts = cut(`# Guide\n\n## Part\n\n${sentences(20)}`);
     expect(drafts[0]!.context).toBe(null);
