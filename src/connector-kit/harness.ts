@@ -25,7 +25,7 @@ export interface SyncOptions extends Partial<RequestedSync> {
 export interface Synced {
   /** Null when the process died. */
   run: SyncRunRow | null;
-  /** At how many points it could have died: requests, answers, commits. */
+  /** At how many points it could have died. */
   boundaries: number;
 }
 
@@ -168,7 +168,7 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
   function restart(): void {
     process = createCrashingDatabase(parts.database, {
       statement: (change) => void (setup.statements.count += change),
-      commit: () => traffic.pass('a commit of the database', 'commit'),
+      commit: () => traffic.reachBoundary('a commit of the database'),
     });
     framework = createFramework({
       parts,
@@ -178,7 +178,7 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
       containerTag,
       deliver: setup.deliver,
       // Checks remove an item in each of many rounds, all of which fall on one day.
-      settings: { claimSize: 4, brakeWindowMs: 0, ...settings },
+      settings: { claimSize: 4, brakeWindowMs: 0, tickMs: 2_000, ...settings },
       process,
       write: (line) => void setup.lines.push(line),
     });

@@ -58,14 +58,17 @@ export interface SetupTraffic {
   answered: VerbCall[];
   interference: Interference;
   /**
-   * Places so far in this run at which a process can die: requests, answers of verbs, commits. Whatever dies between
-   * two of them leaves what it would have left at the second one.
+   * Places so far in this run at which a process can die and leave something else behind than at the one before:
+   * commits, and requests for tokens, which change the source. Whatever dies at a request or an answer between two of
+   * them leaves what it leaves at the second one.
    */
   boundaries: number;
-  /** Comes to such a place. */
-  pass(what: string, kind?: 'commit'): void;
-  /** The process died at a commit, so maybe between the end of its work and the note of that. */
-  diedAtCommit: boolean;
+  /** A request or an answer; it shows in the message of a death at the boundary that follows. */
+  pass(what: string): void;
+  /** Comes to a place at which the process may die. */
+  reachBoundary(what: string): void;
+  /** Nothing was asked or answered since the boundary before the death: maybe the run had nothing left to do. */
+  diedIdle: boolean;
   crashAt: number;
   /** The process died in this run: what it still does happens to nobody. */
   isDead: boolean;
@@ -97,7 +100,8 @@ export async function createSetup(options: SetupOptions): Promise<Setup> {
     interference: {},
     boundaries: 0,
     pass: () => undefined,
-    diedAtCommit: false,
+    reachBoundary: () => undefined,
+    diedIdle: false,
     crashAt: Infinity,
     isDead: false,
     crash: () => undefined,
@@ -122,15 +126,22 @@ function watchScene(
   traffic: SetupTraffic,
   story: string[],
 ): Connector<any, any> {
-  traffic.pass = (what, kind) => {
+  let last: string | undefined;
+  traffic.pass = (what) => void (last = what);
+  traffic.reachBoundary = (what) => {
     traffic.boundaries += 1;
-    if (traffic.boundaries !== traffic.crashAt) return;
-    traffic.diedAtCommit = kind === 'commit';
-    story.push(`The process was killed at point ${traffic.boundaries} of the run: ${what}.`);
-    traffic.crash();
+    if (traffic.boundaries === traffic.crashAt) {
+      traffic.diedIdle = last === undefined;
+      const after = last === undefined ? '' : `, after ${last}`;
+      story.push(`The process was killed at point ${traffic.boundaries} of the run: ${what}${after}.`);
+      traffic.crash();
+    }
+    last = undefined;
   };
   world.traffic?.intercept(async (request) => {
-    traffic.pass(`${request.method} ${request.path}`);
+    const what = `${request.method} ${request.path}`;
+    traffic.pass(what);
+    if (world.oauth?.isTokenRequest(request)) traffic.reachBoundary(what);
     return traffic.interference.request?.(request);
   });
   return watchConnector(connector, {

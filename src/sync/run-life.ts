@@ -27,9 +27,10 @@ export interface RunLifeOptions {
   hold: RunHold;
   /** For how long the holder of the run leases its connection each time; null for one who only joined in. */
   leadsForMs: number | null;
+  /** Between two writes of its progress; every second time it is looked at whether it may go on. */
+  tickMs: number;
 }
 
-const tickMs = 500;
 const ticksPerLook = 2;
 
 /**
@@ -37,7 +38,7 @@ const ticksPerLook = 2;
  * it was cancelled, paused, or lost to another worker.
  */
 export function watchRun(options: RunLifeOptions): RunLife {
-  const { database, clock, log, report, hold, leadsForMs } = options;
+  const { database, clock, log, report, hold, leadsForMs, tickMs } = options;
   const { connectionId, token } = hold.lease;
   const closed = new AbortController();
   const lost = new AbortController();

@@ -118,6 +118,8 @@ export interface RunSettings extends BrakeSettings {
   pageRows: number;
   itemLeaseMs: number;
   connectionLeaseMs: number;
+  /** Time between two looks at whether the run may go on, and writes of its progress. */
+  tickMs: number;
   /** A call of the connector that takes longer has failed. */
   verbTimeoutMs: number;
   /** Items that wait before other workers are asked to join in. */
@@ -141,6 +143,7 @@ export const defaultRunSettings: RunSettings = {
   itemLeaseMs: 60_000,
   // A killed worker's connection waits so long for another; one that was only slow is refused what it writes.
   connectionLeaseMs: 10_000,
+  tickMs: 500,
   verbTimeoutMs: 10 * 60_000,
   joinBacklog: 1_000,
   brakeItems: 20,

@@ -90,7 +90,16 @@ async function runHeld(options: RunnerOptions, hold: RunHold, stop: AbortSignal)
   const { connection, request, runId } = begun;
   if (runId === null) return endRun(options, { ...begun, hold, performed: null, letGo: 'cancelled' });
   const report = createRunReport({ hold, clock, runId, leads: true });
-  const life = watchRun({ database, clock, log, report, runId, hold, leadsForMs: settings.connectionLeaseMs });
+  const life = watchRun({
+    database,
+    clock,
+    log,
+    report,
+    runId,
+    hold,
+    leadsForMs: settings.connectionLeaseMs,
+    tickMs: settings.tickMs,
+  });
   const signal = AbortSignal.any([stop, life.signal]);
   let performed: Performed;
   try {

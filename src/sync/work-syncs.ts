@@ -49,7 +49,7 @@ const helper: Company = { leads: false, invite: async () => {} };
  * no run is under way. What this worker has not finished when it dies comes back when its lease ends.
  */
 export async function joinRun(options: RunnerOptions, connectionId: string, stop: AbortSignal): Promise<void> {
-  const { database, clock, log } = options;
+  const { database, clock, log, settings } = options;
   const row = await waitingRun(database, connectionId);
   const connection = await findConnection(database, connectionId);
   if (!row || row.dryRun || connection?.status !== 'active') return;
@@ -57,7 +57,16 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   if (token === null) return;
   const hold = holdRun(database, { connectionId, token });
   const report = createRunReport({ hold, clock, runId: row.id, leads: false });
-  const life = watchRun({ database, clock, log, report, runId: row.id, hold, leadsForMs: null });
+  const life = watchRun({
+    database,
+    clock,
+    log,
+    report,
+    runId: row.id,
+    hold,
+    leadsForMs: null,
+    tickMs: settings.tickMs,
+  });
   const signal = AbortSignal.any([stop, life.signal]);
   try {
     const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';

@@ -10,7 +10,7 @@ let filesPerPage: number | undefined;
 
 /** Pages of a folder hold 1,000 files; with three, a few files make several pages. */
 await testConnector({
-  database: () => openOwnDatabase('pglite'),
+  database: () => openOwnDatabase(),
   vitest,
   connector: { ...folder, list: (ctx, partition, from) => listPage(ctx, partition, from, filesPerPage) },
   world({ pages }) {

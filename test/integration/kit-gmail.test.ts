@@ -10,7 +10,7 @@ const small = { mailsPerRequest: 5, requestsPerPage: 2, threadsPerPage: 3 };
 let sizes: typeof small | undefined;
 
 await testConnector({
-  database: () => openOwnDatabase('pglite'),
+  database: () => openOwnDatabase(),
   vitest,
   connector: { ...gmail, list: (ctx, partition, from) => listPage(ctx, partition, from, sizes) },
   world(options) {

@@ -6,7 +6,7 @@ import { sized } from '../support/length.ts';
 import { openOwnDatabase } from '../support/databases.ts';
 
 await testConnector({
-  database: () => openOwnDatabase('pglite'),
+  database: () => openOwnDatabase(),
   vitest,
   connector: drive,
   world: createDriveWorld,

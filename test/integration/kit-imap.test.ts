@@ -19,7 +19,7 @@ if (dovecotBinary === undefined) {
   const binary = dovecotBinary;
   vitest.afterAll(async () => (await server)?.close());
   await testConnector({
-    database: () => openOwnDatabase('pglite'),
+    database: () => openOwnDatabase(),
     vitest,
     connector: { ...imap, list: (ctx, partition, from) => listPage(ctx, partition, from, threadsPerPage) },
     async world(options) {

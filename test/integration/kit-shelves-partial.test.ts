@@ -7,7 +7,7 @@ import { openOwnDatabase } from '../support/databases.ts';
 
 /** The same source, of which the connector says that its listings may leave items out. */
 await testConnector({
-  database: () => openOwnDatabase('pglite'),
+  database: () => openOwnDatabase(),
   vitest,
   connector: { ...shelfConnector, spec: { ...shelfConnector.spec, listing: 'partial' } },
   world: (options) => createShelfWorld(options, 'key'),

@@ -73,8 +73,8 @@ const mostBoundaries = 1_000;
 const pagesInHand = 2;
 
 /**
- * Kills the process at its first, second, third … request or commit, until a sync ends before that. To die elsewhere
- * in a transaction leaves the same behind as to die at its commit: nothing of it.
+ * Kills the process at its first, second, third … commit, until a sync ends before that. To die at a request or an
+ * answer before it, or elsewhere in its transaction, leaves the same behind: nothing of it.
  */
 async function crashEverywhere(harness: Harness, subject: Subject, prepare: () => Promise<void>): Promise<void> {
   for (let crashAt = 1; crashAt <= mostBoundaries; crashAt++) {
@@ -86,7 +86,7 @@ async function crashEverywhere(harness: Harness, subject: Subject, prepare: () =
     if (run !== null) return harness.expectMirror('After a sync');
     await harness.syncWell({ resume: true });
     // A script that pushes begins anew, and so may a run whose last word was lost.
-    if (!subject.isPushed && !harness.traffic.diedAtCommit) expectFewRepeated(harness, before);
+    if (!subject.isPushed && !harness.traffic.diedIdle) expectFewRepeated(harness, before);
     await harness.expectMirror('After the sync that followed');
     harness.forgetNotes(notes);
   }
