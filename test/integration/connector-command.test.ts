@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { runCommand } from '../support/command-line.ts';
+import { sized } from '../support/length.ts';
 import { projectFolder } from '../support/imports-of.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -43,6 +44,9 @@ it('a new connector passes its kit, compiles, and is loaded as it is written', {
   expect(manifest.devDependencies['memoryd']).toMatch(/^file:/);
   expect(resolve(packageFolder, manifest.devDependencies['memoryd']!.slice(5))).toBe(resolve(projectFolder));
   install(packageFolder);
+  const test = join(packageFolder, 'test/connector.test.ts');
+  const few = `world: createWorld,\n  manyItems: ${sized(5_000, 100_000)},`;
+  await writeFile(test, readFileSync(test, 'utf8').replace('world: createWorld,', few));
 
   const tested = await run('test', 'acme-notes');
   expect(tested.stdout + tested.stderr).toContain('passed');

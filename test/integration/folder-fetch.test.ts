@@ -1,6 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, closeSync, openSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -315,11 +325,13 @@ describe('without permission', () => {
 it('does not wait for the writer of a pipe that takes the place of a file', async () => {
   await writeTree(root, ['a.md']);
   const path = join(root, 'a.md');
+  const pipe = join(root, '..', 'pipe');
+  execFileSync('mkfifo', [pipe]);
   let isDone = false;
   const swapping = (async () => {
     for (let turn = 0; !isDone; turn++) {
       rmSync(path);
-      if (turn % 2 === 0) execFileSync('mkfifo', [path]);
+      if (turn % 2 === 0) linkSync(pipe, path);
       else writeFileSync(path, 'a.md');
       await nextTurn();
     }

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readHistory } from '../../fixtures/servers/github/git-history.ts';
 import { createMemoryGit } from '../../fixtures/servers/github/memory-git.ts';
 import { mainEngine } from '../support/databases.ts';
+import { sized } from '../support/length.ts';
 import { createGithubFixture } from './github-fixture.ts';
 
-const commits = 500;
+const commits = sized(200, 500);
+const mostOwn = sized(120, 420);
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
 let world: Awaited<ReturnType<typeof createGithubFixture>>;
@@ -19,7 +21,7 @@ it(
   `the history of this project, and generated commits up to ${commits}: memory is what git ls-tree shows after each`,
   { timeout: 300_000 },
   async () => {
-    const { steps, own } = readHistory(project, commits);
+    const { steps, own } = readHistory(project, { steps: commits, mostOwn });
     const heads = new Map<string, string>();
     let number = 0;
     for (const { commit, parent, changes, files } of steps) {

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type fc from 'fast-check';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { checkPrograms } from './check-programs.ts';
-import { openTestDatabase, type Engine, type TestDatabase } from './databases.ts';
+import { mainEngine, openTestDatabase, type Engine, type TestDatabase } from './databases.ts';
 import { createProgramRunner, type ProgramRunner } from './mirror-program.ts';
 import { program } from './mirror-steps.ts';
 import { worldConnectors, type WorldConnectorName } from './world-connectors.ts';
@@ -65,7 +65,7 @@ export function testMirrorModel(engine: Engine, { programs, file }: { programs: 
 export function testWorldModel(name: WorldConnectorName, { programs, file }: { programs: number; file: string }): void {
   testPrograms({
     title: `the mirror of ${name}`,
-    engine: 'pglite',
+    engine: mainEngine,
     program: worldProgram,
     createRunner: (database) => createWorldRunner(database, worldConnectors[name]),
     ...{ programs, file, seed: 20_261_123 },
