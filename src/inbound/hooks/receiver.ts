@@ -78,95 +78,109 @@ const mostBodyBytes = 4 * 1024 * 1024;
 const soundSecret = /^[\x21-\x7e]{8,200}$/;
 
 export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
-  const { database, registry, clock, log } = options;
-  const stop = new AbortController();
-  const background = new Set<Promise<void>>();
-  const gathering = new Set<string>();
+  const addressing = createAddressing(options);
+  const hurry = createHurry(options);
 
+  async function receive(found: Addressee, hook: IncomingHook): Promise<HookAnswer> {
+    const result = await hurry.inTime(addressing.check(found, hook.raw));
+    if ('respond' in result) return handshakeAnswer(result.respond);
+    const gatherMs = gatherMsOf(found.connector);
+    const storing = store(options, hook, { connector: found.connector, result, gatherMs }).then((ids) => {
+      for (const id of ids) hurry.wakeAfter(gatherMs, id);
+    });
+    hurry.keep(storing);
+    await hurry.soon(storing, undefined);
+    return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
+  }
+
+  return {
+    async open(address) {
+      const found = await hurry.inTime(addressing.addressee(address));
+      const maxBodyBytes = Math.min(found.connector.hooks?.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
+      return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
+    },
+    async shared(provider) {
+      await addressing.requireOffering(provider);
+      return options.shared.show(provider);
+    },
+    async accept(provider, secret) {
+      await addressing.requireOffering(provider);
+      await options.shared.accept(provider, secret);
+      return options.shared.show(provider);
+    },
+    async forget(provider) {
+      await addressing.requireOffering(provider);
+      await options.shared.forget(provider);
+      return options.shared.show(provider);
+    },
+    close: () => hurry.close(),
+  };
+}
+
+/** Whom a hook is for, and what it must be signed with. */
+interface Addressee {
+  connector: Connector<any, any>;
+  /** Null: the source is yet to offer it. */
+  secret: string | null;
+}
+
+/** Finds out whom a hook is for, and whether its source signed it. */
+function createAddressing({ database, registry, log, shared, secretOf }: HookReceiverOptions) {
   async function connectorOf(provider: string): Promise<Connector<any, any> | null> {
     if (!registry.names().includes(provider)) return null;
     return registry.load(provider).catch(() => null);
-  }
-
-  /** The connector, the secret that the request must be signed with, and whose hook it is. */
-  async function addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
-    const connector = await connectorOf(provider);
-    const secret = connector?.hooks ? await secretFor(connector, { provider, connectionId }) : null;
-    if (connector && secret !== null) return { connector, secret };
-    if (connector?.hooks?.offered && connectionId === null) return { connector, secret };
-    throw noHook();
   }
 
   async function secretFor(
     { hooks }: Connector<any, any>,
     { provider, connectionId }: HookAddress,
   ): Promise<string | null> {
-    if (connectionId === null) return options.shared.secretOf(provider, { isOffered: hooks?.offered !== undefined });
+    if (connectionId === null) return shared.secretOf(provider, { isOffered: hooks?.offered !== undefined });
     if (!/^\w{1,64}$/.test(connectionId)) return null;
     const connection = await findConnection(database, connectionId);
     if (connection?.provider !== provider || connection.status === 'deleting') return null;
-    return options.secretOf(connectionId);
-  }
-
-  async function check({ connector, secret }: Addressee, raw: RawHook): Promise<HookResult> {
-    if (secret === null) return takeOffer(connector, raw);
-    try {
-      return await connector.hooks!.receive(raw, secret);
-    } catch (error) {
-      throw refusal(error);
-    }
+    return secretOf(connectionId);
   }
 
   /** Whoever sends it, it is only shown: it counts when somebody has compared it with what the source shows. */
   async function takeOffer({ spec, hooks }: Connector<any, any>, raw: RawHook): Promise<HookResult> {
     const secret = hooks?.offered?.(raw);
     if (typeof secret !== 'string' || !soundSecret.test(secret)) throw noHook();
-    await options.shared.offer(spec.name, secret);
+    await shared.offer(spec.name, secret);
     log.info({ provider: spec.name }, 'a source offers a secret for its hooks');
     return { respond: { status: 200 } };
   }
 
-  async function requireOffering(provider: string): Promise<void> {
-    const connector = await connectorOf(provider);
-    if (connector?.hooks?.offered) return;
-    throw new MemorydError('unsupported_operation', 'Its source does not make the secret of its hooks by itself');
-  }
+  return {
+    /** The connector, the secret that the request must be signed with, and whose hook it is. */
+    async addressee({ provider, connectionId }: HookAddress): Promise<Addressee> {
+      const connector = await connectorOf(provider);
+      const secret = connector?.hooks ? await secretFor(connector, { provider, connectionId }) : null;
+      if (connector && secret !== null) return { connector, secret };
+      if (connector?.hooks?.offered && connectionId === null) return { connector, secret };
+      throw noHook();
+    },
+    async check({ connector, secret }: Addressee, raw: RawHook): Promise<HookResult> {
+      if (secret === null) return takeOffer(connector, raw);
+      try {
+        return await connector.hooks!.receive(raw, secret);
+      } catch (error) {
+        throw refusal(error);
+      }
+    },
+    async requireOffering(provider: string): Promise<void> {
+      const connector = await connectorOf(provider);
+      if (connector?.hooks?.offered) return;
+      throw new MemorydError('unsupported_operation', 'Its source does not make the secret of its hooks by itself');
+    },
+  };
+}
 
-  /** Stores what the hook says, unless it is a repetition. */
-  async function store(hook: IncomingHook, connector: Connector<any, any>, result: Hints): Promise<void> {
-    const scope = hook.connectionId ?? hook.provider;
-    const gatherMs = Math.min(Math.max(connector.hooks?.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
-    const request = requestFor(connector, result.hints);
-    const ids = await database.transaction(async (tx) => {
-      const now = clock.now();
-      const isNew = await recordDelivery(tx, { scope, deliveryId: deliveryIdOf(hook.raw, result), now });
-      if (!isNew || result.hints.length === 0) return [];
-      const at = new Date(now.getTime() + gatherMs);
-      const named = await addressed(tx, hook, result);
-      for (const id of named) await requestSync(tx, id, request, now, at);
-      return named;
-    });
-    for (const id of ids) wakeAfter(gatherMs, id);
-  }
-
-  async function addressed(tx: Queryable, hook: IncomingHook, result: Hints) {
-    if (hook.connectionId !== null) return [hook.connectionId];
-    if (result.connection !== undefined) return connectionsOfAccount(tx, hook.provider, result.connection);
-    const partitions = result.hints.flatMap(({ partition }) => (partition === undefined ? [] : [partition]));
-    return partitions.length === 0 ? [] : connectionsOfPartitions(tx, hook.provider, partitions);
-  }
-
-  /** The first hint of a connection starts its time; those that come meanwhile are served with it. */
-  function wakeAfter(ms: number, id: string): void {
-    if (gathering.has(id)) return;
-    gathering.add(id);
-    keep(
-      clock
-        .sleep(ms, stop.signal)
-        .then(() => gathering.delete(id))
-        .then(() => (stop.signal.aborted ? undefined : options.wake(id))),
-    );
-  }
+/** Answers sources within the time that they wait; what takes longer goes on in the background. */
+function createHurry({ clock, log, wake }: HookReceiverOptions) {
+  const stop = new AbortController();
+  const background = new Set<Promise<void>>();
+  const gathering = new Set<string>();
 
   function keep(work: Promise<unknown>): void {
     const kept: Promise<void> = work
@@ -187,58 +201,65 @@ export function createHookReceiver(options: HookReceiverOptions): HookReceiver {
     }
   }
 
-  /** The result of the work. Throws `unavailable` when it takes longer than a source likes to wait. */
-  async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-    work.catch(() => {});
-    const done = await soon(
-      work.then((value) => ({ value })),
-      null,
-    );
-    if (!done) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
-    return done.value;
-  }
-
-  async function receive(found: Addressee, hook: IncomingHook): Promise<HookAnswer> {
-    const result = await inTime(check(found, hook.raw));
-    if ('respond' in result) return handshakeAnswer(result.respond);
-    const storing = store(hook, found.connector, result);
-    keep(storing);
-    await soon(storing, undefined);
-    return { status: 202, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '{"received":true}' };
-  }
-
   return {
-    async open(address) {
-      const found = await inTime(addressee(address));
-      const maxBodyBytes = Math.min(found.connector.hooks?.maxBodyBytes ?? defaultBodyBytes, mostBodyBytes);
-      return { maxBodyBytes, receive: (raw) => receive(found, { ...address, raw }) };
+    keep,
+    soon,
+    /** The result of the work. Throws `unavailable` when it takes longer than a source likes to wait. */
+    async inTime<Value>(work: Promise<Value>): Promise<Value> {
+      work.catch(() => {});
+      const done = await soon(
+        work.then((value) => ({ value })),
+        null,
+      );
+      if (!done) throw new MemorydError('unavailable', 'The hook could not be checked in time; send it again');
+      return done.value;
     },
-    async shared(provider) {
-      await requireOffering(provider);
-      return options.shared.show(provider);
+    /** The first hint of a connection starts its time; those that come meanwhile are served with it. */
+    wakeAfter(ms: number, id: string): void {
+      if (gathering.has(id)) return;
+      gathering.add(id);
+      keep(
+        clock
+          .sleep(ms, stop.signal)
+          .then(() => gathering.delete(id))
+          .then(() => (stop.signal.aborted ? undefined : wake(id))),
+      );
     },
-    async accept(provider, secret) {
-      await requireOffering(provider);
-      await options.shared.accept(provider, secret);
-      return options.shared.show(provider);
-    },
-    async forget(provider) {
-      await requireOffering(provider);
-      await options.shared.forget(provider);
-      return options.shared.show(provider);
-    },
-    async close() {
+    async close(): Promise<void> {
       stop.abort();
       await Promise.all(background);
     },
   };
 }
 
-/** Whom a hook is for, and what it must be signed with. */
-interface Addressee {
-  connector: Connector<any, any>;
-  /** Null: the source is yet to offer it. */
-  secret: string | null;
+function gatherMsOf({ hooks }: Connector<any, any>): number {
+  return Math.min(Math.max(hooks?.gatherMs ?? defaultGatherMs, 0), longestGatherMs);
+}
+
+/** Stores what the hook says, unless it is a repetition. Answers the connections that it concerns. */
+async function store(
+  { database, clock }: HookReceiverOptions,
+  hook: IncomingHook,
+  { connector, result, gatherMs }: { connector: Connector<any, any>; result: Hints; gatherMs: number },
+): Promise<string[]> {
+  const scope = hook.connectionId ?? hook.provider;
+  const request = requestFor(connector, result.hints);
+  return database.transaction(async (tx) => {
+    const now = clock.now();
+    const isNew = await recordDelivery(tx, { scope, deliveryId: deliveryIdOf(hook.raw, result), now });
+    if (!isNew || result.hints.length === 0) return [];
+    const at = new Date(now.getTime() + gatherMs);
+    const named = await addressed(tx, hook, result);
+    for (const id of named) await requestSync(tx, id, request, now, at);
+    return named;
+  });
+}
+
+async function addressed(tx: Queryable, hook: IncomingHook, result: Hints): Promise<string[]> {
+  if (hook.connectionId !== null) return [hook.connectionId];
+  if (result.connection !== undefined) return connectionsOfAccount(tx, hook.provider, result.connection);
+  const partitions = result.hints.flatMap(({ partition }) => (partition === undefined ? [] : [partition]));
+  return partitions.length === 0 ? [] : connectionsOfPartitions(tx, hook.provider, partitions);
 }
 
 type Hints = Extract<HookResult, { hints: unknown }>;

@@ -71,26 +71,7 @@ const recheckMs = dayMs;
 
 /** Keeps the subscriptions of active connections as they should be, by looking at what is and mending it. */
 export function createHookSubscriptions(options: HookSubscriptionOptions): HookSubscriptions {
-  const { database, registry, clock, log, vault, publicUrl } = options;
-
-  async function providersWithHooks(): Promise<string[]> {
-    const loaded = await Promise.all(registry.names().map((name) => registry.load(name).catch(() => null)));
-    return loaded.flatMap((connector) => (connector?.hooks?.subscribe ? [connector.spec.name] : []));
-  }
-
-  async function withContext<Answer>(
-    connection: ConnectionRow,
-    signal: AbortSignal,
-    work: (hooks: Hooks<any>, context: Context<any>) => Promise<Answer>,
-  ): Promise<Answer> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const opened = await options.openContext(await registry.load(connection.provider), connection, limited);
-    try {
-      return await unlessAborted(work(opened.connector.hooks!, opened.context), limited);
-    } finally {
-      await opened.dispose();
-    }
-  }
+  const { database, clock, log, vault, publicUrl } = options;
 
   async function reconcileOne(id: string, write: Write, signal: AbortSignal): Promise<void> {
     const connection = await findConnection(database, id);
@@ -100,133 +81,22 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
     const sealed = vault.seal('hook secret', id, secret);
     const registration = await ensureRegistration(database, { connectionId: id, secret: sealed, now });
     try {
-      await mend(connection, registration, write, signal);
+      await mend(options, { connection, registration, write }, signal);
     } catch (error) {
       if (signal.aborted) return;
       if (isLeaseLost(error)) throw error;
-      await postpone(connection, registration, write, error);
+      await postpone(options, { connection, registration, write }, error);
     }
-  }
-
-  async function mend(
-    connection: ConnectionRow,
-    registration: HookRegistrationRow,
-    write: Write,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const now = clock.now();
-    const url = addressOf(connection);
-    const target = targetOf(connection, url);
-    const secret = openSecret(registration);
-    const present = await listSubscriptions(database, connection.id);
-    const alive = present.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
-    const fits = registration.target === target && alive.length === present.length && present.length > 0;
-    await withContext(connection, signal, async (hooks, context) => {
-      const talk = { hooks, context, url, secret, write };
-      if (fits) await renewDue(connection.id, talk, alive);
-      else await replaceAll(connection.id, talk, present);
-    });
-    const renewals = (await listSubscriptions(database, connection.id)).flatMap((one) => renewAt(one) ?? []);
-    const next = Math.min(now.getTime() + recheckMs, ...renewals.map((date) => date.getTime()));
-    const nextTry = new Date(Math.max(next, now.getTime() + minuteMs));
-    const change = { target, failures: 0, problem: null, nextTry, now };
-    await write((tx) => updateRegistration(tx, connection.id, change));
-  }
-
-  interface Talk {
-    hooks: Hooks<any>;
-    context: Context<any>;
-    url: string;
-    secret: string;
-    write: Write;
-  }
-
-  /** New subscriptions are there before the old ones go, so that nothing is missed between them. */
-  async function replaceAll(id: string, talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
-    const made = await talk.hooks.subscribe!(talk.context, talk.url, talk.secret);
-    await store(id, talk, made);
-    const stale = old.filter((one) => !made.some(({ id: madeId }) => madeId === one.id));
-    await drop(id, talk, stale);
-  }
-
-  async function renewDue(id: string, talk: Talk, present: readonly HookSubscriptionRow[]): Promise<void> {
-    const now = clock.now();
-    const due = present.filter((one) => (renewAt(one) ?? Infinity) <= now);
-    if (due.length === 0) return;
-    if (!talk.hooks.renew) return replaceAll(id, talk, present);
-    for (const one of due) {
-      const renewed = await talk.hooks.renew(talk.context, toSubscription(one), talk.url, talk.secret);
-      await store(id, talk, [renewed]);
-      if (renewed.id !== one.id) await drop(id, talk, [one]);
-    }
-  }
-
-  async function store(id: string, talk: Talk, made: readonly HookSubscription[]): Promise<void> {
-    const rows = made.map((one) => ({ id: one.id, expiresAt: dateOf(one.expiresAt), state: one.state ?? null }));
-    try {
-      await talk.write((tx) => putSubscriptions(tx, id, rows, clock.now()));
-    } catch (error) {
-      if (isLeaseLost(error)) await forsake(id, talk, made);
-      throw error;
-    }
-  }
-
-  /** Ends unused subscriptions at the source, unless a later one is the same. */
-  async function forsake(id: string, talk: Talk, made: readonly HookSubscription[]): Promise<void> {
-    const kept = await listSubscriptions(database, id);
-    const idle = made.filter((one) => !kept.some((row) => row.id === one.id));
-    await cancelAtSource(id, talk, idle);
-  }
-
-  async function drop(id: string, talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
-    await cancelAtSource(id, talk, old.map(toSubscription));
-    const ids = old.map((one) => one.id);
-    await talk.write((tx) => deleteSubscriptions(tx, id, ids));
-  }
-
-  /** Best effort: what the source keeps sends hooks until it expires, which do no harm. */
-  async function cancelAtSource(id: string, talk: Talk, old: readonly HookSubscription[]): Promise<void> {
-    for (const one of old) {
-      await talk.hooks.cancel?.(talk.context, one).catch((error: unknown) => {
-        talk.context.signal.throwIfAborted();
-        log.warn({ err: error, connectionId: id }, 'a hook could not be cancelled at the source');
-      });
-    }
-  }
-
-  async function postpone(
-    connection: ConnectionRow,
-    registration: HookRegistrationRow,
-    write: Write,
-    error: unknown,
-  ): Promise<void> {
-    const now = clock.now();
-    const failures = registration.failures + 1;
-    const pauseMs = Math.min(5 * minuteMs * 2 ** Math.min(failures - 1, 10), 6 * 60 * minuteMs);
-    const problem = ConnectorError.is(error) ? error.message : 'Unexpected failure; see the log.';
-    const { provider, id } = connection;
-    log.warn({ err: error, connectionId: id, provider }, 'hooks could not be set up, changes arrive by schedule');
-    const nextTry = new Date(now.getTime() + pauseMs);
-    const change = { target: registration.target, failures, problem, nextTry, now };
-    await write((tx) => updateRegistration(tx, id, change));
-  }
-
-  function openSecret({ connectionId, secret }: HookRegistrationRow): string {
-    return vault.open('hook secret', connectionId, secret)['value'] as string;
-  }
-
-  function addressOf({ provider, id }: ConnectionRow): string {
-    return `${publicUrl}/v3/hooks/${provider}/${id}`;
   }
 
   return {
     async secretOf(connectionId) {
       const registration = await findRegistration(database, connectionId);
-      return registration && openSecret(registration);
+      return registration && openSecret(vault, registration);
     },
     async reconcile(signal, lease) {
       if (publicUrl === null) return;
-      const providers = await providersWithHooks();
+      const providers = await providersWithHooks(options.registry);
       if (providers.length === 0) return;
       const due = await connectionsWithHooksDue(database, providers, { now: clock.now(), limit: perRound });
       for (const id of due) {
@@ -239,14 +109,155 @@ export function createHookSubscriptions(options: HookSubscriptionOptions): HookS
       const present = await listSubscriptions(database, connection.id);
       if (present.length === 0) return;
       const never = new AbortController().signal;
-      await withContext(connection, never, async (hooks, context) => {
-        const write: Write = (work) => database.transaction(work);
-        await drop(connection.id, { hooks, context, url: addressOf(connection), secret: '', write }, present);
-      }).catch((error: unknown) =>
-        log.warn({ err: error, connectionId: connection.id }, 'hooks could not be cancelled at the source'),
+      const write: Write = (work) => database.transaction(work);
+      await withTalk(options, { connection, secret: '', write }, never, (talk) => drop(talk, present)).catch(
+        (error: unknown) =>
+          log.warn({ err: error, connectionId: connection.id }, 'hooks could not be cancelled at the source'),
       );
     },
   };
+}
+
+async function providersWithHooks(registry: Registry): Promise<string[]> {
+  const loaded = await Promise.all(registry.names().map((name) => registry.load(name).catch(() => null)));
+  return loaded.flatMap((connector) => (connector?.hooks?.subscribe ? [connector.spec.name] : []));
+}
+
+function openSecret(vault: Vault, { connectionId, secret }: HookRegistrationRow): string {
+  return vault.open('hook secret', connectionId, secret)['value'] as string;
+}
+
+/** A connection whose subscriptions are looked at. */
+interface Registered {
+  connection: ConnectionRow;
+  registration: HookRegistrationRow;
+  write: Write;
+}
+
+async function mend(
+  options: HookSubscriptionOptions,
+  { connection, registration, write }: Registered,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock, vault } = options;
+  const now = clock.now();
+  const target = targetOf(connection, addressOf(options, connection));
+  const secret = openSecret(vault, registration);
+  const present = await listSubscriptions(database, connection.id);
+  const alive = present.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  const fits = registration.target === target && alive.length === present.length && present.length > 0;
+  await withTalk(options, { connection, secret, write }, signal, (talk) =>
+    fits ? renewDue(talk, alive) : replaceAll(talk, present),
+  );
+  const renewals = (await listSubscriptions(database, connection.id)).flatMap((one) => renewAt(one) ?? []);
+  const next = Math.min(now.getTime() + recheckMs, ...renewals.map((date) => date.getTime()));
+  const nextTry = new Date(Math.max(next, now.getTime() + minuteMs));
+  const change = { target, failures: 0, problem: null, nextTry, now };
+  await write((tx) => updateRegistration(tx, connection.id, change));
+}
+
+async function postpone(
+  { clock, log }: HookSubscriptionOptions,
+  { connection, registration, write }: Registered,
+  error: unknown,
+): Promise<void> {
+  const now = clock.now();
+  const failures = registration.failures + 1;
+  const pauseMs = Math.min(5 * minuteMs * 2 ** Math.min(failures - 1, 10), 6 * 60 * minuteMs);
+  const problem = ConnectorError.is(error) ? error.message : 'Unexpected failure; see the log.';
+  const { provider, id } = connection;
+  log.warn({ err: error, connectionId: id, provider }, 'hooks could not be set up, changes arrive by schedule');
+  const nextTry = new Date(now.getTime() + pauseMs);
+  const change = { target: registration.target, failures, problem, nextTry, now };
+  await write((tx) => updateRegistration(tx, id, change));
+}
+
+/** One conversation with a source about the hooks of a connection. */
+interface Talk extends Pick<HookSubscriptionOptions, 'database' | 'clock' | 'log'> {
+  connectionId: string;
+  hooks: Hooks<any>;
+  context: Context<any>;
+  url: string;
+  secret: string;
+  write: Write;
+}
+
+async function withTalk(
+  options: HookSubscriptionOptions,
+  { connection, secret, write }: { connection: ConnectionRow; secret: string; write: Write },
+  signal: AbortSignal,
+  work: (talk: Talk) => Promise<void>,
+): Promise<void> {
+  const { database, clock, log, registry } = options;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  const opened = await options.openContext(await registry.load(connection.provider), connection, limited);
+  const told = { connectionId: connection.id, url: addressOf(options, connection), secret, write };
+  const talk = { database, clock, log, hooks: opened.connector.hooks!, context: opened.context, ...told };
+  try {
+    await unlessAborted(work(talk), limited);
+  } finally {
+    await opened.dispose();
+  }
+}
+
+/** New subscriptions are there before the old ones go, so that nothing is missed between them. */
+async function replaceAll(talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
+  const made = await talk.hooks.subscribe!(talk.context, talk.url, talk.secret);
+  await store(talk, made);
+  const stale = old.filter((one) => !made.some(({ id }) => id === one.id));
+  await drop(talk, stale);
+}
+
+async function renewDue(talk: Talk, present: readonly HookSubscriptionRow[]): Promise<void> {
+  const now = talk.clock.now();
+  const due = present.filter((one) => (renewAt(one) ?? Infinity) <= now);
+  if (due.length === 0) return;
+  if (!talk.hooks.renew) return replaceAll(talk, present);
+  for (const one of due) {
+    const renewed = await talk.hooks.renew(talk.context, toSubscription(one), talk.url, talk.secret);
+    await store(talk, [renewed]);
+    if (renewed.id !== one.id) await drop(talk, [one]);
+  }
+}
+
+async function store(talk: Talk, made: readonly HookSubscription[]): Promise<void> {
+  const rows = made.map((one) => ({ id: one.id, expiresAt: dateOf(one.expiresAt), state: one.state ?? null }));
+  try {
+    await talk.write((tx) => putSubscriptions(tx, talk.connectionId, rows, talk.clock.now()));
+  } catch (error) {
+    if (isLeaseLost(error)) await forsake(talk, made);
+    throw error;
+  }
+}
+
+/** Ends unused subscriptions at the source, unless a later one is the same. */
+async function forsake(talk: Talk, made: readonly HookSubscription[]): Promise<void> {
+  const kept = await listSubscriptions(talk.database, talk.connectionId);
+  const idle = made.filter((one) => !kept.some((row) => row.id === one.id));
+  await cancelAtSource(talk, idle);
+}
+
+async function drop(talk: Talk, old: readonly HookSubscriptionRow[]): Promise<void> {
+  await cancelAtSource(talk, old.map(toSubscription));
+  const ids = old.map((one) => one.id);
+  await talk.write((tx) => deleteSubscriptions(tx, talk.connectionId, ids));
+}
+
+/** Best effort: what the source keeps sends hooks until it expires, which do no harm. */
+async function cancelAtSource(
+  { hooks, context, log, connectionId }: Talk,
+  old: readonly HookSubscription[],
+): Promise<void> {
+  for (const one of old) {
+    await hooks.cancel?.(context, one).catch((error: unknown) => {
+      context.signal.throwIfAborted();
+      log.warn({ err: error, connectionId }, 'a hook could not be cancelled at the source');
+    });
+  }
+}
+
+function addressOf({ publicUrl }: HookSubscriptionOptions, { provider, id }: ConnectionRow): string {
+  return `${publicUrl}/v3/hooks/${provider}/${id}`;
 }
 
 /** Three quarters of its life after it was made, and at least a day before its end when it lives longer than four. */
