@@ -1,8 +1,10 @@
 /**
- *     npm run house -- [--connectors] [--trips]
+ *     npm run house -- [--connectors] [--trips] [--files]
  *
  * Measures the code of `src`, with `--connectors` also that of `connectors`: files, lines, functions, imports, and
  * what there should be little of. `--trips` runs the daemon and counts what three trips run beyond its start (`house/trips.ts`).
+ * `--files` lists each file with its lines, the lines of its longest function, and how many files import it, or which
+ * one: first what may be folded into its only importer, the shortest first.
  */
 import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,7 +13,11 @@ import { circlesOf, type Arrow } from './house/circles.ts';
 import { countTrips } from './house/trips.ts';
 
 const { values } = parseArgs({
-  options: { connectors: { type: 'boolean', default: false }, trips: { type: 'boolean', default: false } },
+  options: {
+    connectors: { type: 'boolean', default: false },
+    trips: { type: 'boolean', default: false },
+    files: { type: 'boolean', default: false },
+  },
 });
 const files = listFiles('src/**/*.ts', ...(values.connectors ? ['connectors/**/*.ts'] : []));
 const importers = listFiles('{src,connectors,bin}/**/*.{ts,js}');
@@ -23,9 +29,12 @@ const nodes = files.flatMap((file) => nodesOf(file).map((node) => ({ file, node 
 /** Those with a body in braces: an arrow that is one expression counts as a part of where it stands. */
 const functionTypes: readonly unknown[] = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
 const functions = nodes.filter(({ node }) => functionTypes.includes(node.type));
-const functionLines = functions.flatMap(({ file, node: { body, start, end } }) =>
-  typeOf(body) === 'BlockStatement' ? [linesOf(texts.get(file)!.slice(Number(start), Number(end))) + 1] : [],
+const braced = functions.flatMap(({ file, node: { body, start, end } }) =>
+  typeOf(body) === 'BlockStatement'
+    ? [{ file, lines: linesOf(texts.get(file)!.slice(Number(start), Number(end))) + 1 }]
+    : [],
 );
+const functionLines = braced.map(({ lines }) => lines);
 
 function typeOf(node: unknown): string | undefined {
   return (node as { type?: string } | null | undefined)?.type;
@@ -57,7 +66,8 @@ const arrows = importers.flatMap((file) =>
   ),
 );
 const importedBy = Map.groupBy(arrows, ({ to }) => to);
-const importedOnce = files.filter((file) => new Set(importedBy.get(file)?.map(({ from }) => from)).size === 1);
+const importersOf = (file: string) => [...new Set(importedBy.get(file)?.map(({ from }) => from))];
+const importedOnce = files.filter((file) => importersOf(file).length === 1);
 const among = arrows.filter(({ from, to }) => texts.has(from) && texts.has(to));
 const roomOf = (file: string) => file.split('/').slice(0, 2).join('/');
 const betweenRooms = among
@@ -100,4 +110,20 @@ for (const [name, found] of [
 }
 if (values.trips) {
   for (const { trip, files: run, functions } of await countTrips()) show(trip, `${run} files, ${functions} functions`);
+}
+if (values.files) {
+  const longest = new Map([...Map.groupBy(braced, ({ file }) => file)].map(([file, all]) => [file, longestOf(all)]));
+  const rows = files.map((file) => ({ file, lines: linesOf(texts.get(file)!), by: importersOf(file) }));
+  const isKept = ({ by }: (typeof rows)[number]) => by.length !== 1;
+  console.log('\nlines  longest  imported by');
+  for (const { file, lines, by } of rows.toSorted(
+    (a, b) => Number(isKept(a)) - Number(isKept(b)) || a.lines - b.lines,
+  )) {
+    const importer = by.length === 1 ? by[0]! : `${by.length} files`;
+    console.log(`${String(lines).padStart(5)}  ${String(longest.get(file) ?? 0).padStart(7)}  ${file} ← ${importer}`);
+  }
+}
+
+function longestOf(all: readonly { lines: number }[]): number {
+  return Math.max(...all.map(({ lines }) => lines));
 }
