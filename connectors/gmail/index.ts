@@ -1,15 +1,15 @@
-import { defineConnector, transient, type Http } from 'memoryd/connector';
+import { defineConnector, transient, type BudgetSpec, type Http } from 'memoryd/connector';
 import { googleOAuth } from '../google/oauth.ts';
 import { classifyGoogle } from '../google/refusals.ts';
 import { fetchBacklog } from './backlog.ts';
 import { checkGmail } from './check.ts';
-import { configSchema, type GmailConfig } from './config.ts';
+import { configSchema, defaultUnits, type GmailConfig } from './config.ts';
 import { changesSince, headOf } from './history.ts';
 import { listLabels } from './labels.ts';
-import { apiHost, budgetsOf } from './limits.ts';
 import { listPage, type GmailCursor } from './list.ts';
 import { fetchThread, lookUpThreads } from './threads.ts';
 
+const apiHost = 'gmail.googleapis.com';
 const readOnly = 'https://www.googleapis.com/auth/gmail.readonly';
 /** The only scope that opens IMAP: https://developers.google.com/workspace/gmail/imap/xoauth2-protocol */
 const fullAccess = 'https://mail.google.com/';
@@ -59,4 +59,25 @@ async function accountOf(http: Http): Promise<{ id: string; email: string }> {
   const email: unknown = json?.emailAddress;
   if (typeof email !== 'string') throw transient('Gmail did not tell the account.');
   return { id: email.toLowerCase(), email };
+}
+
+/** All requests of a user spend one quota: https://developers.google.com/workspace/gmail/api/reference/quota */
+function budgetsOf(config: GmailConfig): BudgetSpec[] {
+  const { unitsPerMinute, threadUnits, messageUnits } = { ...defaultUnits, ...config };
+  const costs: [path: string, weight: number][] = [
+    ['threads/*', threadUnits],
+    ['messages/*', messageUnits],
+    ['messages/*/attachments/*', messageUnits],
+    ['messages', 5],
+    ['history', 2],
+    ['labels', 1],
+    ['profile', 1],
+  ];
+  return costs.map(([path, weight]) => ({
+    match: `GET ${apiHost}/gmail/v1/users/me/${path}`,
+    weight,
+    rate: unitsPerMinute,
+    perMs: 60_000,
+    quota: 'units',
+  }));
 }

@@ -1,4 +1,4 @@
-import { defineConnector, type JsonObject } from 'memoryd/connector';
+import { defineConnector, type BudgetSpec, type JsonObject } from 'memoryd/connector';
 import { classifyGoogle } from '../google/refusals.ts';
 import { authSpecs } from './auth.ts';
 import { checkDrive } from './check.ts';
@@ -8,9 +8,17 @@ import { partitionsOf, rootsOf } from './drives.ts';
 import { maxBytes } from './exports.ts';
 import { changesOfFiles } from './feed.ts';
 import { cancel, receive, renew, subscribe } from './hooks.ts';
-import { budgets } from './limits.ts';
 import { headOfFiles, listFiles, lookUpFiles } from './listing.ts';
 import { resourcesOf } from './resources.ts';
+
+/**
+ * Google counts units: 325,000 a minute for each user, of which a listing costs 100 and a file 5 or a little more:
+ * https://developers.google.com/workspace/drive/api/guides/limits
+ */
+const budgets: BudgetSpec[] = [
+  { match: 'GET www.googleapis.com/drive/v3/files', rate: 1_000, perMs: 60_000 },
+  { match: 'GET www.googleapis.com/**', rate: 12_000, perMs: 60_000, reserve: 0.2 },
+];
 
 /** Mirrors files of My Drive, files that are shared, and shared drives. Reads only. */
 export default defineConnector<DriveConfig, JsonObject>({
