@@ -133,8 +133,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/listing.ts',
       loses: true,
-      find: 'const head = follows ? row.position : await source.head(partition);',
-      replace: 'const head = row.position ?? (await source.head(partition));',
+      find: 'const head = follows ? row.changesCursor : await source.head(partition);',
+      replace: 'const head = row.changesCursor ?? (await source.head(partition));',
     },
     {
       file: 'src/sync/listing.ts',
@@ -301,13 +301,13 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/store/partitions.ts',
       loses: true,
-      find: 'set position = coalesce(${json(page.position)}::jsonb, position)',
+      find: 'set position = coalesce(${json(page.cursor)}::jsonb, position)',
       replace: 'set position = position',
     },
     {
       file: 'src/sync/partition-run.ts',
       loses: true,
-      find: 'if (relisted.position !== null) await followChanges(part, relisted, onPage);',
+      find: 'if (relisted.changesCursor !== null) await followChanges(part, relisted, onPage);',
       replace: '',
     },
     {

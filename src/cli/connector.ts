@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { firstOf } from '../base/collections.ts';
 import { addCheckCommand } from './check.ts';
 import { printLine, type CommandContext, printJson } from './context.ts';
@@ -62,15 +62,14 @@ function addTest(connector: Command, context: CommandContext): void {
     .command('test')
     .description('Run the acceptance kit on a connector: the checks that every connector must pass.')
     .argument('[connector]', 'its folder, or its name when it stands in this folder or is installed (default: .)')
-    .option('--check <number>', 'only this check')
-    .addOption(new Option('--law <number>', 'the former name of --check').hideHelp());
+    .option('--check <number>', 'only this check');
   addExamples(command, [
     { command: 'memoryd connector test', purpose: 'the package in this folder' },
     { command: 'memoryd connector test acme-notes --check 4', purpose: 'one check' },
   ]);
-  command.action(async (word: string | undefined, options: { check?: string; law?: string }) => {
+  command.action(async (word: string | undefined, options: { check?: string }) => {
     const folder = connectorFolder(word ?? '.', context.cwd);
-    const passed = await runKit(folder, options.check ?? options.law ?? null, context);
+    const passed = await runKit(folder, options.check ?? null, context);
     if (!passed) throw new CommandFailure(exitCodes.failure, `The connector in ${folder} did not pass its tests.`);
   });
 }

@@ -17,8 +17,8 @@ const lookEveryMs = 2;
 const quietLooks = 3;
 
 /** A clock that stands still while `isBusy`, so that nothing in a test depends on how fast the machine is. */
-export function createKitClock(isBusy: () => boolean, start = '2026-03-01T09:00:00.000Z'): KitClock {
-  let time = Date.parse(start);
+export function createKitClock(isBusy: () => boolean): KitClock {
+  let time = Date.parse('2026-03-01T09:00:00.000Z');
   const sleepers = new Set<{ until: number; wake: () => void }>();
 
   function advance(ms: number): void {

@@ -111,7 +111,7 @@ export async function createSetup(options: SetupOptions): Promise<Setup> {
   const setup = { ...options, world, clock, random, canary, traffic, statements, story, lines: [] };
   return {
     ...setup,
-    watched: watchScene(world, options.connector, traffic, story),
+    watched: watchWorld(world, options.connector, traffic, story),
     fail: (message) => {
       throw new CheckFailed(describe(setup, message));
     },
@@ -120,7 +120,7 @@ export async function createSetup(options: SetupOptions): Promise<Setup> {
 
 const keptCalls = 10_000;
 
-function watchScene(
+function watchWorld(
   world: World,
   connector: Connector<any, any>,
   traffic: SetupTraffic,

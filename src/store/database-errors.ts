@@ -2,10 +2,7 @@ import { MemorydError } from '../base/errors.ts';
 
 /** PostgreSQL's error codes that callers act on (appendix A of its manual). */
 const sqlStates = {
-  notNullViolation: '23502',
-  foreignKeyViolation: '23503',
   uniqueViolation: '23505',
-  checkViolation: '23514',
   serializationFailure: '40001',
   deadlock: '40P01',
   diskFull: '53100',
@@ -30,11 +27,6 @@ export function isStatementError(error: unknown): error is StatementError {
 
 export const isUniqueViolation = (error: unknown, constraint?: string) =>
   hasState(error, sqlStates.uniqueViolation, constraint);
-export const isForeignKeyViolation = (error: unknown, constraint?: string) =>
-  hasState(error, sqlStates.foreignKeyViolation, constraint);
-export const isCheckViolation = (error: unknown, constraint?: string) =>
-  hasState(error, sqlStates.checkViolation, constraint);
-export const isNotNullViolation = (error: unknown) => hasState(error, sqlStates.notNullViolation);
 
 /** The transaction lost against another one; the same work may succeed when it is done again. */
 export const isTransactionConflict = (error: unknown) =>

@@ -20,7 +20,6 @@ export interface PartitionRow {
   /** Runs in a row that ended with a problem here. */
   failures: number;
   epoch: number;
-  parkedHead: unknown;
   listingCursor: unknown;
   listingStartedAt: Date | null;
   listingIncomplete: string | null;
@@ -34,7 +33,8 @@ export interface PartitionRow {
   listingPass: number | null;
   /** Items that the last listing left out and that the source was not asked about yet. */
   unconfirmed: number;
-  position: unknown;
+  /** The cursor from which `changes` goes on; null: there is no feed, or it was not begun. */
+  changesCursor: unknown;
   parkedUntil: Date | null;
   lastListedAt: Date | null;
   /** The selection that the last listing, or the one under way, was made for, as a key; '' is everything. */
@@ -83,9 +83,9 @@ export function isPending(held: HeldSweep | null): held is HeldSweep {
 }
 
 const columns = rawSql(`
-  id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, parked_head as "parkedHead", listing_cursor as "listingCursor",
+  id, title, resource, state, state_reason as "stateReason", problem, failures, epoch, listing_cursor as "listingCursor",
   listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
-  listing_unread as "listingUnread", unread, listing_shown as "listingShown", listing_pass as "listingPass", unconfirmed, position,
+  listing_unread as "listingUnread", unread, listing_shown as "listingShown", listing_pass as "listingPass", unconfirmed, position as "changesCursor",
   parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_for as "listedFor", listed_run as "listedRun", held_sweep as "heldSweep",
   scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
@@ -123,7 +123,7 @@ export async function troubledPartitions(
 
 const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
 
-/** Begins a listing: a new epoch, and the position that was taken before it. `isRepeated`: it is the first of several. */
+/** Begins a listing: a new epoch, and the cursor of changes that was taken before it. `isRepeated`: it is the first of several. */
 export async function startListing(
   database: Queryable,
   key: PartitionKey,
@@ -162,13 +162,13 @@ export async function noteUnread(
 }
 
 /** The checkpoint that goes with a page of changes. */
-export function positionCheckpoint(key: PartitionKey, page: { position: unknown; now: Date }): Sql {
+export function changesCheckpoint(key: PartitionKey, page: { cursor: unknown; now: Date }): Sql {
   return sql`
-    update partitions set position = coalesce(${json(page.position)}::jsonb, position), updated_at = ${page.now}
+    update partitions set position = coalesce(${json(page.cursor)}::jsonb, position), updated_at = ${page.now}
     where ${where(key)}`;
 }
 
-/** The checkpoint of a page that moves no position. */
+/** The checkpoint of a page that moves no cursor. */
 export function noCheckpoint(key: PartitionKey, now: Date): Sql {
   return sql`update partitions set updated_at = ${now} where ${where(key)}`;
 }

@@ -239,7 +239,7 @@ function noteUnread(listing: Listing, parts: readonly UnreadPart[]): void {
 
 async function begin(part: PartitionRun, row: PartitionRow, follows: boolean): Promise<number> {
   const { source, partition, ledger } = part;
-  const head = follows ? row.position : await source.head(partition);
+  const head = follows ? row.changesCursor : await source.head(partition);
   const now = ledger.clock.now();
   const kind = { relist: row.lastListedAt !== null, isRepeated: isRepeated(part, row, follows) };
   const options = { ...kind, head, listedFor: selectionKey(part, row), now };

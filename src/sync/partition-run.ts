@@ -1,7 +1,7 @@
 import { applyScope } from './apply-scope.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
-import { listPartitions, type PartitionRow, noCheckpoint, positionCheckpoint } from '../store/partitions.ts';
+import { changesCheckpoint, listPartitions, noCheckpoint, type PartitionRow } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
 import type { Trip } from '../source/breaker.ts';
 import { ConnectorError, type ConnectorSpec, type Partition, type Json } from '../connector/contract.ts';
@@ -124,7 +124,7 @@ async function discoverItems(
   await listPartition(part, current, { onPage, follows: caughtUp });
   if (!source.has('changes') || !source.has('head')) return;
   const relisted = await readPartition(ledger);
-  if (relisted.position !== null) await followChanges(part, relisted, onPage);
+  if (relisted.changesCursor !== null) await followChanges(part, relisted, onPage);
 }
 
 /**
@@ -132,7 +132,7 @@ async function discoverItems(
  * listing only misses them. False when there is no feed, or none that reaches back so far.
  */
 async function catchUp(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<boolean> {
-  if (!isListed(row) || !part.source.has('changes') || row.position === null) return false;
+  if (!isListed(row) || !part.source.has('changes') || row.changesCursor === null) return false;
   // It is only read for the selection that was listed: what it leaves out for another one would stay out when that
   // is taken back before the next listing.
   if (row.listedFor !== selectionKey(part, row)) return false;
@@ -178,15 +178,15 @@ function reconcileDue(spec: ConnectorSpec, row: PartitionRow, now: Date): boolea
 async function followChanges(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<void> {
   const { source, partition, ledger } = part;
   const guard = createPageGuard('changes');
-  let position = row.position as Json;
+  let cursor = row.changesCursor as Json;
   let done = false;
   const step = async () => {
-    const page = await source.changes(partition, position);
-    guard.pass(position, page);
-    position = page.next ?? position;
+    const page = await source.changes(partition, cursor);
+    guard.pass(cursor, page);
+    cursor = page.next ?? cursor;
     done = page.done || page.next === undefined;
     await keepContents(ledger, page.refs);
-    const checkpoint = positionCheckpoint(ledger.key, { position, now: ledger.clock.now() });
+    const checkpoint = changesCheckpoint(ledger.key, { cursor, now: ledger.clock.now() });
     await recordChanges(ledger, page, { epoch: row.epoch, checkpoint });
   };
   while (!done) {
