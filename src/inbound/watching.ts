@@ -89,7 +89,7 @@ export function createWatching(options: WatchingOptions): Watching {
   function start(id: string, connector: Connector<any, any>, config: string): Promise<void> {
     const stop = new AbortController();
     const first = Promise.withResolvers<void>();
-    const done = watch(id, connector, stop.signal, first.resolve)
+    const done = watch(options, id, { connector, signal: stop.signal, begun: first.resolve })
       .catch(async (error: unknown) => {
         if (stop.signal.aborted) return;
         log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
@@ -101,37 +101,6 @@ export function createWatching(options: WatchingOptions): Watching {
     const begun = Promise.race([first.promise, done, options.clock.sleep(patienceMs, stop.signal)]);
     watchers.set(id, { config, stop, done });
     return begun;
-  }
-
-  async function watch(
-    id: string,
-    connector: Connector<any, any>,
-    signal: AbortSignal,
-    begun: () => void,
-  ): Promise<void> {
-    const connection = await findConnection(database, id);
-    if (!connection) return;
-    const opened = await openConnectionContext(options, { connection, connector, signal });
-    const gather = createHintGathering({
-      clock: options.clock,
-      debounceMs: options.debounceMs ?? 250,
-      canLookUp: connector.lookup !== undefined,
-      signal,
-      async request(sync, late) {
-        await database.transaction(async (tx) => {
-          await setUnwatched(tx, id, late);
-          await requestSync(tx, id, sync, options.clock.now());
-        });
-        begun();
-        await options.wake(id);
-      },
-      failed: (error) => log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
-    });
-    try {
-      await opened.connector.watch!(opened.context, gather);
-    } finally {
-      await opened.dispose();
-    }
   }
 
   return {
@@ -150,6 +119,38 @@ export function createWatching(options: WatchingOptions): Watching {
       await Promise.all(running.map((watcher) => watcher.done));
     },
   };
+}
+
+/** Watches one connection until the signal aborts, and asks for syncs. `begun` is called with the first one. */
+async function watch(
+  options: WatchingOptions,
+  id: string,
+  { connector, signal, begun }: { connector: Connector<any, any>; signal: AbortSignal; begun: () => void },
+): Promise<void> {
+  const { database, clock, log } = options;
+  const connection = await findConnection(database, id);
+  if (!connection) return;
+  const opened = await openConnectionContext(options, { connection, connector, signal });
+  const gather = createHintGathering({
+    clock,
+    debounceMs: options.debounceMs ?? 250,
+    canLookUp: connector.lookup !== undefined,
+    signal,
+    async request(sync, late) {
+      await database.transaction(async (tx) => {
+        await setUnwatched(tx, id, late);
+        await requestSync(tx, id, sync, clock.now());
+      });
+      begun();
+      await options.wake(id);
+    },
+    failed: (error) => log.warn({ err: error, connectionId: id }, 'hint lost, the next listing finds the change'),
+  });
+  try {
+    await opened.connector.watch!(opened.context, gather);
+  } finally {
+    await opened.dispose();
+  }
 }
 
 interface HintGatheringOptions {

@@ -58,55 +58,10 @@ const sameRunMs = 60_000;
 
 export function createPush(options: PushOptions): Push {
   const { database, clock } = options;
-
-  /** Everything of a request but the removal at the end of a snapshot, in one transaction. */
-  async function take(tx: Transaction, id: string, request: PushRequest, bodyHash: string): Promise<Taken> {
-    const connection = await requirePushable(tx, id);
-    const repeated = await repeatedAnswer(tx, id, request, bodyHash);
-    if (repeated) return { answer: repeated, queued: 0, page: null };
-    const partition = await requirePartition(tx, id, clock.now());
-    const page = await continueSnapshot(tx, { connectionId: id, partition, request, clock });
-    const key = { connectionId: id, partitionId: pushedPartition };
-    const epoch = page?.epoch ?? partition.epoch;
-    const taken = await takePage(tx, { connection, key, epoch, clock }, request.upserts, request.deletes);
-    if (page) await snapshotTaken(tx, id, page, { nameless: taken.nameless, now: clock.now() });
-    await recordRun(tx, id, taken, page);
-    await touchPushConnection(tx, id, clock.now());
-    const answer = answerOf(request, taken, page);
-    if (!request.completeSnapshot) await remember(tx, id, answer, bodyHash);
-    return { answer, queued: taken.queued, page };
-  }
-
-  /** Many pushes in a row are one run, so that the list of runs stays readable. */
-  async function recordRun(tx: Transaction, id: string, taken: TakenPage, page: PageOfSnapshot | null): Promise<void> {
-    const now = clock.now();
-    const recent = page ? page.runId : await recentPushRun(tx, id, new Date(now.getTime() - sameRunMs));
-    const runId = recent ?? newId(now);
-    if (!recent) {
-      await startRun(tx, { id: runId, connectionId: id, mode: 'incremental', triggerType: 'event', now });
-    }
-    const { counters, failures } = progressOf(taken);
-    await addToRun(tx, runId, { counters, failures }, now);
-    if (page) return;
-    if (recent) await extendRun(tx, runId, now);
-    else await finishRun(tx, runId, { error: null, errorCode: null, now });
-  }
-
-  async function remember(tx: Transaction, id: string, answer: PushAnswer, bodyHash: string): Promise<void> {
-    const { deliveryId } = answer;
-    if (deliveryId === null) return;
-    const failedOnly = {
-      ...answer,
-      upserts: answer.upserts.filter(({ status }) => status === 'failed'),
-      deletes: answer.deletes.filter(({ status }) => status === 'failed'),
-    };
-    await insertDelivery(tx, { connectionId: id, deliveryId, bodyHash, answer: failedOnly, now: clock.now() });
-  }
-
   return {
     async push(id, request) {
       const bodyHash = hash('sha256', JSON.stringify(request), 'base64');
-      const { answer, queued, page } = await database.transaction((tx) => take(tx, id, request, bodyHash));
+      const { answer, queued, page } = await database.transaction((tx) => take(tx, clock, id, { request, bodyHash }));
       if (queued > 0) await options.wake(queued);
       if (!page || !request.completeSnapshot || page.isOver) return answer;
       const { removed, held } = await completeSnapshot(options, id, page);
@@ -115,7 +70,7 @@ export function createPush(options: PushOptions): Push {
         counts: { ...answer.counts, deleted: answer.counts.deleted + removed },
         snapshot: { ...answer.snapshot!, state: 'completed', removed, held },
       };
-      await database.transaction((tx) => remember(tx, id, completed, bodyHash));
+      await database.transaction((tx) => remember(tx, clock, id, { answer: completed, bodyHash }));
       return completed;
     },
     async state(id) {
@@ -126,6 +81,64 @@ export function createPush(options: PushOptions): Push {
     },
     settleHeld: (id) => settleHeld(options, id),
   };
+}
+
+/** Everything of a request but the removal at the end of a snapshot, in one transaction. */
+async function take(
+  tx: Transaction,
+  clock: Clock,
+  id: string,
+  { request, bodyHash }: { request: PushRequest; bodyHash: string },
+): Promise<Taken> {
+  const connection = await requirePushable(tx, id);
+  const repeated = await repeatedAnswer(tx, id, request, bodyHash);
+  if (repeated) return { answer: repeated, queued: 0, page: null };
+  const partition = await requirePartition(tx, id, clock.now());
+  const page = await continueSnapshot(tx, { connectionId: id, partition, request, clock });
+  const key = { connectionId: id, partitionId: pushedPartition };
+  const epoch = page?.epoch ?? partition.epoch;
+  const taken = await takePage(tx, { connection, key, epoch, clock }, request.upserts, request.deletes);
+  if (page) await snapshotTaken(tx, id, page, { nameless: taken.nameless, now: clock.now() });
+  await recordRun(tx, id, { taken, page, now: clock.now() });
+  await touchPushConnection(tx, id, clock.now());
+  const answer = answerOf(request, taken, page);
+  if (!request.completeSnapshot) await remember(tx, clock, id, { answer, bodyHash });
+  return { answer, queued: taken.queued, page };
+}
+
+/** Many pushes in a row are one run, so that the list of runs stays readable. */
+async function recordRun(
+  tx: Transaction,
+  id: string,
+  { taken, page, now }: { taken: TakenPage; page: PageOfSnapshot | null; now: Date },
+): Promise<void> {
+  const recent = page ? page.runId : await recentPushRun(tx, id, new Date(now.getTime() - sameRunMs));
+  const runId = recent ?? newId(now);
+  if (!recent) {
+    await startRun(tx, { id: runId, connectionId: id, mode: 'incremental', triggerType: 'event', now });
+  }
+  const { counters, failures } = progressOf(taken);
+  await addToRun(tx, runId, { counters, failures }, now);
+  if (page) return;
+  if (recent) await extendRun(tx, runId, now);
+  else await finishRun(tx, runId, { error: null, errorCode: null, now });
+}
+
+/** Keeps the answer for a repetition of the request: what failed, and counts of the rest. */
+async function remember(
+  tx: Transaction,
+  clock: Clock,
+  id: string,
+  { answer, bodyHash }: { answer: PushAnswer; bodyHash: string },
+): Promise<void> {
+  const { deliveryId } = answer;
+  if (deliveryId === null) return;
+  const failedOnly = {
+    ...answer,
+    upserts: answer.upserts.filter(({ status }) => status === 'failed'),
+    deletes: answer.deletes.filter(({ status }) => status === 'failed'),
+  };
+  await insertDelivery(tx, { connectionId: id, deliveryId, bodyHash, answer: failedOnly, now: clock.now() });
 }
 
 interface Taken {

@@ -55,82 +55,8 @@ const askAgainMs = 5_000;
 const firstPauseMs = 60_000;
 const longestPauseMs = 60 * 60_000;
 
-export function createSharedBudget(options: {
-  database: Database;
-  clock: Clock;
-  key: BudgetKey;
-  spec: BudgetSpec;
-}): SharedBudget {
-  const { database, clock, key, spec } = options;
-  const time = () => clock.now().getTime();
-  const usualGrantMs = Math.max(1, Math.min(spec.perMs * grantShare, usuallyLongestMs));
-  let forMs = usualGrantMs;
-  let batch = spec.weight ?? 1;
-  let grant: Grant | null = null;
-  let used = 0;
-  let lastUsedAt = time();
-  let settlement: Settlement | null = null;
-  let blockedUntil = 0;
-  let refusals = 0;
-  let underWay = 0;
-  let usedInAll = 0;
-  /** The source's statement, as if this process had used nothing since it began. */
-  let said: Observation | null = null;
-  let refilling: Promise<number | null> | null = null;
-
-  /** Ends the grant; what of it was not used goes back with the next statement. */
-  function close(need: number): void {
-    if (!grant) return;
-    batch = used < grant.tokens ? Math.max(need, used) : Math.min(batch * 2, largestBatch * need);
-    settlement = { grant, used, lastUsedAt };
-    grant = null;
-  }
-
-  async function change(apply: (state: BudgetState, now: number) => BudgetState): Promise<void> {
-    const done = settlement;
-    settlement = null;
-    let block = 0;
-    await changeBudget<BudgetState>(database, key, clock.now(), (stored) => {
-      // Read here: others may have held the budget for a while.
-      const now = time();
-      const known = stored ?? emptyBudget(now);
-      const current = refresh(spec, done ? settle(spec, known, done) : known, now);
-      const fresh = said && said.resetAt > now ? { ...said, left: said.left - usedInAll } : null;
-      const next = apply(fresh ? observe(current, fresh) : current, now);
-      block = next.blockedUntil;
-      return next;
-    });
-    blockedUntil = Math.max(blockedUntil, block);
-  }
-
-  async function fill(need: number): Promise<number | null> {
-    close(need);
-    let result: GrantResult | undefined;
-    await change((state, now) => {
-      const want = Math.min(batch, Math.max(need, Math.floor(capacityOf(spec, state, now) / 10)));
-      result = grantTokens(spec, state, { now, need, want, forMs });
-      return result.state;
-    });
-    if (!result) return null;
-    if ('notBefore' in result) return result.notBefore;
-    grant = result.grant;
-    used = 0;
-    const late = time() >= grant.until;
-    forMs = late ? Math.min(forMs * 2, longestGrantMs) : Math.max(usualGrantMs, forMs * 0.9);
-    return null;
-  }
-
-  async function refused({ until, slowDown }: { until: number | null; slowDown: boolean }): Promise<number> {
-    const now = time();
-    const another = now >= blockedUntil;
-    if (another) refusals += 1;
-    const pauseMs = Math.min(firstPauseMs * 2 ** (refusals - 1), longestPauseMs);
-    const end = until ?? (another ? now + pauseMs : blockedUntil);
-    blockedUntil = Math.max(blockedUntil, end);
-    await change((state) => refuse(spec, state, { now, until: end, slowDown }));
-    return end;
-  }
-
+export function createSharedBudget(options: BudgetOptions): SharedBudget {
+  const budget = new BudgetOfProcess(options);
   const turns = createGate(1);
   const views = new Map<number, SharedBudget>();
 
@@ -143,49 +69,165 @@ export function createSharedBudget(options: {
   function viewOf(need: number): SharedBudget {
     /** The last answer that there is nothing, and until when nobody asks again. */
     let exhausted = { until: 0, notBefore: 0 };
-    const ask = async () => {
-      const notBefore = await fill(need);
-      if (notBefore !== null) exhausted = { notBefore, until: Math.min(notBefore, time() + askAgainMs) };
-      return notBefore;
-    };
     return {
-      spec,
+      spec: options.spec,
       weighing,
       turns,
       get lastUsedAt() {
-        return lastUsedAt;
+        return budget.lastUsedAt;
       },
-      take() {
-        const now = time();
-        if (!grant || now < blockedUntil || now >= grant.until || grant.tokens - used < need) return false;
-        used += need;
-        usedInAll += need;
-        underWay += need;
-        lastUsedAt = now;
-        return true;
-      },
-      putBack() {
-        used -= need;
-        usedInAll -= need;
-        underWay -= need;
-      },
+      take: () => budget.take(need),
+      putBack: () => budget.putBack(need),
       async refill() {
-        if (time() < blockedUntil) return blockedUntil;
-        if (time() < exhausted.until) return exhausted.notBefore;
-        return (refilling ??= ask().finally(() => (refilling = null)));
+        if (budget.now() < budget.blockedUntil) return budget.blockedUntil;
+        if (budget.now() < exhausted.until) return exhausted.notBefore;
+        return budget.refill(need, (notBefore) => {
+          exhausted = { notBefore, until: Math.min(notBefore, budget.now() + askAgainMs) };
+        });
       },
-      ended(served) {
-        underWay -= need;
-        if (served) refusals = 0;
-      },
-      observed(left, resetAt) {
-        const free = { left: Math.max(0, left - reserveOf(spec) - underWay) + usedInAll, resetAt };
-        said = said && said.resetAt > time() ? mergeObservations(said, free) : free;
-        if (grant && grant.tokens - used > said.left - usedInAll) close(need);
-      },
-      refused,
+      ended: (served) => budget.ended(need, served),
+      observed: (left, resetAt) => budget.observed(need, left, resetAt),
+      refused: (refusal) => budget.refused(refusal),
     };
   }
 
-  return weighing(spec.weight ?? 1);
+  return weighing(options.spec.weight ?? 1);
+}
+
+interface BudgetOptions {
+  database: Database;
+  clock: Clock;
+  key: BudgetKey;
+  spec: BudgetSpec;
+}
+
+/** What this process holds of a budget, for requests of every weight. Times are in milliseconds of its clock. */
+class BudgetOfProcess {
+  readonly #options: BudgetOptions;
+  readonly #usualGrantMs: number;
+  #forMs: number;
+  #batch: number;
+  #grant: Grant | null = null;
+  /** Tokens of the grant that were taken. */
+  #used = 0;
+  #usedInAll = 0;
+  #underWay = 0;
+  #settlement: Settlement | null = null;
+  /** The source's statement, as if this process had used nothing since it began. */
+  #said: Observation | null = null;
+  #refusals = 0;
+  #refilling: Promise<number | null> | null = null;
+  blockedUntil = 0;
+  lastUsedAt: number;
+
+  constructor(options: BudgetOptions) {
+    const { spec } = options;
+    this.#options = options;
+    this.#usualGrantMs = Math.max(1, Math.min(spec.perMs * grantShare, usuallyLongestMs));
+    this.#forMs = this.#usualGrantMs;
+    this.#batch = spec.weight ?? 1;
+    this.lastUsedAt = this.now();
+  }
+
+  now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  take(need: number): boolean {
+    const now = this.now();
+    const grant = this.#grant;
+    if (!grant || now < this.blockedUntil || now >= grant.until || grant.tokens - this.#used < need) return false;
+    this.#used += need;
+    this.#usedInAll += need;
+    this.#underWay += need;
+    this.lastUsedAt = now;
+    return true;
+  }
+
+  putBack(need: number): void {
+    this.#used -= need;
+    this.#usedInAll -= need;
+    this.#underWay -= need;
+  }
+
+  ended(need: number, served: boolean): void {
+    this.#underWay -= need;
+    if (served) this.#refusals = 0;
+  }
+
+  observed(need: number, left: number, resetAt: number): void {
+    const { spec } = this.#options;
+    const free = { left: Math.max(0, left - reserveOf(spec) - this.#underWay) + this.#usedInAll, resetAt };
+    const said = this.#said && this.#said.resetAt > this.now() ? mergeObservations(this.#said, free) : free;
+    this.#said = said;
+    if (this.#grant && this.#grant.tokens - this.#used > said.left - this.#usedInAll) this.#close(need);
+  }
+
+  async refused({ until, slowDown }: { until: number | null; slowDown: boolean }): Promise<number> {
+    const now = this.now();
+    const another = now >= this.blockedUntil;
+    if (another) this.#refusals += 1;
+    const pauseMs = Math.min(firstPauseMs * 2 ** (this.#refusals - 1), longestPauseMs);
+    const end = until ?? (another ? now + pauseMs : this.blockedUntil);
+    this.blockedUntil = Math.max(this.blockedUntil, end);
+    await this.#change((state) => refuse(this.#options.spec, state, { now, until: end, slowDown }));
+    return end;
+  }
+
+  /** Whoever asks meanwhile gets the same answer, which says nothing about another weight: only the first is told so. */
+  refill(need: number, exhausted: (notBefore: number) => void): Promise<number | null> {
+    const fill = async () => {
+      const notBefore = await this.#fill(need);
+      if (notBefore !== null) exhausted(notBefore);
+      return notBefore;
+    };
+    return (this.#refilling ??= fill().finally(() => (this.#refilling = null)));
+  }
+
+  async #fill(need: number): Promise<number | null> {
+    const { spec } = this.#options;
+    this.#close(need);
+    let result: GrantResult | undefined;
+    await this.#change((state, now) => {
+      const want = Math.min(this.#batch, Math.max(need, Math.floor(capacityOf(spec, state, now) / 10)));
+      result = grantTokens(spec, state, { now, need, want, forMs: this.#forMs });
+      return result.state;
+    });
+    if (!result) return null;
+    if ('notBefore' in result) return result.notBefore;
+    this.#grant = result.grant;
+    this.#used = 0;
+    const late = this.now() >= result.grant.until;
+    this.#forMs = late ? Math.min(this.#forMs * 2, longestGrantMs) : Math.max(this.#usualGrantMs, this.#forMs * 0.9);
+    return null;
+  }
+
+  /** Ends the grant; what of it was not used goes back with the next statement. */
+  #close(need: number): void {
+    const grant = this.#grant;
+    if (!grant) return;
+    const used = this.#used;
+    this.#batch = used < grant.tokens ? Math.max(need, used) : Math.min(this.#batch * 2, largestBatch * need);
+    this.#settlement = { grant, used, lastUsedAt: this.lastUsedAt };
+    this.#grant = null;
+  }
+
+  async #change(apply: (state: BudgetState, now: number) => BudgetState): Promise<void> {
+    const { database, clock, key, spec } = this.#options;
+    const done = this.#settlement;
+    this.#settlement = null;
+    let block = 0;
+    await changeBudget<BudgetState>(database, key, clock.now(), (stored) => {
+      // Read here: others may have held the budget for a while.
+      const now = this.now();
+      const known = stored ?? emptyBudget(now);
+      const current = refresh(spec, done ? settle(spec, known, done) : known, now);
+      const said = this.#said;
+      const fresh = said && said.resetAt > now ? { ...said, left: said.left - this.#usedInAll } : null;
+      const next = apply(fresh ? observe(current, fresh) : current, now);
+      block = next.blockedUntil;
+      return next;
+    });
+    this.blockedUntil = Math.max(this.blockedUntil, block);
+  }
 }
