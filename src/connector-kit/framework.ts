@@ -1,7 +1,7 @@
 import { createAddressGuard } from '../base/address-guard.ts';
 import { createEncryption, newEncryptionKey } from '../base/encryption.ts';
 import { newId } from '../base/ids.ts';
-import { createLogger } from '../base/log.ts';
+import { createLogger, type Logger } from '../base/log.ts';
 import { createMetrics } from '../base/metrics.ts';
 import { createTextWork, type TextWork } from '../engine/text/text-work.ts';
 import { createProcessor } from '../engine/process.ts';
@@ -21,7 +21,7 @@ import { createOutbound } from '../source/http/outbound.ts';
 import { createPush } from '../inbound/push/create-push.ts';
 import type { Push } from '../inbound/push/push-service.ts';
 import { createReactivation } from '../connections/reactivation.ts';
-import { createRegistry } from '../connector/registry.ts';
+import { createRegistry, type Registry } from '../connector/registry.ts';
 import { defaultRunSettings, type RunSettings } from '../sync/run.ts';
 import { runSync } from '../sync/runner.ts';
 import { createSources } from '../connections/source-service.ts';
@@ -89,8 +89,10 @@ export type Deliver = (delivery: {
 export interface Framework {
   /** A new connection to the world; answers its id. */
   connect(): Promise<string>;
-  /** One run, and the processing of what it brought. */
-  sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow>;
+  /** One run. */
+  sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<void>;
+  /** Processes what runs brought. Answers the last run of the connection. */
+  process(id: string): Promise<SyncRunRow>;
   withContext<Result>(id: string, run: (context: Context<any>) => Promise<Result>): Promise<Result>;
   /** Authorizes again, as a user does when the connection asks for it. */
   reauthorize(id: string): Promise<void>;
@@ -144,9 +146,7 @@ export function createFramework(given: FrameworkOptions): Framework {
     });
   }
 
-  async function sync(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<SyncRunRow> {
-    const { deliver } = options;
-    await (deliver ? push(id, request?.mode ?? 'incremental', signal, deliver) : run(id, request, signal));
+  async function processDocuments(id: string): Promise<SyncRunRow> {
     const { embedder, textWork } = parts;
     const processor = createProcessor({ database: process, embedder, textWork, clock, log });
     await clock.during(processor.drain(new AbortController().signal));
@@ -157,7 +157,11 @@ export function createFramework(given: FrameworkOptions): Framework {
 
   return {
     connect: () => connect(options, authorizing),
-    sync,
+    async sync(id, request, signal) {
+      const { deliver } = options;
+      await (deliver ? push(id, request?.mode ?? 'incremental', signal, deliver) : run(id, request, signal));
+    },
+    process: processDocuments,
     async withContext(id, run) {
       const connection = await required(parts.database, id);
       const signal = new AbortController().signal;
@@ -179,25 +183,33 @@ export function createFramework(given: FrameworkOptions): Framework {
       const chosen = resources.map(({ id, name }) => ({ id, name }));
       await sources.configure(id, chosen, { deleteRemoved: true });
     },
-    async report(id, raw) {
-      const secretOf = async () => options.world.hooks?.secret ?? null;
-      const wake = async () => {};
-      const shared = createSharedHooks({
-        ...{ database: process, vault: createVault(createEncryption([parts.encryptionKey])), clock },
-        ...{ publicUrl: null, configured: {} },
-      });
-      const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, shared, wake });
-      const before = await required(parts.database, id);
-      const { status } = await (await receiver.open({ provider: connector.spec.name, connectionId: id })).receive(raw);
-      await receiver.close();
-      const after = await required(parts.database, id);
-      return { status, asked: JSON.stringify(after.requestedSync) !== JSON.stringify(before.requestedSync) };
-    },
+    report: (id, raw) => report(options, { registry, log }, id, raw),
     async close() {
       await clock.during(authorizing.close());
       await outbound.close();
     },
   };
+}
+
+/** Through the daemon's own endpoint of hooks, and what it left in the connection. */
+async function report(
+  { clock, connector, process, parts, world }: FrameworkOptions,
+  { registry, log }: { registry: Registry; log: Logger },
+  id: string,
+  raw: RawHook,
+): Promise<{ status: number; asked: boolean }> {
+  const secretOf = async () => world.hooks?.secret ?? null;
+  const wake = async () => {};
+  const shared = createSharedHooks({
+    ...{ database: process, vault: createVault(createEncryption([parts.encryptionKey])), clock },
+    ...{ publicUrl: null, configured: {} },
+  });
+  const receiver = createHookReceiver({ database: process, registry, clock, log, secretOf, shared, wake });
+  const before = await required(parts.database, id);
+  const { status } = await (await receiver.open({ provider: connector.spec.name, connectionId: id })).receive(raw);
+  await receiver.close();
+  const after = await required(parts.database, id);
+  return { status, asked: JSON.stringify(after.requestedSync) !== JSON.stringify(before.requestedSync) };
 }
 
 async function required(database: Database, id: string): Promise<ConnectionRow> {

@@ -18,6 +18,8 @@ export interface SyncOptions extends Partial<RequestedSync> {
   signal?: AbortSignal;
   /** The process dies at this point, counted from 1 in this run. */
   crashAt?: number;
+  /** It may also die while it processes what the run brought. Default true. */
+  crashesInProcessing?: boolean;
   /** Nobody asks for a sync: what was interrupted goes on by itself. */
   resume?: boolean;
 }
@@ -25,8 +27,6 @@ export interface SyncOptions extends Partial<RequestedSync> {
 export interface Synced {
   /** Null when the process died. */
   run: SyncRunRow | null;
-  /** At how many points it could have died. */
-  boundaries: number;
 }
 
 export interface ConnectionState {
@@ -103,8 +103,7 @@ const pausesEndMs = 26 * 3_600_000;
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const setup = await createSetup(options);
   const { world, traffic, connector, parts } = setup;
-  const link = createLink(setup, options.settings ?? {});
-  await link.reconnect();
+  const link = await createLink(setup, options.settings ?? {});
   let texts = 0;
   const text = (name: string) => `${name}, text ${++texts}: ${someWords(setup)}.`;
   const memory = () => readMemory(parts.database, link.containerTag());
@@ -155,58 +154,27 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
 
 let containers = 0;
 
+/** The connection, and the process that syncs it. */
+interface Link {
+  containerTag: string;
+  connectionId: string;
+  selected: readonly Resource[];
+  process: CrashingDatabase;
+  framework: Framework;
+}
+
 /** The connection and its syncs. */
-function createLink(setup: Setup, settings: Partial<RunSettings>) {
+async function createLink(setup: Setup, settings: Partial<RunSettings>) {
   const { world, clock, traffic, parts } = setup;
-  let containerTag = '';
-  let connectionId = '';
-  let selected: readonly Resource[] = [];
-  let process: CrashingDatabase;
-  let framework: Framework;
+  const link = await connect(setup, settings);
 
-  /** A new process: nothing that an old one held in its memory is left. */
-  function restart(): void {
-    process = createCrashingDatabase(parts.database, {
-      statement: (change) => void (setup.statements.count += change),
-      commit: () => traffic.reachBoundary('a commit of the database'),
-    });
-    framework = createFramework({
-      parts,
-      clock,
-      connector: setup.watched,
-      world,
-      containerTag,
-      deliver: setup.deliver,
-      // Checks remove an item in each of many rounds, all of which fall on one day.
-      settings: { claimSize: 4, brakeWindowMs: 0, tickMs: 2_000, ...settings },
-      process,
-      write: (line) => void setup.lines.push(line),
-    });
-  }
-
-  async function sync({ signal, crashAt = Infinity, resume, ...request }: SyncOptions = {}): Promise<Synced> {
-    const stop = new AbortController();
-    const crash = () => {
-      traffic.isDead = true;
-      process.crash();
-      stop.abort();
-    };
-    Object.assign(traffic, { boundaries: 0, crashAt, isDead: false, crash });
-    const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...request };
-    try {
-      const signals = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
-      const run = await framework.sync(connectionId, resume ? null : full, signals);
-      return { run: process.crashed ? null : run, boundaries: traffic.boundaries };
-    } catch (error) {
-      if (!process.crashed) throw error;
-      return { run: null, boundaries: traffic.boundaries };
-    } finally {
-      Object.assign(traffic, { crashAt: Infinity, isDead: false });
-      if (process.crashed) {
-        clock.advance(leasesEndMs);
-        restart();
-      }
+  async function sync(options: SyncOptions = {}): Promise<Synced> {
+    const synced = await syncOnce(setup, link, options);
+    if (link.process.crashed) {
+      clock.advance(leasesEndMs);
+      Object.assign(link, newProcess(setup, settings, link.containerTag));
     }
+    return synced;
   }
 
   async function syncWell(options: SyncOptions = {}): Promise<SyncRunRow> {
@@ -218,23 +186,24 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
   return {
     sync,
     syncWell,
-    connectionId: () => connectionId,
-    containerTag: () => containerTag,
-    selected: () => selected.map(({ id }) => id),
+    connectionId: () => link.connectionId,
+    containerTag: () => link.containerTag,
+    selected: () => link.selected.map(({ id }) => id),
     withContext: <Result>(run: (context: Context<any>) => Promise<Result>) =>
-      clock.during(framework.withContext(connectionId, run)),
+      clock.during(link.framework.withContext(link.connectionId, run)),
     async restore() {
       traffic.interference = {};
-      await framework.reauthorize(connectionId);
+      await link.framework.reauthorize(link.connectionId);
     },
-    report: (raw: RawHook) => clock.during(framework.report(connectionId, raw)),
+    // Time stands still: an endpoint has a moment for its answer, however busy this machine is.
+    report: (raw: RawHook) => link.framework.report(link.connectionId, raw),
     close: async () => {
-      await framework.close().catch(() => {});
+      await link.framework.close().catch(() => {});
       await world.close();
     },
     async select(resources: readonly Resource[]) {
-      selected = resources;
-      await framework.select(connectionId, resources);
+      link.selected = resources;
+      await link.framework.select(link.connectionId, resources);
     },
     async recover() {
       for (let round = 0; round < 3; round++) {
@@ -242,19 +211,70 @@ function createLink(setup: Setup, settings: Partial<RunSettings>) {
         await syncWell({ mode: 'full' });
       }
     },
-    async reconnect() {
-      containerTag = `check-${++containers}`;
-      selected = [];
-      restart();
-      connectionId = await framework.connect();
-    },
+    reconnect: async () => void Object.assign(link, await connect(setup, settings)),
     async connection() {
       const [row] = await parts.database.query<ConnectionState>(sql`
         select status, status_reason as "statusReason", next_sync_at as "nextSyncAt"
-        from connections where id = ${connectionId}`);
-      return row ?? setup.fail(`The connection ${connectionId} is gone.`);
+        from connections where id = ${link.connectionId}`);
+      return row ?? setup.fail(`The connection ${link.connectionId} is gone.`);
     },
   };
+}
+
+/** A new connection into a container of its own. */
+async function connect(setup: Setup, settings: Partial<RunSettings>): Promise<Link> {
+  const containerTag = `check-${++containers}`;
+  const process = newProcess(setup, settings, containerTag);
+  return { containerTag, selected: [], ...process, connectionId: await process.framework.connect() };
+}
+
+/** Nothing that an old one held in its memory is left. */
+function newProcess(
+  setup: Setup,
+  settings: Partial<RunSettings>,
+  containerTag: string,
+): Pick<Link, 'process' | 'framework'> {
+  const { world, clock, traffic, parts } = setup;
+  const process = createCrashingDatabase(parts.database, {
+    statement: (change) => void (setup.statements.count += change),
+    commit: () => traffic.reachBoundary('a commit of the database'),
+  });
+  const framework = createFramework({
+    ...{ parts, clock, world, containerTag, process },
+    connector: setup.watched,
+    deliver: setup.deliver,
+    // Checks remove an item in each of many rounds, all of which fall on one day.
+    settings: { claimSize: 4, brakeWindowMs: 0, tickMs: 2_000, ...settings },
+    write: (line) => void setup.lines.push(line),
+  });
+  return { process, framework };
+}
+
+async function syncOnce(
+  { traffic }: Setup,
+  { process, framework, connectionId }: Link,
+  { signal, crashAt = Infinity, crashesInProcessing = true, resume, ...request }: SyncOptions,
+): Promise<Synced> {
+  const stop = new AbortController();
+  const crash = () => {
+    traffic.isDead = true;
+    process.crash();
+    stop.abort();
+  };
+  Object.assign(traffic, { boundaries: 0, crashAt, isDead: false, crash });
+  const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...request };
+  try {
+    const signals = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
+    await framework.sync(connectionId, resume ? null : full, signals);
+    if (!crashesInProcessing) traffic.crashAt = Infinity;
+    const run = await framework.process(connectionId);
+    return { run: process.crashed ? null : run };
+  } catch (error) {
+    if (!process.crashed) throw error;
+    return { run: null };
+  } finally {
+    Object.assign(traffic, { crashAt: Infinity, isDead: false });
+  }
 }
 
 const vocabulary = ['amber', 'boat', 'copper', 'drift', 'ember', 'fern', 'gravel', 'harbour', 'iris', 'juniper'];
