@@ -109,7 +109,10 @@ for (const [name, found] of [
   for (const circle of found) console.log(`  ${circle}`);
 }
 if (values.trips) {
-  for (const { trip, files: run, functions } of await countTrips()) show(trip, `${run} files, ${functions} functions`);
+  for (const { trip, files: run, functions, rooms } of await countTrips()) {
+    show(trip, `${run} files, ${functions} functions`);
+    console.log(`  ${rooms.map(([room, count]) => `${room} ${count}`).join(', ')}`);
+  }
 }
 if (values.files) {
   const longest = new Map([...Map.groupBy(braced, ({ file }) => file)].map(([file, all]) => [file, longestOf(all)]));

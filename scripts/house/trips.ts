@@ -6,12 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { startDaemon, type Daemon } from '../../test/support/daemon.ts';
 import { projectFolder } from '../../test/support/imports-of.ts';
-import { call, found } from '../../test/support/memory-of.ts';
+import { call, found, storedFiles } from '../../test/support/memory-of.ts';
 
 export interface TripCount {
   trip: string;
   files: number;
   functions: number;
+  /** Files by the folder of `src` that they are in, the most first. */
+  rooms: [room: string, files: number][];
 }
 
 type Trip = (daemon: Daemon, folder: string) => Promise<void>;
@@ -22,7 +24,8 @@ const hookSecret = 'a secret of the application';
 const trips: Record<string, Trip> = {
   'sync of one file in a folder': async (daemon, folder) => {
     await call(daemon, 'POST', '/v3/connections/folder', { metadata: { path: folder } });
-    await until(async () => (await found(daemon, 'signing key')).length > 0);
+    // A search would be counted with it.
+    await until(async () => [...(await storedFiles(daemon)).values()].some(({ status }) => status === 'done'));
   },
   search: async (daemon) => void (await found(daemon, 'signing key')),
   webhook: async (daemon) => {
@@ -51,7 +54,11 @@ export async function countTrips(): Promise<TripCount[]> {
     for (const [trip, travel] of Object.entries(trips)) {
       const beyond = [...(await functionsRunBy(travel, folder))].filter((place) => !start.has(place));
       const files = new Set(beyond.map((place) => place.split(' ')[0]));
-      counts.push({ trip, files: files.size, functions: beyond.length });
+      const rooms = [...Map.groupBy(files, (file) => file!.split('/')[0]!)].map(
+        ([room, { length }]): [string, number] => [room, length],
+      );
+      rooms.sort(([, a], [, b]) => b - a);
+      counts.push({ trip, files: files.size, functions: beyond.length, rooms });
     }
     return counts;
   } finally {
@@ -104,7 +111,7 @@ function functionsIn(report: string): string[] {
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 60_000;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('The file was not found within a minute.');
+    if (performance.now() > deadline) throw new Error('The file was not done within a minute.');
     await sleep(100);
   }
 }
