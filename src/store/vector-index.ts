@@ -7,6 +7,7 @@ import type { Database, Queryable } from './database.ts';
 import { holdLease, releaseLease } from './leases.ts';
 import { sql, type Sql, rawSql } from './sql.ts';
 import type { EmbeddedKind } from './stored-vectors.ts';
+import { mostResidentTexts } from './search/text-rows.ts';
 import { textLiteral, vectorOf } from './search/candidates.ts';
 import { isToBeRead, lacksVectors } from './processing.ts';
 
@@ -44,7 +45,7 @@ export interface VectorIndexOptions {
   embedder: { readonly id: string; readonly dimensions: number };
   clock: Clock;
   log: Logger;
-  /** From how many vectors on there is an index. Default 20,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
+  /** From how many vectors on there is an index. Default 60,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
   threshold?: number;
   /** Waiting documents and items that may be a bulk load. Default 2,000. */
   bulkDocuments?: number;
@@ -52,7 +53,8 @@ export interface VectorIndexOptions {
 
 /** Below these, comparing all vectors takes less than inserting each into the index costs. */
 const defaultThresholds = {
-  pglite: { chunks: 20_000, memories: 20_000 },
+  // So many are compared in memory; and while an index is built, nothing else can be done, for a second per thousand.
+  pglite: { chunks: mostResidentTexts.pglite, memories: mostResidentTexts.pglite },
   // A search of memories reads chunks beside them, so that each millisecond counts twice.
   postgres: { chunks: 10_000, memories: 5_000 },
 } as const;

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
 import {
+  mostResidentTexts,
   readChangedTexts,
   readHolding,
   readSnapshot,
@@ -34,7 +35,7 @@ export interface ResidentOptions {
   embedder: Pick<Embedder, 'id' | 'dimensions'>;
   clock: Clock;
   log: Logger;
-  /** Texts of a kind in a scope at the most. Default 20,000. */
+  /** Texts of a kind in a scope at the most. Default 60,000 on PGlite, 20,000 in each process on PostgreSQL. */
   maxTexts?: number;
   /** Texts in all scopes together. Default 60,000. */
   maxTotal?: number;
@@ -55,7 +56,7 @@ const longestPauseMs = 60 * 60_000;
 const askedAgainMs = 10 * 60_000;
 
 export function createResidentTexts(options: ResidentOptions): ResidentTexts {
-  const context = { maxTexts: 20_000, maxTotal: 60_000, ...options };
+  const context = { maxTexts: mostResidentTexts[options.database.engine], maxTotal: 60_000, ...options };
   const { database, clock, log, maxTexts, maxTotal } = context;
   const noted = createMemo<true>(clock, { maxEntries: 1_000, lifetimeMs: askedAgainMs });
   const residents = new Map<string, Resident>();

@@ -58,6 +58,9 @@ function foldersFirst(one: Entry, other: Entry): number {
   return one.bytes === undefined ? -1 : 1;
 }
 
+/** More than a cluster takes; what is not used of it takes no memory. */
+const mostBytes = 64 * 2 ** 20;
+
 /** Makes `folder` of what `packCluster` made, for its owner only. False when there is no such file. */
 export async function unpackCluster(file: string, folder: string): Promise<boolean> {
   const packed = await readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -65,7 +68,8 @@ export async function unpackCluster(file: string, folder: string): Promise<boole
     throw error;
   });
   if (packed === null) return false;
-  const bytes = await promisify(brotliDecompress)(packed);
+  // In one piece, which can be given back at once: thousands of small ones stay with the process.
+  const bytes = await promisify(brotliDecompress)(packed, { chunkSize: mostBytes });
   let offset = 4 + bytes.readUInt32LE();
   const entries = JSON.parse(bytes.toString('utf8', 4, offset)) as Entry[];
   await mkdir(folder, { mode: 0o700 });
@@ -74,5 +78,6 @@ export async function unpackCluster(file: string, folder: string): Promise<boole
     if (entry.bytes === undefined) await mkdir(path, { mode: 0o700 });
     else await writeFile(path, bytes.subarray(offset, (offset += entry.bytes)), { mode: 0o600 });
   }
+  (bytes.buffer as ArrayBuffer).transfer(0);
   return true;
 }

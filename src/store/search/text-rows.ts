@@ -36,6 +36,9 @@ interface TextPlace {
   end: number | null;
 }
 
+/** Texts of a kind in a scope that a process compares in memory, at the most: 180 MB, and 60 MB in each of several. */
+export const mostResidentTexts = { pglite: 60_000, postgres: 20_000 } as const;
+
 type Seen = Parameters<typeof visible>[0];
 
 /** The texts after an id, in the order of their ids. */
