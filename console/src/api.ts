@@ -53,8 +53,13 @@ export async function call<Name extends Operation>(
   const text = await response.text();
   if (response.ok || response.status === sent.accepts)
     return (text === '' ? undefined : JSON.parse(text)) as Answer<Name>;
-  if (response.status === 401 && !sent.isSignIn) onSignedOut.call();
+  if (response.status === 401 && !sent.isSignIn) throw signedOut();
   throw new ApiError(response.status, errorText(text) ?? texts.errors.status(response.status));
+}
+
+function signedOut(): ApiError {
+  onSignedOut.call();
+  return new ApiError(401, texts.errors.signedOut);
 }
 
 /** Where an operation is, of what is given its parts of the path and its query. */
@@ -119,6 +124,7 @@ export function upload(form: FormData, onProgress: (share: number) => void): Pro
     request.addEventListener('error', () => reject(new ApiError(0, texts.errors.unreachable)));
     request.addEventListener('load', () => {
       if (request.status < 300) resolve(JSON.parse(request.responseText) as { id: string });
+      else if (request.status === 401) reject(signedOut());
       else reject(new ApiError(request.status, errorText(request.responseText) ?? texts.errors.status(request.status)));
     });
     request.send(form);

@@ -9,7 +9,7 @@ import { ProductMark } from './parts/source-mark.tsx';
 import { hrefOf } from './address.ts';
 import { route } from './route.ts';
 import { Screen } from './screen.tsx';
-import { mayWrite, session, signOut, signOutEverywhere } from './session.ts';
+import { awaited, mayWrite, session, signOut, signOutEverywhere, visit } from './session.ts';
 import { SignIn } from './screens/sign-in.tsx';
 import { texts } from './texts.ts';
 import { useAction } from './use-action.ts';
@@ -35,18 +35,24 @@ function Content() {
       </main>
     );
   }
-  if (!session.value || route.value.path[0] === 'sign-in') return <SignIn />;
+  const isIn = session.value && route.value.path[0] !== 'sign-in';
+  if (!isIn && !awaited.value) return <SignIn />;
   return (
-    <Frame>
-      <Screen />
-    </Frame>
+    <>
+      {!isIn && <SignIn />}
+      <div key={visit.value} hidden={!isIn}>
+        <Frame>
+          <Screen />
+        </Frame>
+      </div>
+    </>
   );
 }
 
 function Frame({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const place = route.value.path.join('/');
-  useTitleFocus(main, place);
+  useTitleFocus(main, place, awaited.value !== null);
   return (
     <>
       <a
@@ -72,15 +78,16 @@ function Frame({ children }: { children: ComponentChildren }) {
 }
 
 /** Whoever cannot see the screen change hears its new title. */
-function useTitleFocus(main: { current: HTMLElement | null }, place: string): void {
+function useTitleFocus(main: { current: HTMLElement | null }, place: string, isUnseen: boolean): void {
   const isFirst = useRef(true);
   useEffect(() => {
+    if (isUnseen) return;
     scrollTo(0, 0);
     const title = main.current?.querySelector('h1');
     document.title = title?.textContent ? `${title.textContent} · ${texts.product}` : texts.product;
     if (!isFirst.current && !main.current?.contains(document.activeElement)) title?.focus({ preventScroll: true });
     isFirst.current = false;
-  }, [main, place]);
+  }, [main, place, isUnseen]);
 }
 
 const places = [

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { returns } from './api.ts';
+import { awaited } from './session.ts';
 
 export interface Loaded<Data> {
   data: Data | undefined;
@@ -34,7 +35,7 @@ export function useLoad<Data>(
   }, [key, turn, returns.value]);
   useEffect(() => {
     if (everyMs === undefined) return undefined;
-    const timer = setInterval(() => document.hidden || setTurn((before) => before + 1), everyMs);
+    const timer = setInterval(() => document.hidden || awaited.value || setTurn((before) => before + 1), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   return {

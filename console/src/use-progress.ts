@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { addressOf, call, returns } from './api.ts';
+import { awaited } from './session.ts';
 import type { Progress } from './types.ts';
 
 export interface LiveProgress {
@@ -20,7 +21,7 @@ export function useProgress(connectionId: string): LiveProgress {
   useEffect(() => {
     const abort = new AbortController();
     const ask = () => {
-      if (document.hidden) return;
+      if (document.hidden || awaited.value) return;
       call('GET /v3/connections/{connectionId}/progress', { path: { connectionId }, signal: abort.signal })
         .then((answer) => {
           setProgress(answer);

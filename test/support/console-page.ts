@@ -27,7 +27,10 @@ export function useConsole(options: () => Promise<DaemonOptions> | DaemonOptions
     await buildConsole();
     [daemon, browser] = await Promise.all([startDaemon(await options()), launchBrowser()]);
   });
-  afterEach(() => expect(opened.flatMap(({ faults }) => faults)).toEqual([]));
+  afterEach(() => {
+    if (daemon?.hasEnded()) throw new Error(`The daemon has ended. It printed:\n${daemon.output()}`);
+    expect(opened.flatMap(({ faults }) => faults)).toEqual([]);
+  });
   afterAll(async () => {
     await browser?.close();
     await daemon?.stop();

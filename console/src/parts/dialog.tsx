@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { awaited } from '../session.ts';
 import { texts } from '../texts.ts';
 import type { Action } from '../use-action.ts';
 import { Button, Notice } from './controls.tsx';
@@ -10,17 +11,19 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** The browser's own dialog: it keeps the focus, and Escape closes it. */
+/** The browser's own dialog: it keeps the focus, and Escape closes it. One that is open hides the sign-in, too. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isUnseen = awaited.value !== null;
   useEffect(() => {
+    if (isUnseen) return undefined;
     const dialog = element.current!;
     dialog.showModal();
     return () => dialog.close();
-  }, []);
+  }, [isUnseen]);
   return (
-    <dialog ref={element} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={element} aria-labelledby={id} onClose={() => awaited.value === null && onClose()}>
       <h2 id={id}>
         <bdi>{title}</bdi>
       </h2>
