@@ -18,6 +18,7 @@ import { openSources, type Sources } from './open-sources.ts';
 import { Opened, startOpening } from './opening.ts';
 import { createPresence } from './process-presence.ts';
 import { createStatus, trackModel } from './process-status.ts';
+import { requireSchedule } from './schedule/checked-schedule.ts';
 import { startScheduler, takeTasks, workBeside } from './start-roles.ts';
 
 export interface App {
@@ -57,8 +58,9 @@ export async function createApp(given: AppOptions, beginning = startOpening(give
     const presence = createPresence({ database: engine.database, clock, log, holder, role: config.role, version });
     const model = trackModel(engine.embedder, log);
     const status = createStatus(options, { ...engine, ...sources, warnings, processes: () => presence.list() }, model);
-    const api = await openApi(options, { engine, account, sources, content, status, opened });
-    const roles = { engine, sources, content, holder, opened };
+    const backups = openBackups(options, engine);
+    const api = await openApi(options, { engine, account, sources, content, backups, status, opened });
+    const roles = { engine, sources, content, backups, holder, opened };
     const does = (role: string) => config.role === 'all' || config.role === role;
     const stop = new AbortController();
     const background: Promise<unknown>[] = [];
@@ -124,6 +126,13 @@ function openContent(
   return content;
 }
 
+/** Null where the database has means of its own. */
+function openBackups({ config, clock, log }: AppOptions, { database }: Engine) {
+  const scheduled = { ...config.backup, schedule: requireSchedule(config.backup.schedule, 'backup.schedule') };
+  if (database.engine !== 'pglite') return null;
+  return createBackups({ database, dataDir: config.dataDir, clock, log, scheduled });
+}
+
 async function openApi(
   options: AppOptions,
   parts: {
@@ -131,6 +140,7 @@ async function openApi(
     account: Awaited<ReturnType<typeof openAccount>>;
     sources: Sources;
     content: ReturnType<typeof openContent>;
+    backups: ReturnType<typeof openBackups>;
     status: ReturnType<typeof createStatus>;
     opened: Opened;
   },
@@ -148,7 +158,7 @@ async function openApi(
       hooks: hooks.receiver,
       ...(config.metrics && { metrics }),
       status: parts.status,
-      backups: database.engine === 'pglite' ? createBackups({ database, dataDir: config.dataDir, clock }) : null,
+      backups: parts.backups,
     },
     config: await apiConfig(config, organization),
     clock,

@@ -2,8 +2,10 @@ import { constants } from 'node:fs';
 import { cp, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Backup, Backups } from './api/services.ts';
+import { createBackupSchedule } from './backup-schedule.ts';
 import type { Clock } from './base/clock.ts';
 import { MemorydError } from './base/errors.ts';
+import type { Logger } from './base/log.ts';
 import type { Database } from './store/database.ts';
 import { saysDiskFull } from './store/database-errors.ts';
 import { copyCluster } from './store/pglite/copy-cluster.ts';
@@ -18,19 +20,28 @@ export interface BackupOptions {
   database: Database;
   dataDir: string;
   clock: Clock;
+  log: Logger;
+  /** When one is made by itself, and how many then stay. */
+  scheduled: { schedule: string; keep: number };
 }
 
 /**
  * Copies of the data directory of an embedded database, made while it is in use. Each is a data directory itself: a
  * daemon starts on it.
  */
-export function createBackups({ database, dataDir, clock }: BackupOptions): Backups {
+export function createBackups(options: BackupOptions): Backups & { runDue(): Promise<void> } {
+  const { database, dataDir, clock, log } = options;
   const folder = resolve(dataDir, 'backups');
   let underWay = false;
 
   async function list(): Promise<Backup[]> {
-    const names = (await readdir(folder).catch(() => [])).filter((name) => namePattern.test(name));
-    return Promise.all(names.toSorted().toReversed().map(describe));
+    return Promise.all((await names()).map(describe));
+  }
+
+  /** Newest first. */
+  async function names(): Promise<string[]> {
+    const found = (await readdir(folder).catch(() => [])).filter((name) => namePattern.test(name));
+    return found.toSorted().toReversed();
   }
 
   async function describe(name: string): Promise<Backup> {
@@ -47,7 +58,7 @@ export function createBackups({ database, dataDir, clock }: BackupOptions): Back
     try {
       await copyCluster(database, join(dataDir, 'database'), join(target, 'database'));
       for (const part of otherParts) await copyIfThere(join(dataDir, part), join(target, part));
-      for (const file of await filesIn(target)) await flush(file);
+      await flushAll(await filesIn(target));
       await rename(target, join(folder, name));
     } catch (error) {
       await rm(target, { recursive: true, force: true });
@@ -63,9 +74,13 @@ export function createBackups({ database, dataDir, clock }: BackupOptions): Back
     for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
   }
 
-  return {
+  const backups = {
     list,
-    async make(keep) {
+    async lastAt() {
+      const [newest] = await names();
+      return newest === undefined ? null : momentOf(newest);
+    },
+    async make(keep: number | null) {
       if (underWay) throw new MemorydError('conflict', 'A backup is being made already.', { shouldRetry: false });
       underWay = true;
       try {
@@ -77,6 +92,12 @@ export function createBackups({ database, dataDir, clock }: BackupOptions): Back
         underWay = false;
       }
     },
+  };
+  const scheduled = createBackupSchedule({ backups, clock, log, ...options.scheduled });
+  return {
+    ...backups,
+    schedule: async () => (await scheduled?.state()) ?? null,
+    runDue: async () => scheduled?.runDue(),
   };
 }
 
@@ -92,7 +113,21 @@ async function filesIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The engine does not do that, so a copy of it is safer against a loss of power than the original. */
+/** Node has four threads for files: one is left for others. */
+const flushedAtOnce = 3;
+
+/**
+ * The engine does not do that, so a copy of it is safer against a loss of power than the original. There are a thousand
+ * files, and the disk writes its journal once for all that wait together.
+ */
+async function flushAll(files: string[]): Promise<void> {
+  const left = files.values();
+  const flushing = Array.from({ length: flushedAtOnce }, async () => {
+    for (const file of left) await flush(file);
+  });
+  await Promise.all(flushing);
+}
+
 async function flush(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {

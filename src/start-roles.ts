@@ -20,6 +20,7 @@ export interface RoleParts {
   engine: Engine;
   sources: Sources;
   content: ReturnType<typeof createContentServices>;
+  backups: { runDue(): Promise<void> } | null;
   /** Names this process where it holds a lease. */
   holder: string;
   opened: Opened;
@@ -71,13 +72,13 @@ export function workBeside(
 
 /** Wakes what is due, while this process leads. */
 export function startScheduler({ clock, log }: AppOptions, parts: RoleParts): void {
-  const { engine, sources, content, holder, opened } = parts;
+  const { engine, sources, content, backups, holder, opened } = parts;
   const { database, embedder, queue, waking } = engine;
   const { registry, credentials, hooks, connections } = sources;
   const vectorIndexes = embeddedKinds.map((kind) => createVectorIndex({ database, kind, embedder, clock, log }));
   const idle = { database, credentials, connector: (name: string) => registry.load(name), clock, log };
   const chores = createChores({
-    ...{ database, clock, log, connections },
+    ...{ database, clock, log, connections, backups },
     hooks: hooks.subscriptions,
     refreshIdle: (signal) => refreshIdle(idle, signal),
     merges: content.merges,

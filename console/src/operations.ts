@@ -384,6 +384,14 @@ export interface Operations {
       storage: { engine: 'postgres' | 'pglite'; dataDir: string | null; bytes: number | null };
       queue: { kind: 'in-process' | 'bullmq' };
       eventLoopMs: number;
+      backups: {
+        schedule: string;
+        keep: number;
+        lastAt: string | null;
+        nextAt: string;
+        failure: { at: string; reason: string } | null;
+        isOverdue: boolean;
+      } | null;
       embedder: { id: string; runtime: string; state: string; slowness: string | null };
       languageModel: {
         id: string;

@@ -67,6 +67,21 @@ export interface Backups {
   list(): Promise<Backup[]>;
   /** With `keep`, only so many stay. Throws `conflict` while one is made, and `disk_full`. */
   make(keep: number | null): Promise<Backup>;
+  /** When the newest was made; null: there is none. */
+  lastAt(): Promise<Date | null>;
+  /** Null: none is made by itself. */
+  schedule(): Promise<BackupSchedule | null>;
+}
+
+export interface BackupSchedule {
+  /** As it was configured. */
+  schedule: string;
+  keep: number;
+  lastAt: Date | null;
+  nextAt: Date;
+  /** Of the last one that was due; null: it did not fail. */
+  failure: { at: Date; reason: string } | null;
+  isOverdue: boolean;
 }
 
 export interface Backup {

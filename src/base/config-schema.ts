@@ -248,6 +248,21 @@ const configSchema = Type.Object(
         aliases: ['SYNC_CRON'],
       }),
     }),
+    backup: Type.Object({
+      schedule: Type.String({
+        description:
+          'When the embedded database is backed up by itself, into the folder backups of dataDir: a cron expression with an optional time zone, an interval, or manual for never. Where there is no backup yet, the first is made at once.',
+        default: 'manual',
+        minLength: 1,
+        expected: 'a schedule such as "0 3 * * *", "30 2 * * sun Europe/Berlin" or 1d, or manual',
+      }),
+      keep: Type.Integer({
+        description: 'How many backups stay when one was made by itself, this one among them; older ones are deleted.',
+        default: 7,
+        minimum: 1,
+        maximum: 1_000,
+      }),
+    }),
     ...protection,
     ...processing,
   },

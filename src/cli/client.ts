@@ -209,6 +209,13 @@ export interface ServiceStatus {
   queue: { kind: string };
   embedder: { id: string; runtime: string; state: string };
   languageModel?: { id: string; state: string; tokensToday: number } | null;
+  /** Of those that the daemon makes by itself; null: it makes none. */
+  backups?: {
+    lastAt: string | null;
+    nextAt: string;
+    failure: { at: string; reason: string } | null;
+    isOverdue: boolean;
+  } | null;
   /** Number of documents by status. */
   documents: Partial<Record<DocumentStatus, number>>;
   /** Count among processed documents. */

@@ -5,7 +5,7 @@ import { connectionStates, connectionTable, type ConnectionState } from './conne
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
-import { duration } from './text.ts';
+import { duration, localTime } from './text.ts';
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   const command = program.command('status').description('Show what the daemon does and how far it is.');
@@ -45,9 +45,17 @@ export function formatStatus(
       : []),
     ...(languageModel ? [`${label('language')}${languageModelLine(languageModel)}`] : []),
     `${label('documents')}${documentCounts(status)}`,
+    ...(status.backups ? [`${label('backups')}${backupLine(status.backups)}`] : []),
     '',
     ...(connections.length > 0 ? connectionTable(connections, roomOf(screen)) : ['Nothing is connected.']),
   ];
+}
+
+/** `last 2026-03-01 03:00, next 2026-03-02 03:00`. */
+function backupLine({ lastAt, nextAt, failure, isOverdue }: NonNullable<ServiceStatus['backups']>): string {
+  const times = `last ${localTime(lastAt)}, next ${localTime(nextAt)}`;
+  if (failure) return `${times}, failed ${localTime(failure.at)}: ${failure.reason}`;
+  return isOverdue ? `${times}, overdue` : times;
 }
 
 /** `openai-compatible:llama3.2, ready, 1200 tokens today`. */

@@ -32,6 +32,8 @@ export interface ChoreOptions {
   merges: { runOpen(signal: AbortSignal): Promise<void> };
   /** And with erasures. */
   erasures: { runOpen(signal: AbortSignal): Promise<void> };
+  /** Of the embedded database; null: there is another. */
+  backups: { runDue(): Promise<void> } | null;
 }
 
 const minuteMs = 60_000;
@@ -48,6 +50,7 @@ export function createChores(options: ChoreOptions): Chore[] {
     { name: 'merges', everyMs: minuteMs, run: (signal) => options.merges.runOpen(signal) },
     { name: 'usage', everyMs: minuteMs, run: () => sumUpUsage(options.database) },
     { name: 'erasures', everyMs: minuteMs, run: (signal) => options.erasures.runOpen(signal) },
+    { name: 'backups', everyMs: minuteMs, run: async () => options.backups?.runDue() },
   ];
 }
 

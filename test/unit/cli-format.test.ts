@@ -356,6 +356,24 @@ describe('status', () => {
     );
   });
 
+  test('says when backups are made by themselves, and what is wrong with them', () => {
+    const status = {
+      ...{ version: '1.2.3', uptimeMs: 1, role: 'all', storage: { engine: 'pglite' }, queue: { kind: 'in-process' } },
+      embedder: { id: 'minilm-l6-v2', runtime: 'onnxruntime-node', state: 'ready' },
+      documents: {},
+    };
+    const [lastAt, nextAt] = ['2026-03-01T03:00:00', '2026-03-02T03:00:00'];
+    const backups = { lastAt, nextAt, failure: null, isOverdue: false };
+    const linesOf = (change: object) =>
+      formatStatus({ ...status, backups: { ...backups, ...change } }, [], 'http://127.0.0.1:6767', createScreen());
+    expect(linesOf({})).toContain('backups    last 2026-03-01 03:00, next 2026-03-02 03:00');
+    expect(linesOf({ isOverdue: true })).toContain('backups    last 2026-03-01 03:00, next 2026-03-02 03:00, overdue');
+    const failure = { at: '2026-03-02T03:00:00', reason: 'The disk is full.' };
+    expect(linesOf({ lastAt: null, failure })).toContain(
+      'backups    last -, next 2026-03-02 03:00, failed 2026-03-02 03:00: The disk is full.',
+    );
+  });
+
   test('names the language model where there is one', () => {
     const status = {
       ...{ version: '1.2.3', uptimeMs: 1, role: 'all', storage: { engine: 'pglite' }, queue: { kind: 'in-process' } },

@@ -1,16 +1,16 @@
 import { call } from '../api.ts';
-import { formatBytes } from '../format.ts';
+import { formatBytes, formatMoment } from '../format.ts';
 import { say } from '../message.ts';
 import { mayManage } from '../session.ts';
 import { texts } from '../texts.ts';
-import type { Backup } from '../types.ts';
+import type { Backup, Status } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
 import { Ago, Button, LoadProblem, Notice, Section } from './controls.tsx';
 
-/** The copies of the database that the daemon made, and one more on demand. */
-export function SystemBackups() {
-  const { data, error, reload } = useLoad((signal) => call('GET /v3/system/backups', { signal }), []);
+/** The copies of the database that the daemon made, when the next is due, and one more on demand. */
+export function SystemBackups({ schedule }: { schedule: Status['backups'] }) {
+  const { data, error, reload } = useLoad((signal) => call('GET /v3/system/backups', { signal }), [schedule?.lastAt]);
   const make = useAction(async () => {
     await call('POST /v3/system/backups', { body: {} });
     say(texts.system.backedUp);
@@ -32,12 +32,40 @@ export function SystemBackups() {
       {make.error && <Notice tone="bad">{make.error}</Notice>}
       {data && <p class="line quiet">{data.offered ? texts.system.backupsHelp : texts.system.backupsElsewhere}</p>}
       {data?.offered && data.backups.length === 0 && <p class="line quiet">{texts.system.noBackups}</p>}
+      {data?.offered && <ScheduleLine schedule={schedule} />}
       <ul class="rows" aria-label={texts.system.backups}>
         {data?.backups.map((backup) => (
           <BackupLine key={backup.name} {...backup} />
         ))}
       </ul>
     </Section>
+  );
+}
+
+function ScheduleLine({ schedule }: { schedule: Status['backups'] }) {
+  if (schedule === null) {
+    return (
+      <p class="line quiet">
+        {texts.system.noBackupSchedule} <code>backup.schedule</code>
+      </p>
+    );
+  }
+  const { failure, isOverdue, lastAt, nextAt, keep } = schedule;
+  return (
+    <>
+      {failure && <Notice tone="bad">{texts.system.backupFailed(formatMoment(failure.at), failure.reason)}</Notice>}
+      {!failure && isOverdue && <Notice tone="warn">{texts.home.backupOverdue}</Notice>}
+      <dl class="facts">
+        <dt>{texts.system.backupSchedule}</dt>
+        <dd>
+          <code>{schedule.schedule}</code>, {texts.system.backupsKept(keep)}
+        </dd>
+        <dt>{texts.system.lastBackup}</dt>
+        <dd>{lastAt === null ? texts.system.noBackups : formatMoment(lastAt)}</dd>
+        <dt>{texts.system.nextBackup}</dt>
+        <dd>{formatMoment(nextAt)}</dd>
+      </dl>
+    </>
   );
 }
 

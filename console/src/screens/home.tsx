@@ -130,7 +130,7 @@ interface Concern {
 }
 
 function Attention({ status, sources }: Pick<HomeView, 'status' | 'sources'>) {
-  const concerns = [...sources.flatMap(concernsOf), ...modelConcerns(status)];
+  const concerns = [...sources.flatMap(concernsOf), ...modelConcerns(status), ...backupConcerns(status)];
   return (
     <Section title={texts.home.attention}>
       {concerns.length === 0 ? (
@@ -172,6 +172,13 @@ function modelConcerns(status: Status | undefined): Concern[] {
   const place = { key: 'model', href: hrefOf(['system']) };
   if (state === 'failed') return [{ ...place, title: texts.home.model, tone: 'bad', detail: id }];
   return slowness === null ? [] : [{ ...place, title: texts.home.slowModel, tone: 'warn', detail: slowness }];
+}
+
+function backupConcerns(status: Status | undefined): Concern[] {
+  const { failure = null, isOverdue = false } = status?.backups ?? {};
+  const place = { key: 'backup', href: hrefOf(['system']) };
+  if (failure) return [{ ...place, title: texts.home.backupFailed, tone: 'bad', detail: failure.reason }];
+  return isOverdue ? [{ ...place, title: texts.home.backupOverdue, tone: 'warn', detail: texts.home.backupHelp }] : [];
 }
 
 function SourceLine({ connection, children }: SourceView & { children: preact.ComponentChildren }) {

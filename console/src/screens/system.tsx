@@ -34,7 +34,7 @@ export function System() {
       </Section>
       {isFull.value && <SystemProcesses />}
       {status.data && <About status={status.data} />}
-      {isFull.value && <SystemBackups />}
+      {status.data && <SystemBackups schedule={status.data.backups} />}
       {isFull.value && <SystemChecks />}
       {isFull.value && <SystemWarnings />}
       {isFull.value && <Configuration />}

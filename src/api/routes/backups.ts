@@ -2,8 +2,8 @@ import Type from 'typebox';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { timestamp } from '../schemas/shared.ts';
-import type { Backup } from '../services.ts';
+import { nullable, timestamp } from '../schemas/shared.ts';
+import type { Backup, BackupSchedule } from '../services.ts';
 
 const backup = Type.Object({
   name: Type.String(),
@@ -15,6 +15,18 @@ const backup = Type.Object({
 const backupsAnswer = Type.Object({
   offered: Type.Boolean({ description: 'False with PostgreSQL, which has means of its own, such as pg_dump.' }),
   backups: Type.Array(backup, { description: 'Newest first.' }),
+});
+
+/** When backups are made by themselves. */
+export const backupScheduleAnswer = Type.Object({
+  schedule: Type.String({ description: 'As the setting `backup.schedule` has it.' }),
+  keep: Type.Integer({ description: 'How many stay.' }),
+  lastAt: nullable(timestamp, { description: 'When the newest was made, by itself or on demand.' }),
+  nextAt: timestamp,
+  failure: nullable(Type.Object({ at: timestamp, reason: Type.String() }), {
+    description: 'Of the last that was due; null when it did not fail. It is tried again after an hour.',
+  }),
+  isOverdue: Type.Boolean({ description: 'One was due more than an hour ago and is not there.' }),
 });
 
 const backupBody = Type.Object(
@@ -78,6 +90,15 @@ export function backupRoutes(app: Api, { services }: RouteContext): void {
       return backupView(made);
     },
   );
+}
+
+export function backupScheduleView({ lastAt, nextAt, failure, ...rest }: BackupSchedule) {
+  return {
+    ...rest,
+    lastAt: lastAt?.toISOString() ?? null,
+    nextAt: nextAt.toISOString(),
+    failure: failure && { at: failure.at.toISOString(), reason: failure.reason },
+  };
 }
 
 function backupView({ at, ...rest }: Backup) {

@@ -11,6 +11,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies, ofNamespaces } from '../openapi.ts';
 import { documentStatuses } from '../../engine/document.ts';
 import { nullable, timestamp, words } from '../schemas/shared.ts';
+import { backupScheduleAnswer, backupScheduleView } from './backups.ts';
 
 const rootAnswer = Type.Object({ name: Type.String(), version: Type.String(), docs: Type.String() });
 
@@ -44,6 +45,9 @@ const statusAnswer = Type.Object({
   queue: Type.Object({ kind: words(['in-process', 'bullmq']) }),
   eventLoopMs: Type.Number({
     description: 'How long a turn of the event loop takes at the moment, in milliseconds.',
+  }),
+  backups: nullable(backupScheduleAnswer, {
+    description: 'Null: none is made by itself, as with PostgreSQL and without the setting `backup.schedule`.',
   }),
   embedder: Type.Object({
     id: Type.String(),
@@ -186,9 +190,10 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      const [{ startedAt, languageModel, ...process }, documents, foundByWords, oldest, connections] =
+      const [{ startedAt, languageModel, ...process }, backups, documents, foundByWords, oldest, connections] =
         await Promise.all([
           services.status.describe(),
+          services.backups?.schedule(),
           services.documents.countByStatus(everyContainer),
           services.documents.countFoundByWords(everyContainer),
           services.documents.oldestWaitingAt(everyContainer),
@@ -196,6 +201,7 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
         ]);
       return {
         ...process,
+        backups: backups ? backupScheduleView(backups) : null,
         languageModel: languageModel && languageModelLine(languageModel),
         version,
         startedAt: startedAt.toISOString(),
