@@ -6,7 +6,8 @@ const daemon = 'http://127.0.0.1:6767';
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // The page is the same whatever NODE_ENV says: that of tests brought names of files and lines into it.
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   build: {
     outDir: 'dist',
     assetsDir: 'console/assets',

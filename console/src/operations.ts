@@ -286,28 +286,6 @@ export interface Operations {
       mergeTargetTag?: string;
     }[];
   };
-  'GET /v3/documents/processing': {
-    query?: { containerTag?: string; containerTags?: string[] };
-    answer: {
-      documents: {
-        id: string;
-        customId: string | null;
-        connectionId: string | null;
-        title: string | null;
-        summary: string | null;
-        type: string;
-        status: 'unknown' | 'queued' | 'extracting' | 'chunking' | 'embedding' | 'indexing' | 'done' | 'failed';
-        url: string | null;
-        filepath: string | null;
-        metadata: Record<string, unknown>;
-        containerTags: string[];
-        content?: string;
-        createdAt: string;
-        updatedAt: string;
-      }[];
-      totalCount: number;
-    };
-  };
   'GET /v3/documents/{id}': {
     path: { id: string };
     answer: {
@@ -762,18 +740,13 @@ export interface Operations {
       status: 'unknown' | 'queued' | 'extracting' | 'chunking' | 'embedding' | 'indexing' | 'done' | 'failed';
     };
   };
-  'POST /v3/documents/list': {
+  'POST /v3/documents/count': {
     body?: {
       containerTag?: string;
       containerTags?: string[];
       filters?: Record<string, unknown> | string;
       filepath?: string;
       q?: string;
-      includeContent?: boolean;
-      page?: number;
-      limit?: number;
-      sort?: 'createdAt' | 'updatedAt';
-      order?: 'desc' | 'asc';
       status?:
         | 'unknown'
         | 'queued'
@@ -788,6 +761,36 @@ export interface Operations {
       sources?: string[];
       connectionId?: string;
       type?: string;
+    };
+    answer: { totalItems: number; waiting: number };
+  };
+  'POST /v3/documents/list': {
+    body?: {
+      containerTag?: string;
+      containerTags?: string[];
+      filters?: Record<string, unknown> | string;
+      filepath?: string;
+      q?: string;
+      status?:
+        | 'unknown'
+        | 'queued'
+        | 'extracting'
+        | 'chunking'
+        | 'embedding'
+        | 'indexing'
+        | 'done'
+        | 'failed'
+        | ('unknown' | 'queued' | 'extracting' | 'chunking' | 'embedding' | 'indexing' | 'done' | 'failed')[];
+      source?: string;
+      sources?: string[];
+      connectionId?: string;
+      type?: string;
+      includeContent?: boolean;
+      page?: number;
+      cursor?: string;
+      limit?: number;
+      sort?: 'createdAt' | 'updatedAt';
+      order?: 'desc' | 'asc';
     };
     answer: {
       memories: {
@@ -806,7 +809,8 @@ export interface Operations {
         createdAt: string;
         updatedAt: string;
       }[];
-      pagination: { currentPage: number; limit: number; totalItems: number; totalPages: number };
+      pagination?: { currentPage: number; limit: number; totalItems: number; totalPages: number };
+      next?: string | null;
     };
   };
   'POST /v3/documents/{id}/reindex': {

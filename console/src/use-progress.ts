@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { addressOf, call, returns } from './api.ts';
 import { awaited } from './session.ts';
 import type { Progress } from './types.ts';
+import { pauseAfter } from './use-load.ts';
 
 export interface LiveProgress {
   progress: Progress | undefined;
@@ -20,20 +21,24 @@ export function useProgress(connectionId: string): LiveProgress {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
-    const ask = () => {
-      if (document.hidden || awaited.value) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ask = async () => {
+      const begunMs = performance.now();
+      if (!document.hidden && !awaited.value) await read();
+      if (!abort.signal.aborted)
+        timer = setTimeout(() => void ask(), pauseAfter(performance.now() - begunMs, askEveryMs));
+    };
+    const read = () =>
       call('GET /v3/connections/{connectionId}/progress', { path: { connectionId }, signal: abort.signal })
         .then((answer) => {
           setProgress(answer);
           setError(undefined);
         })
         .catch((reason: Error) => abort.signal.aborted || setError(reason.message));
-    };
-    ask();
-    const timer = setInterval(ask, askEveryMs);
+    void ask();
     return () => {
       abort.abort();
-      clearInterval(timer);
+      clearTimeout(timer);
     };
   }, [connectionId, turn, returns.value]);
   const isLive = useRunEvents(connectionId, progress, setProgress);

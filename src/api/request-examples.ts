@@ -52,6 +52,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     ],
   },
   updateDocument: { metadata: { channel: 'slack', archived: true } },
+  countDocuments: { containerTag: 'user_mira', status: 'failed' },
   listDocuments: { containerTag: 'user_mira', limit: 10, page: 1, sort: 'createdAt', order: 'desc' },
   deleteDocuments: { ids: ['nTPk8XTiGcUdNT3AYCUWzQ'] },
   makeBackup: { keep: 7 },

@@ -10,7 +10,10 @@ import {
   findDocumentById,
   findDocumentsByCustomId,
   inContainers,
+  countDocuments,
   listDocuments,
+  type DocumentPage,
+  type DocumentPlace,
   memoriesOfDocument,
   requeueAllFailed,
   requeueFailed,
@@ -33,7 +36,7 @@ import {
   type IngestResult,
   type Metadata,
 } from './document.ts';
-import type { DocumentListQuery, Documents } from './documents.ts';
+import type { DocumentListQuery, Documents, DocumentSelectionQuery } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument } from './change-document.ts';
 import { reindexDocument } from './reindex-document.ts';
@@ -113,16 +116,19 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
     },
 
     async list(query) {
-      const { rows, total } = await listDocuments(database, {
-        where: listCondition(query),
-        sort: query.sort === 'createdAt' ? 'created_at' : 'updated_at',
-        order: query.order,
-        limit: query.limit,
-        offset: (query.page - 1) * query.limit,
-        withContent: query.includeContent ?? false,
-      });
-      return { documents: rows.map((row) => ({ ...toDocument(row), content: row.content })), total };
+      const rows = await listDocuments(database, { ...pageOf(query), from: (query.page - 1) * query.limit });
+      const { total } = await countDocuments(database, listCondition(query));
+      return { documents: rows.map(toListed), total };
     },
+
+    async listFrom(query, cursor) {
+      const { limit } = query;
+      const rows = await listDocuments(database, { ...pageOf(query), limit: limit + 1, from: placeOf(cursor) });
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      return { documents: rows.slice(0, limit).map(toListed), next: last ? cursorOf(last, query.sort) : null };
+    },
+
+    count: (query) => countDocuments(database, listCondition(query)),
 
     remove: (ids) =>
       database.transaction(async (tx) => {
@@ -178,7 +184,33 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
 
 const names = [rawSql('d.title'), rawSql('d.filepath')];
 
-function listCondition(query: DocumentListQuery): Sql {
+function pageOf(query: Omit<DocumentListQuery, 'page'>): Omit<DocumentPage, 'from'> {
+  return {
+    where: listCondition(query),
+    sort: query.sort === 'createdAt' ? 'created_at' : 'updated_at',
+    order: query.order,
+    limit: query.limit,
+    withContent: query.includeContent ?? false,
+  };
+}
+
+function toListed(row: DocumentRow & { content: string | null }): Document & { content: string | null } {
+  return { ...toDocument(row), content: row.content };
+}
+
+function cursorOf(row: DocumentRow, sort: DocumentListQuery['sort']): string {
+  return Buffer.from(`${row[sort].toISOString()} ${row.id}`).toString('base64url');
+}
+
+function placeOf(cursor: string): DocumentPlace | null {
+  if (cursor === '') return null;
+  const [moment = '', id] = Buffer.from(cursor, 'base64url').toString().split(' ');
+  const at = new Date(moment);
+  if (id !== undefined && !id.includes('\0') && !Number.isNaN(at.getTime())) return { at, id };
+  throw new MemorydError('invalid_request', 'cursor is not one that a page before has given');
+}
+
+function listCondition(query: DocumentSelectionQuery): Sql {
   const conditions = [inContainers(rawSql('d.container_tag'), query.scope.containerTags)];
   if (query.namedTags) {
     conditions.push(sql`coalesce(d.container_tags, array[d.container_tag::text]) && ${query.namedTags}::text[]`);

@@ -16,7 +16,7 @@ import type {
 
 export type { MemoryEntry };
 
-export interface DocumentListQuery {
+export interface DocumentSelectionQuery {
   scope: Scope;
   /** Any of these stands in the document's `containerTags`; does not widen the scope. */
   namedTags?: readonly string[] | undefined;
@@ -31,6 +31,9 @@ export interface DocumentListQuery {
   sources?: readonly string[] | undefined;
   connectionId?: string | undefined;
   type?: string | undefined;
+}
+
+export interface DocumentListQuery extends DocumentSelectionQuery {
   sort: 'createdAt' | 'updatedAt';
   order: 'asc' | 'desc';
   limit: number;
@@ -57,6 +60,16 @@ export interface Documents {
   /** Every version, forgotten ones included, oldest first. */
   memories(documentId: string): Promise<DocumentMemory[]>;
   list(query: DocumentListQuery): Promise<{ documents: (Document & { content: string | null })[]; total: number }>;
+  /**
+   * The page that follows a cursor, which an earlier page gave as `next`; empty: the first one. Costs the same however
+   * far it is, and counts nothing. Throws `invalid_request` for a cursor that no page gave.
+   */
+  listFrom(
+    query: Omit<DocumentListQuery, 'page'>,
+    cursor: string,
+  ): Promise<{ documents: (Document & { content: string | null })[]; next: string | null }>;
+  /** `waiting`: of them those that are still to be processed. */
+  count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number }>;
   /** Deletes for good, with chunks, sourceless memories and contents. Returns how many were there. */
   remove(ids: readonly string[]): Promise<number>;
   /** Deletes whatever is selected. What is more than 10,000 documents is hidden at once and deleted later. */

@@ -253,25 +253,41 @@ export interface DocumentPage {
   sort: 'created_at' | 'updated_at';
   order: 'asc' | 'desc';
   limit: number;
-  offset: number;
+  /** Rows to leave out, or the last row of the page before; null: from the start. */
+  from: number | DocumentPlace | null;
   withContent: boolean;
 }
 
-/** One page, ties broken by id in the same direction so that pages never overlap, and the number in all. */
+/** Where a page ended. */
+export interface DocumentPlace {
+  at: Date;
+  id: string;
+}
+
+/** One page, ties broken by id in the same direction so that pages never overlap. */
 export async function listDocuments(
   database: Queryable,
   page: DocumentPage,
-): Promise<{ rows: (DocumentRow & { content: string | null })[]; total: number }> {
+): Promise<(DocumentRow & { content: string | null })[]> {
+  const { from } = page;
   const order = rawSql(`d.${page.sort} ${page.order}, d.id ${page.order}`);
   const content = page.withContent ? contentColumn : rawSql('null::text');
   const join = page.withContent ? sql`left join document_contents c on c.document_id = d.id` : sql``;
-  const rows = await database.query<DocumentRow & { content: string | null }>(sql`
+  const place = typeof from === 'number' ? null : from;
+  const beyond = rawSql(`(d.${page.sort}, d.id) ${page.order === 'asc' ? '>' : '<'}`);
+  return database.query<DocumentRow & { content: string | null }>(sql`
     select ${documentColumns}, ${content} as content from documents d ${join}
     where d.deleted_at is null and ${page.where}
-    order by ${order} limit ${page.limit} offset ${page.offset}`);
-  const [count] = await database.query<{ total: number }>(sql`
-    select count(*) as total from documents d where d.deleted_at is null and ${page.where}`);
-  return { rows, total: count?.total ?? 0 };
+      and ${place === null ? sql`true` : sql`${beyond} (${place.at}, ${place.id})`}
+    order by ${order} limit ${page.limit} offset ${typeof from === 'number' ? from : 0}`);
+}
+
+/** How many there are, and how many of them are still to be processed. */
+export async function countDocuments(database: Queryable, where: Sql): Promise<{ total: number; waiting: number }> {
+  const [row] = await database.query<{ total: number; waiting: number }>(sql`
+    select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting
+    from documents d where d.deleted_at is null and ${where}`);
+  return row!;
 }
 
 export async function countByStatus(

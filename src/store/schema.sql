@@ -275,6 +275,7 @@ create table documents (
 CREATE INDEX documents_by_connection ON public.documents USING btree (connection_id) WHERE (connection_id IS NOT NULL);
 CREATE INDEX documents_by_container ON public.documents USING btree (container_tag, created_at, id);
 CREATE UNIQUE INDEX documents_by_custom_id ON public.documents USING btree (custom_id, container_tag) WHERE ((custom_id IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX documents_by_update ON public.documents USING btree (updated_at, id) WHERE (deleted_at IS NULL);
 CREATE INDEX documents_deleted ON public.documents USING btree (id) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX documents_deleted_by_custom_id ON public.documents USING btree (container_tag, custom_id) WHERE ((deleted_at IS NOT NULL) AND (custom_id IS NOT NULL));
 CREATE INDEX documents_dreaming ON public.documents USING btree (dream_at, id) WHERE ((dreaming_status = 'dreaming'::text) AND (status = 'done'::text) AND (deleted_at IS NULL));

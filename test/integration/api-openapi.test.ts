@@ -148,6 +148,7 @@ const offered = [
   'POST /v3/documents/documents',
   'POST /v3/documents/documents/by-ids',
   'POST /v3/documents/file',
+  'POST /v3/documents/count',
   'POST /v3/documents/list',
   'GET /v3/documents/processing',
   'POST /v3/documents/retry-failed',

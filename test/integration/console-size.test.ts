@@ -18,6 +18,8 @@ it('the console is small: what a browser loads first, and all of it', () => {
   const assets = readdirSync(join(built, 'console/assets')).map((name) => `console/assets/${name}`);
   expect(first.map((path) => path.split('.').at(-1))).toEqual(['js', 'css']);
   expect(first.filter((path) => !assets.includes(path))).toEqual([]);
+  // A build for development has the name of a file for each element.
+  for (const path of assets) expect(readFileSync(join(built, path), 'utf8')).not.toContain('.tsx');
   expect(sizeOf(['index.html', ...first])).toBeLessThan(120);
   expect(sizeOf(['index.html', ...assets])).toBeLessThan(300);
 });

@@ -36,9 +36,12 @@ export function Documents() {
   const [listed, setListed] = useState<number>();
   const pages = usePages(
     async (cursor, signal) => {
-      const { rows, all, next } = await readPage(filters, Number(cursor || 1), signal);
-      if (cursor === '') setListed(all);
-      return { items: rows, next };
+      const [page, all] = await Promise.all([
+        readPage(filters, cursor, signal),
+        cursor === '' ? countAll(filters, signal) : undefined,
+      ]);
+      if (all !== undefined) setListed(all);
+      return page;
     },
     [filters],
   );
@@ -111,22 +114,20 @@ function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): Docu
   };
 }
 
-async function readPage(filters: ReturnType<typeof readFilters>, page: number, signal: AbortSignal) {
-  const body = { ...bodyOf(filters), page, limit: pageSize, sort: 'updatedAt', order: 'desc' } as const;
-  const { memories, pagination } = await call('POST /v3/documents/list', { body, signal });
-  const next = page < pagination.totalPages ? String(page + 1) : null;
-  return { rows: memories, all: pagination.totalItems, next };
+async function readPage(filters: ReturnType<typeof readFilters>, cursor: string, signal: AbortSignal) {
+  const body = { ...bodyOf(filters), cursor, limit: pageSize, sort: 'updatedAt', order: 'desc' } as const;
+  const { memories, next = null } = await call('POST /v3/documents/list', { body, signal });
+  return { items: memories, next };
+}
+
+async function countAll(filters: ReturnType<typeof readFilters>, signal: AbortSignal): Promise<number> {
+  return (await call('POST /v3/documents/count', { body: bodyOf(filters), signal })).totalItems;
 }
 
 const countEveryMs = 5_000;
 
 function useTotal(filters: ReturnType<typeof readFilters>): number | undefined {
-  const { data } = useLoad(
-    (signal) => call('POST /v3/documents/list', { body: { ...bodyOf(filters), limit: 1 }, signal }),
-    [filters],
-    countEveryMs,
-  );
-  return data?.pagination.totalItems;
+  return useLoad((signal) => countAll(filters, signal), [filters], countEveryMs).data;
 }
 
 const tones: Partial<Record<DocumentStatus, Tone>> = { done: 'good', failed: 'bad', unknown: 'quiet' };

@@ -30,16 +30,14 @@ interface HomeView {
 const everyMs = 4_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
-  const [status, connections, activity, documents, processing] = await Promise.all([
+  const [status, connections, activity, documents] = await Promise.all([
     isFull.value ? call('GET /v3/status', { signal }) : undefined,
     call('POST /v3/connections/list', { body: {}, signal }),
     call('GET /v3/activity', { signal }),
-    call('POST /v3/documents/list', { body: { limit: 1 }, signal }),
-    call('GET /v3/documents/processing', { signal }),
+    call('POST /v3/documents/count', { body: {}, signal }),
   ]);
   const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
-  const documentCount = documents.pagination.totalItems;
-  return { status, sources, activity, documentCount, waiting: processing.totalCount };
+  return { status, sources, activity, documentCount: documents.totalItems, waiting: documents.waiting };
 }
 
 async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {

@@ -13,7 +13,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { findDocument } from '../find-document.ts';
 import { chunksView, documentView, listedDocumentView } from '../views/documents.ts';
 import type { DocumentStatus } from '../../engine/document.ts';
-import type { DocumentListQuery } from '../../engine/documents.ts';
+import type { DocumentListQuery, DocumentSelectionQuery } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { parseFilters } from '../filters.ts';
 import { paginationOf } from '../pagination.ts';
@@ -252,15 +252,36 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
       },
     },
     async (request) => {
-      const query = {
-        ...listQuery(request.body),
-        ...listedTags(callerOf(request), request.body, config),
-      };
+      const { body } = request;
+      const query = { ...listQuery(body), ...listedTags(callerOf(request), body, config) };
+      const view = (documents: Parameters<typeof listedDocumentView>[0][]) =>
+        documents.map((document) => listedDocumentView(document, query.includeContent ?? false));
+      if (body.cursor !== undefined) {
+        const { documents, next } = await services.documents.listFrom(query, body.cursor);
+        return { memories: view(documents), next };
+      }
       const { documents, total } = await services.documents.list(query);
-      return {
-        memories: documents.map((document) => listedDocumentView(document, query.includeContent ?? false)),
-        pagination: paginationOf({ ...query, total }),
-      };
+      return { memories: view(documents), pagination: paginationOf({ ...query, total }) };
+    },
+  );
+
+  app.post(
+    '/v3/documents/count',
+    {
+      schema: {
+        operationId: 'countDocuments',
+        summary: 'Count documents',
+        description: 'Those that POST /v3/documents/list with the same selection lists on all its pages.',
+        tags,
+        body: schemas.countBody,
+        response: { 200: schemas.countAnswer },
+      },
+    },
+    async (request) => {
+      const { body } = request;
+      const query = { ...selectionQuery(body), ...listedTags(callerOf(request), body, config) };
+      const { total, waiting } = await services.documents.count(query);
+      return { totalItems: total, waiting };
     },
   );
 
@@ -290,15 +311,22 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
 }
 
 function listQuery(body: schemas.ListBody): Omit<DocumentListQuery, 'scope'> {
-  const { filepath, q: text, connectionId, type, includeContent } = body;
-  const filters = parseFilters(body.filters);
-  const statuses = body.status === undefined ? undefined : ([body.status].flat() as DocumentStatus[]);
-  const sources = [...(body.source === undefined ? [] : [body.source]), ...(body.sources ?? [])];
   return {
+    ...selectionQuery(body),
     sort: body.sort ?? 'createdAt',
     order: body.order ?? 'desc',
     limit: body.limit ?? 10,
     page: body.page ?? 1,
+    includeContent: body.includeContent,
+  };
+}
+
+function selectionQuery(body: schemas.CountBody): Omit<DocumentSelectionQuery, 'scope'> {
+  const { filepath, q: text, connectionId, type } = body;
+  const filters = parseFilters(body.filters);
+  const statuses = body.status === undefined ? undefined : ([body.status].flat() as DocumentStatus[]);
+  const sources = [...(body.source === undefined ? [] : [body.source]), ...(body.sources ?? [])];
+  return {
     filters,
     statuses,
     ...(sources.length > 0 && { sources }),
@@ -306,6 +334,5 @@ function listQuery(body: schemas.ListBody): Omit<DocumentListQuery, 'scope'> {
     text,
     connectionId,
     type,
-    includeContent,
   };
 }

@@ -285,6 +285,8 @@ const endId = 'end';
 const lookEveryMs = 500;
 /** Items and documents are counted less often than the run is looked at: that reads many rows. */
 const countEveryMs = 1_000;
+/** Nor does counting take more than a tenth of the time. */
+const countRestShare = 9;
 const heartbeatEveryMs = 15_000;
 const comeBackAfterMs = 2_000;
 
@@ -318,7 +320,7 @@ async function* runEvents(options: RunEventsOptions): AsyncGenerator<string> {
 
 function createLook({ connections, connectionId, runId, clock }: RunEventsOptions) {
   let counted: ConnectionProgress | null = null;
-  let countedMs = -Infinity;
+  let countAgainMs = -Infinity;
   let wasRunning = true;
   return async (): Promise<ConnectionProgress | null> => {
     const run = await connections.run(connectionId, runId);
@@ -326,9 +328,10 @@ function createLook({ connections, connectionId, runId, clock }: RunEventsOption
     const isRunning = run.status === 'running';
     const nowMs = clock.now().getTime();
     // What a run has done last is counted after its end.
-    if (counted === null || nowMs - countedMs >= countEveryMs || (wasRunning && !isRunning)) {
+    if (counted === null || nowMs >= countAgainMs || (wasRunning && !isRunning)) {
       counted = await connections.progress(connectionId);
-      countedMs = nowMs;
+      const doneMs = clock.now().getTime();
+      countAgainMs = Math.max(nowMs + countEveryMs, doneMs + (doneMs - nowMs) * countRestShare);
     }
     wasRunning = isRunning;
     return { ...counted, run };

@@ -163,7 +163,7 @@ export const documentAnswer = Type.Object({
 });
 export type DocumentAnswer = Static<typeof documentAnswer>;
 
-export const listBody = Type.Object({
+const selection = {
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
   filters: Type.Optional(filters),
@@ -175,11 +175,6 @@ export const listBody = Type.Object({
       description: 'Only documents with this in title or path, in any case.',
     }),
   ),
-  includeContent: Type.Optional(Type.Boolean()),
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1100, description: 'Default 10.' })),
-  sort: Type.Optional(words(['createdAt', 'updatedAt'])),
-  order: Type.Optional(words(['desc', 'asc'])),
   status: Type.Optional(
     Type.Unsafe<string | string[]>({
       anyOf: [
@@ -193,6 +188,22 @@ export const listBody = Type.Object({
   sources: Type.Optional(Type.Array(Type.String())),
   connectionId: Type.Optional(Type.String()),
   type: Type.Optional(Type.String()),
+};
+
+export const listBody = Type.Object({
+  ...selection,
+  includeContent: Type.Optional(Type.Boolean()),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description: '1-based. Default 1.' })),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 400,
+      description:
+        'In place of page: next of the page before, or empty for the first one. Costs the same however far the page is, and counts nothing.',
+    }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1100, description: 'Default 10.' })),
+  sort: Type.Optional(words(['createdAt', 'updatedAt'])),
+  order: Type.Optional(words(['desc', 'asc'])),
 });
 export type ListBody = Static<typeof listBody>;
 
@@ -214,7 +225,21 @@ export const listedDocument = Type.Object({
 });
 export type ListedDocument = Static<typeof listedDocument>;
 
-export const listAnswer = Type.Object({ memories: Type.Array(listedDocument), pagination });
+export const listAnswer = Type.Object({
+  memories: Type.Array(listedDocument),
+  pagination: Type.Optional(pagination),
+  next: Type.Optional(
+    nullable(Type.String(), { description: 'With cursor, in place of pagination; null at the end.' }),
+  ),
+});
+
+export const countBody = Type.Object(selection);
+export type CountBody = Static<typeof countBody>;
+
+export const countAnswer = Type.Object({
+  totalItems: Type.Integer(),
+  waiting: Type.Integer({ description: 'Of them those that are still to be processed.' }),
+});
 
 export const processingQuery = Type.Object(
   { containerTag: Type.Optional(containerTag), containerTags: Type.Optional(containerTags) },

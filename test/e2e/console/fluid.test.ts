@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithBrowser } from '../../support/browser.ts';
 import { longestTaskMs, traced } from '../../support/browser-trace.ts';
@@ -40,12 +40,26 @@ describeWithBrowser('the console in a browser while a sync of 10,000 items strea
   const mirrored = (items: number) =>
     page.locator('.counters').getByText(items.toLocaleString('en'), { exact: true }).first();
 
-  it('shows its first content with little work, and moves nothing afterwards', async () => {
+  it('shows its first content with few requests and little work, and moves nothing afterwards', async ({
+    annotate,
+  }) => {
     await page.addInitScript(watchShifts);
+    const requests: string[] = [];
+    const note = (request: Request) => requests.push(new URL(request.url()).pathname);
+    page.on('request', note);
     const trace = await traced(page, async () => {
       await page.goto(stage.daemon.url);
       await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     });
+    page.off('request', note);
+    const firstContentMs = await page.evaluate<number>(
+      `performance.getEntriesByName('first-contentful-paint')[0].startTime`,
+    );
+    await annotate(
+      `first content after ${Math.round(firstContentMs)} ms, ${requests.length} requests: ${requests.join(' ')}`,
+    );
+    // The page, its script and its style; then who is signed in, and what Home reads.
+    expect(requests.length).toBeLessThanOrEqual(9);
     expect(trace.workBeforeFirstContentMs).toBeGreaterThan(0);
     expect(trace.workBeforeFirstContentMs).toBeLessThan(1_000);
     expect(await page.evaluate('window.shifted')).toBeLessThan(0.05);
