@@ -13,7 +13,7 @@ export interface Comparison {
 }
 
 /** The cost of a comparison grows with this; a turn of a conversation has fewer tokens, a page several times as many. */
-const windowTokens = 20;
+const windowTokens = 16;
 
 /** Of each text that part which holds most of the query; tokens of the query count more the fewer of the texts hold them. */
 export function comparisonOf(
@@ -44,10 +44,15 @@ function windowOf(tokens: readonly number[], worth: ReadonlyMap<number, number>)
   let best = { from: 0, held: 0 };
   for (let next = 0; next < tokens.length; next += windowTokens / 2) {
     const from = Math.min(next, last);
-    const shown = new Set(tokens.slice(from, from + windowTokens));
-    const held = [...shown].reduce((sum, token) => sum + (worth.get(token) ?? 0), 0);
+    const held = heldIn(tokens.slice(from, from + windowTokens), worth);
     if (held > best.held) best = { from, held };
     if (from === last) break;
   }
   return tokens.slice(best.from, best.from + windowTokens);
+}
+
+/** What the tokens of the query are worth that stand in a window, each once. */
+function heldIn(window: readonly number[], worth: ReadonlyMap<number, number>): number {
+  const found = window.filter((token) => worth.has(token));
+  return [...new Set(found)].reduce((sum, token) => sum + worth.get(token)!, 0);
 }

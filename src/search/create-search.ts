@@ -17,13 +17,14 @@ import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
 import { rankCandidates, type Ranked, stretch } from './ranking.ts';
 import {
+  askingWorth,
   besidePassages,
   exactLimit,
   maxQueryTerms,
   mostWeak,
+  rerankWeight,
   rerankedCandidates,
   scoring,
-  rerankWeight,
 } from './scoring.ts';
 import type {
   ExplainedSearch,
@@ -310,7 +311,8 @@ async function resolveNamedTags(request: SearchRequest, database: Database): Pro
 
 /**
  * The best candidates in a new order: their rank by vectors and words, and how close the reranker finds them,
- * both spread over 0 to 1 among them. The others follow as they were. What is reported as their similarity stays.
+ * both spread over 0 to 1 among them; what asks counts less. The others follow as they were. What is reported as
+ * their similarity stays.
  */
 export async function rerank<Candidate extends { text: string; score: number }>(
   query: string,
@@ -324,7 +326,9 @@ export async function rerank<Candidate extends { text: string; score: number }>(
   const [rank, closeness] = [stretch(best.map(({ score }) => score)), stretch(scores)];
   const scored = best.map((candidate, index) => ({
     ...candidate,
-    score: (1 - rerankWeight) * rank(candidate.score) + rerankWeight * closeness(scores[index]!),
+    score:
+      (candidate.text.trimEnd().endsWith('?') ? askingWorth : 1) *
+      ((1 - rerankWeight) * rank(candidate.score) + rerankWeight * closeness(scores[index]!)),
   }));
   return [...scored.sort((a, b) => b.score - a.score), ...others];
 }

@@ -54,6 +54,9 @@ export const rerankedCandidates = 60;
 /** The weight of the reranker's score; the rest is that of the first ranking. */
 export const rerankWeight = 0.3;
 
+/** What a text that ends with a question counts when it is scored again: it repeats the query rather than answers it. */
+export const askingWorth = 0.8;
+
 /** Of what another wording of the query finds, beside 1 of the query's own. */
 export const rewriteWeight = 0.5;
 

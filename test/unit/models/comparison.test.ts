@@ -27,11 +27,11 @@ describe('what a query is compared with', () => {
       `10 ${filler(200)} 11 10 ${filler(5)}`,
       filler(200),
     ]).texts;
-    expect(early).toHaveLength(22);
+    expect(early).toHaveLength(18);
     expect([...early!].slice(0, 3)).toEqual([1, 10, 11]);
-    expect(late).toHaveLength(22);
+    expect(late).toHaveLength(18);
     expect([...late!]).toEqual(expect.arrayContaining([10, 11]));
-    expect(none).toHaveLength(22);
+    expect(none).toHaveLength(18);
   });
 
   it('weighs the tokens of the query by how few of the texts hold them', () => {

@@ -25,6 +25,15 @@ describe('scoring candidates again', () => {
     expect(order(await again({ apart: 1, 'spare key': 0.1, other: 0 }))).toEqual(['apart', 'spare key', 'other']);
   });
 
+  it('puts what asks behind what tells, if it is not much closer', async () => {
+    expect(order(await again({ 'spare key?\n': 1, 'spare key': 0.85, other: 0 }))).toEqual([
+      'spare key',
+      'spare key?\n',
+      'other',
+    ]);
+    expect(order(await again({ 'spare key?': 1, 'spare key': 0.4, other: 0 }))[0]).toBe('spare key?');
+  });
+
   it('keeps what is reported as similarity, and a single result', async () => {
     const score = async () => {
       throw new Error('not asked');
