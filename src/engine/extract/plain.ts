@@ -60,8 +60,20 @@ function namedTitle(text: string): string | null {
 function headingTitle(body: string): string | null {
   const start = body.trimStart();
   const first = /^#{1,6}[ \t]+([^\n]+)/.exec(start) ?? /^([^\n]{1,200})\n=+[ \t]*(?:\n|$)/.exec(start);
-  const heading = first?.[1] ?? firstTopHeading(body);
+  const heading = first?.[1] ?? markupHeading(start) ?? firstTopHeading(body);
   return heading === undefined ? null : plainLabel(heading).replace(/ #+$/, '') || null;
+}
+
+/** READMEs begin with a heading in HTML, to have it in the middle; pictures may stand above it. */
+function markupHeading(start: string): string | undefined {
+  if (!start.startsWith('<')) return undefined;
+  const heading = /<h1\b[^>]{0,500}>([^]{1,500}?)<\/h1>/i.exec(start.slice(0, 4_000))?.[1];
+  return (
+    heading
+      ?.replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim() || undefined
+  );
 }
 
 /** The first heading of level 1 outside of fences. */

@@ -36,6 +36,13 @@ describe('titles', () => {
     ['the first heading', 'markdown', '\n## The *first* [one](x) ##\n\n# Later', 'The first one'],
     ['a heading with a line under it', 'markdown', 'Underlined\n====\n\ntext', 'Underlined'],
     ['the first top heading', 'markdown', 'Intro.\n\n```sh\n# comment\n```\n\n## Small\n\n# Big', 'Big'],
+    [
+      'a heading in HTML',
+      'markdown',
+      '<p align="center"><img src="a.png"></p>\n\n<h1 align="center">\n  The <b>fast</b> one<br></h1>\n\n# Usage',
+      'The fast one',
+    ],
+    ['a heading below a picture in HTML', 'markdown', '<h1><img src="a.png"></h1>\n\n# Usage', 'Usage'],
     ['no heading', 'markdown', 'Intro.\n\n## Small', null],
     ['Org', 'text', '#+TITLE: Org notes\n* One', 'Org notes'],
     ['reStructuredText', 'text', 'Guide\n=====\n\ntext', 'Guide'],
