@@ -14,7 +14,8 @@ const inCi = process.env['CI'] !== undefined;
 export default defineConfig(({ mode }) => ({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores that timeouts are for: tests also wait for processes, leases and sources.
+    maxWorkers: 3,
     retry: 0,
     allowOnly: !inCi,
     passWithNoTests: false,
