@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, wr
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundled, bundlePackages } from './bundle-packages.ts';
-import { bundleProgram } from './bundle-program.ts';
+import { bundleProgram, copyFiles } from './bundle-program.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const project = fileURLToPath(new URL('../', import.meta.url));
@@ -86,7 +86,8 @@ run(programOf('typescript', 'bin/tsc'), '--project', 'tsconfig.build.json');
 run(programOf('vite', 'bin/vite.js'), 'build', 'console', '--logLevel', 'warn');
 // One without the database of a first start would make it at each first start, which takes seconds.
 run(fileURLToPath(new URL('prepare-cluster.ts', import.meta.url)));
-writeLicenses(await bundleProgram(dist));
+writeLicenses(await bundleProgram(dist, dist));
+copyFiles(dist);
 await bundlePackages(project, dist);
 for (const file of ['bin/memoryd.js', 'README.md', 'LICENSE', 'CHANGELOG.md']) {
   mkdirSync(dirname(join(dist, file)), { recursive: true });

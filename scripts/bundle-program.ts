@@ -1,11 +1,11 @@
 /**
- * Makes one program of the sources and the packages that they use: JavaScript in a few files instead of 2,400, with
- * what the code reads beside it. The published package holds it (`build.ts`). Run directly, as `npm install` does in a
- * clone, it makes the one that `npm start` runs there, as long as the sources are what it was made of.
+ * Makes one program of the sources and the packages that they use: JavaScript in a few files instead of 2,400. The
+ * published package holds it, with what the code reads beside it (`build.ts`). Run directly, as `npm install` does in a
+ * clone, it makes the one that runs there as long as the sources are what it was made of.
  */
 import { copyFileSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -29,29 +29,40 @@ function entries(): Record<string, string> {
   return Object.fromEntries(files.map((file) => [file.slice(0, -'.ts'.length), join(project, file)]));
 }
 
+/** How code names the script of a thread that stands beside it, `.ts` among the sources and `.js` in a program. */
+const script = /new URL\(`\.\/([\w-]+)\$\{extname\(import\.meta\.url\)\}`, import\.meta\.url\)/g;
+
 /**
  * Code finds the files that it reads by where it stands itself. In the program it stands elsewhere than its source did,
- * and is told the place that its source would have.
+ * and is told the place of its source below `root`. Only scripts of threads are taken from the program, in `target`.
  */
-const placed: Plugin = {
-  name: 'places of sources',
-  transform: {
-    filter: { id: /\.ts$/, code: 'import.meta.' },
-    handler(code, id) {
-      if (!id.startsWith(project) || id.includes('node_modules')) return null;
-      const place = relative(project, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
-      const direct = code.replaceAll(/createRequire\(import\.meta\.url\)\(('[^']+')\)/g, 'require($1)');
-      return direct.replaceAll('import.meta.url', `__placeOf(${JSON.stringify(place)})`);
+function placed(target: string, root: string): Plugin {
+  return {
+    name: 'places of sources',
+    transform: {
+      filter: { id: /\.ts$/, code: 'import.meta.' },
+      handler(code, id) {
+        if (!id.startsWith(project) || id.includes('node_modules')) return null;
+        const place = relative(project, id).replaceAll(sep, '/').replace(/\.ts$/, '.js');
+        const own = code
+          .replaceAll(script, (_url, name: string) => `__scriptAt("${posix.dirname(place)}/${name}.js")`)
+          .replaceAll(/createRequire\(import\.meta\.url\)\(('[^']+')\)/g, 'require($1)');
+        if (/extname\(import\.meta/.test(own))
+          throw new Error(`${id} names a script in a form that is not known here.`);
+        return own.replaceAll('import.meta.url', `__placeOf("${place}")`);
+      },
     },
-  },
-  renderChunk(code, { fileName }) {
-    const placedAt = (_call: string, place: string) => {
-      const path = posix.relative(posix.dirname(fileName), place);
-      return `new URL(${JSON.stringify(path)}, import.meta.url).href`;
-    };
-    return code.replaceAll(/__placeOf\("([^"]+)"\)/g, placedAt);
-  },
-};
+    renderChunk(code, { fileName }) {
+      const url = (folder: string, path: string) => {
+        const from = relative(dirname(join(target, fileName)), join(folder, path)).replaceAll(sep, '/');
+        return `new URL(${JSON.stringify(from)}, import.meta.url)`;
+      };
+      return code
+        .replaceAll(/__scriptAt\("([^"]+)"\)/g, (_call, path: string) => url(target, path))
+        .replaceAll(/__placeOf\("([^"]+)"\)/g, (_call, path: string) => `${url(root, path)}.href`);
+    },
+  };
+}
 
 /** Throws when a file still looks for one of its package, which is not there. */
 function requireWhole(file: OutputChunk | OutputAsset): void {
@@ -60,7 +71,7 @@ function requireWhole(file: OutputChunk | OutputAsset): void {
 }
 
 /** Everything beside the sources that they read: SQL, templates, READMEs, the console, the database of a first start. */
-function copyFiles(target: string): void {
+export function copyFiles(target: string): void {
   const found = globSync(['src/**/*', 'connectors/**/*', 'console/dist/**/*'], { cwd: project, withFileTypes: true });
   for (const entry of found) {
     if (!entry.isFile() || entry.name.endsWith('.ts')) continue;
@@ -71,8 +82,11 @@ function copyFiles(target: string): void {
   }
 }
 
-/** Writes the program below `target`. Answers the folders of the packages that went into it. */
-export async function bundleProgram(target: string): Promise<string[]> {
+/**
+ * Writes the program below `target`; what it reads is looked for below `root`. Answers the folders of the packages that
+ * went into it.
+ */
+export async function bundleProgram(target: string, root: string): Promise<string[]> {
   const bundle = await rolldown({
     cwd: project,
     input: entries(),
@@ -80,7 +94,7 @@ export async function bundleProgram(target: string): Promise<string[]> {
     external: [keptApart, ...notInstalled],
     // Its other form hands `require` on to functions, which no bundler can follow.
     resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-    plugins: [placed],
+    plugins: [placed(target, root)],
     // Of packages, which do what they do: a direct eval, an import that is never used.
     onLog: (level, log, show) => {
       if (!log.id?.includes('node_modules')) show(level, log);
@@ -96,7 +110,6 @@ export async function bundleProgram(target: string): Promise<string[]> {
   });
   await bundle.close();
   for (const file of output) requireWhole(file);
-  copyFiles(target);
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll(sep, '/')) ?? []);
   return [...new Set(packages)].toSorted();
@@ -105,15 +118,7 @@ export async function bundleProgram(target: string): Promise<string[]> {
 if (import.meta.main) {
   const readAt = Date.now();
   rmSync(ownProgram, { recursive: true, force: true });
-  await bundleProgram(ownProgram);
-  // What the sources of a clone are to other programs, this one is too.
-  const { name, version, type } = packageJson;
-  writeFileSync(join(ownProgram, 'package.json'), JSON.stringify({ name, version, type }));
-  mkdirSync(join(ownProgram, 'bin'));
-  // Whoever is told to start this program starts what decides whether it is up to date.
-  writeFileSync(
-    join(ownProgram, 'bin/memoryd.js'),
-    `import '${pathToFileURL(join(project, 'bin/memoryd.js')).href}';\n`,
-  );
+  await bundleProgram(ownProgram, project);
+  writeFileSync(join(ownProgram, 'package.json'), JSON.stringify({ type: 'module' }));
   writeFileSync(join(ownProgram, 'read-at.json'), JSON.stringify(readAt));
 }

@@ -77,4 +77,11 @@ describe('a clone', () => {
     await rm(join(clone, 'node_modules/.cache'), { recursive: true });
     expect(await runs()).toBe('source');
   });
+
+  it('gives new connectors itself as their memoryd, whichever it runs', async () => {
+    const folder = join(clone, 'memoryd-connector-acme');
+    await promisify(execFile)(process.execPath, [launcher, 'connector', 'new', 'acme', '--into', folder]);
+    const { devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    expect(join(folder, devDependencies.memoryd.replace('file:', ''), 'bin/memoryd.js')).toBe(launcher);
+  });
 });
