@@ -1,7 +1,7 @@
 import type { FetchedDocument } from 'memoryd/connector';
 import type { NotionContext } from './client.ts';
 import { isKind } from './client.ts';
-import { signedIn } from './signed.ts';
+import { signedIn } from './presigned-urls.ts';
 
 const documents = /\.(pdf|docx?|pptx?|xlsx?|odt|odp|ods|rtf|epub|csv|tsv|txt|md|html?|json|xml|eml|ipynb)$/i;
 const images = /\.(png|jpe?g|gif|webp|tiff?|bmp|heic)$/i;

@@ -8,7 +8,7 @@ import { wantsOf, type Wants } from './page-ref.ts';
 import { readPage } from './page.ts';
 import { readProperties } from './properties.ts';
 import { titleOf } from './shown.ts';
-import { withoutSignatures } from './signed.ts';
+import { withoutSignatures } from './presigned-urls.ts';
 
 interface Known {
   values: Record<string, MetadataValue>;

@@ -250,9 +250,9 @@ function listOf(value: unknown): string[] {
 type Succession = 'replaces' | 'precedes' | null;
 
 /**
- * Whether a fact is another version of one that stands. What was told gives way only to what is told,
- * the owner's own only to the same person's and to what is told, and what was read to either of these and to
- * the same person's: of what one person writes, nothing changes what another one has said.
+ * Whether a fact is another version of one that stands. Trust decides first: told over own over read. A fact of
+ * lower trust never displaces one of higher; one of higher trust replaces it when it is newer, and else both stand.
+ * Of equal trust the newer replaces the older, but only when both speak for the same person.
  */
 function successionOf(added: KnownMemory, standing: KnownMemory): Succession {
   const isNewer = saidBy(added) >= saidBy(standing);

@@ -20,11 +20,11 @@ export async function settleChains(tx: Transaction, roots: readonly string[], no
     union
     select id from memories where root_memory_id = any(${roots}::text[])`);
   const ids = found.map(({ id }) => id);
-  await number(tx, ids, now);
-  await relate(tx, ids, now);
+  await numberVersions(tx, ids, now);
+  await linkVersions(tx, ids, now);
 }
 
-async function number(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
+async function numberVersions(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
   const isLatest = rawSql('s.version = s.latest');
   const root = rawSql('case when s.version > 1 then s.first end');
   await tx.execute(sql`
@@ -49,7 +49,7 @@ async function number(tx: Transaction, ids: readonly string[], now: Date): Promi
 }
 
 /** A version updates the one that it follows, and no other. */
-async function relate(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
+async function linkVersions(tx: Transaction, ids: readonly string[], now: Date): Promise<void> {
   await tx.execute(sql`
     delete from memory_relations r using memories m
     where m.id = any(${ids}::text[]) and r.from_id = m.id and r.relation = 'updates'

@@ -3,9 +3,8 @@ import type { BudgetSpec } from '../../connector/contract.ts';
 /**
  * The processes' common knowledge of one budget. All times are milliseconds since 1970.
  *
- * Tokens are granted for a short time, and count until a whole period after the last moment at which
- * they may be used. So in any period, however it lies, no more than `rate` of them can have been used
- * (machines whose clocks differ make that period shorter by the difference).
+ * A sliding window: a grant may be used until its `until`, and its tokens count until a period after that. So no
+ * period has more than `rate` requests. Clocks that differ between machines shorten the period by the difference.
  */
 export interface BudgetState {
   /** Tokens that count, by the number of the slot at whose begin they stop to count. */

@@ -56,9 +56,10 @@ const firstPauseMs = 500;
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /**
- * Sends one call until it has an answer: waits for its budgets, renews the authorization once, and
- * repeats what may be repeated, at most three times. Throws `AuthExpired`, `RateLimited` (for a wait
- * of more than 5 seconds) and the error of the last attempt when no answer came at all.
+ * Sends one call until it has an answer: waits for its budgets, renews the authorization once, and repeats what may be
+ * repeated, at most three times and for at most two minutes. Throws the error of the last attempt when no answer came;
+ * when the source refuses the authorization, `auth_expired`, or `forbidden` for a call without one; and `rate_limited`
+ * when the source asks for a wait of more than 5 seconds, or limits a call that may not be repeated any more.
  */
 export function createPerform(options: PerformOptions): (call: Call) => Promise<Performed> {
   const { line, random } = options;
@@ -102,7 +103,7 @@ export function createPerform(options: PerformOptions): (call: Call) => Promise<
         renewed = true;
         headers = await used!.headers();
       } else if (judgement.kind === 'limited') {
-        const until = await hold(line, exchanged, judgement);
+        const until = await pauseBudgets(line, exchanged, judgement);
         const soon = until - clock.now().getTime() <= longestWaitMs;
         // 503 alone does not say that nothing was done.
         if (!soon || !mayRepeat(answer.status === 503 ? 'idempotent' : 'always')) {
@@ -143,7 +144,7 @@ function judgeAnswer(
 }
 
 /** Stops every request of the budgets that this one counted in. Answers when the last of them goes on. */
-async function hold(
+async function pauseBudgets(
   line: Line,
   { budgets }: Extract<Exchanged, { answer: Answer }>,
   { until, slowDown }: Extract<Judgement, { kind: 'limited' }>,

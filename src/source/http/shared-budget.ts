@@ -174,7 +174,7 @@ class BudgetOfProcess {
     return end;
   }
 
-  /** Whoever asks meanwhile gets the same answer, which says nothing about another weight: only the first is told so. */
+  /** Callers at the same time share one refill; only the weight of the first one is noted as exhausted. */
   refill(need: number, exhausted: (notBefore: number) => void): Promise<number | null> {
     const fill = async () => {
       const notBefore = await this.#fill(need);
