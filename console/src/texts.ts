@@ -627,7 +627,7 @@ export const texts = {
       'Copies of the database with its key, made while it is in use. A daemon starts on each: --data-dir and its path.',
     backupsElsewhere: 'PostgreSQL is backed up by its own means, such as pg_dump.',
     noBackups: 'There is none yet.',
-    noBackupSchedule: 'None is made by itself. What sets when one is:',
+    noBackupSchedule: 'None is made by itself. To have one every night, start the daemon with',
     backupSchedule: 'Made by itself',
     backupsKept: (count: number) => `the newest ${count.toLocaleString()} stay`,
     lastBackup: 'Last',

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
+import { isToBeRead, lacksVectors } from './processing.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
@@ -302,10 +303,12 @@ export async function countByStatus(
 
 /** Waiting begins anew when a document is changed. */
 export async function oldestWaitingAt(database: Queryable, tags: readonly string[] | null): Promise<Date | null> {
+  const inScope = inContainers(rawSql('d.container_tag'), tags);
+  // Together they are all that wait, and each has an index of its own.
   const [row] = await database.query<{ at: Date | null }>(sql`
-    select min(d.updated_at) as at from documents d
-    where d.deleted_at is null and d.status not in ('done', 'failed', 'unknown')
-      and ${inContainers(rawSql('d.container_tag'), tags)}`);
+    select least(
+      (select min(d.updated_at) from documents d where ${isToBeRead} and ${inScope}),
+      (select min(d.updated_at) from documents d where ${lacksVectors} and ${inScope})) as at`);
   return row!.at;
 }
 

@@ -46,7 +46,9 @@ function ScheduleLine({ schedule }: { schedule: Status['backups'] }) {
   if (schedule === null) {
     return (
       <p class="line quiet">
-        {texts.system.noBackupSchedule} <code>backup.schedule</code>
+        <span>
+          {texts.system.noBackupSchedule} <code>MEMORYD_BACKUP_SCHEDULE=&quot;0 3 * * *&quot;</code>
+        </span>
       </p>
     );
   }

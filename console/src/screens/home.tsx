@@ -21,23 +21,24 @@ interface HomeView {
   /** Of the whole daemon, which only a full key may see. */
   status: Status | undefined;
   sources: SourceView[];
-  activity: Activity;
   documentCount: number;
   /** Documents that are not yet made searchable, in every namespace that the key may read. */
   waiting: number;
 }
 
 const everyMs = 4_000;
+/** What changed in a day, and how much each day brought, reads every document. */
+const activityEveryMs = 60_000;
+const manyDocuments = 20_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
-  const [status, connections, activity, documents] = await Promise.all([
+  const [status, connections, documents] = await Promise.all([
     isFull.value ? call('GET /v3/status', { signal }) : undefined,
     call('POST /v3/connections/list', { body: {}, signal }),
-    call('GET /v3/activity', { signal }),
     call('POST /v3/documents/count', { body: {}, signal }),
   ]);
   const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
-  return { status, sources, activity, documentCount: documents.totalItems, waiting: documents.waiting };
+  return { status, sources, documentCount: documents.totalItems, waiting: documents.waiting };
 }
 
 async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
@@ -60,7 +61,10 @@ export function Home() {
   );
 }
 
-function HomeSections({ status, sources, activity, documentCount, waiting }: HomeView) {
+function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
+  // Anew when something came or went; where that takes long, when a run is over.
+  const keys = [Math.min(documentCount, manyDocuments), sources.map(({ progress }) => progress.run?.completedAt)];
+  const activity = useLoad((signal) => call('GET /v3/activity', { signal }), keys, activityEveryMs);
   if (sources.length === 0 && documentCount === 0) return <Beginning />;
   const running = sources.filter(isRunning);
   const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
@@ -90,8 +94,9 @@ function HomeSections({ status, sources, activity, documentCount, waiting }: Hom
           </ul>
         </Section>
       )}
-      <Changes activity={activity} sources={sources} />
-      <Growth activity={activity} documentCount={documentCount} status={status} />
+      <LoadProblem error={activity.error} reload={activity.reload} />
+      {activity.data && <Changes activity={activity.data} sources={sources} />}
+      {activity.data && <Growth activity={activity.data} documentCount={documentCount} status={status} />}
     </>
   );
 }
@@ -262,7 +267,11 @@ function Changes({ activity, sources }: ChangesProps) {
   );
 }
 
-function Growth({ activity, documentCount, status }: Pick<HomeView, 'activity' | 'documentCount' | 'status'>) {
+interface GrowthProps extends Pick<HomeView, 'documentCount' | 'status'> {
+  activity: Activity;
+}
+
+function Growth({ activity, documentCount, status }: GrowthProps) {
   const series = growthSeries(activity.growth, documentCount, new Date());
   return (
     <Section title={texts.home.growth} note={texts.documentsCount(documentCount)}>
