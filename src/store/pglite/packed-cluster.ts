@@ -78,6 +78,6 @@ export async function unpackCluster(file: string, folder: string): Promise<boole
     if (entry.bytes === undefined) await mkdir(path, { mode: 0o700 });
     else await writeFile(path, bytes.subarray(offset, (offset += entry.bytes)), { mode: 0o600 });
   }
-  (bytes.buffer as ArrayBuffer).transfer(0);
+  bytes.buffer.transfer(0);
   return true;
 }
