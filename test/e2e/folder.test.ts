@@ -6,9 +6,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { call, found, storedFiles, storedTexts } from '../support/memory-of.ts';
 
 /** The same daemon on the embedded store, on PostgreSQL with Redis, and on PostgreSQL alone. */
-import { stores } from '../support/stores.ts';
+import { unlikeStores } from '../support/stores.ts';
 
-describe.each(stores)('a mirrored folder on $name', (store) => {
+describe.each(unlikeStores)('a mirrored folder on $name', (store) => {
   let daemon: Daemon;
   let folder: string;
   let closeStore: () => Promise<void>;

@@ -2,11 +2,11 @@
 import Supermemory from 'supermemory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../support/daemon.ts';
-import { stores, type OpenedStore } from '../support/stores.ts';
+import { unlikeStores, type OpenedStore } from '../support/stores.ts';
 
 const apiKey = 'key of the test';
 
-describe.each(stores)('the official client changes and removes on $name', (store) => {
+describe.each(unlikeStores)('the official client changes and removes on $name', (store) => {
   let opened: OpenedStore;
   let daemon: Daemon;
   let client: Supermemory;

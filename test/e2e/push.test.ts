@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../support/daemon.ts';
 import { call, found } from '../support/memory-of.ts';
-import { stores } from '../support/stores.ts';
+import { unlikeStores } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const launcher = join(import.meta.dirname, '../../bin/memoryd.js');
 const within = { timeout: 30_000, interval: 100 };
 
-describe.each(stores)('a push connection on $name', (store) => {
+describe.each(unlikeStores)('a push connection on $name', (store) => {
   let daemon: Daemon;
   let folder: string;
   let id: string;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { sized } from './length.ts';
 
 export interface OpenedStore {
   /** What the daemon is started with. */
@@ -56,3 +57,12 @@ export const stores: readonly StoreKind[] = [
   ...(databaseUrl === undefined ? [] : [onServers('PostgreSQL alone', false)]),
   ...(databaseUrl === undefined || redisUrl === undefined ? [] : [onServers('PostgreSQL and Redis', true)]),
 ];
+
+/**
+ * In short the two that have nothing in common, for what does not depend on how a database and a queue go together:
+ * PostgreSQL with the queue of the embedded store is killed and watched in suites of its own.
+ */
+export const unlikeStores: readonly StoreKind[] = sized(
+  stores.filter((_, index) => index === 0 || index === stores.length - 1),
+  stores,
+);
