@@ -88,13 +88,15 @@ const narrowest = 10;
 
 /**
  * Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width, and before
- * it those that are named by their index in `cuttable`.
+ * it those that are named by their index in `cuttable`. Of a path the end is kept: where it begins with `/`, or with one in
+ * a column of `paths`.
  */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   columns: number,
   cuttable: readonly number[] = [],
+  paths: readonly number[] = [],
 ): string[] {
   const cells = [headings, ...rows].map((row) => row.map(oneLine));
   const widths = headings.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));
@@ -109,7 +111,7 @@ export function table(
   return cells.map((row) => {
     const others = row.slice(0, -1).map((cell, index) => {
       const width = at(widths, index);
-      const shown = cutTo(cell, width);
+      const shown = cutTo(cell, width, paths.includes(index));
       return `${shown}${' '.repeat(width - displayWidth(shown))}  `;
     });
     const room = Math.max(columns - displayWidth(others.join('')), narrowest);
@@ -117,8 +119,9 @@ export function table(
   });
 }
 
-function cutTo(cell: string, room: number): string {
-  return displayWidth(cell) > room && cell.startsWith('/') ? truncateStart(cell, room) : truncate(cell, room);
+function cutTo(cell: string, room: number, mayBePath = false): string {
+  const isPath = cell.startsWith('/') || (mayBePath && cell.includes('/'));
+  return displayWidth(cell) > room && isPath ? truncateStart(cell, room) : truncate(cell, room);
 }
 
 /** The shortest beginnings by which ids are told apart, of at least 6 characters; commands take them. */

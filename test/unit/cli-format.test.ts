@@ -63,6 +63,9 @@ describe('text', () => {
     expect(table(['A', 'B'], [['x', 'y'.repeat(90)]], 50)[1]).toBe(`x  ${'y'.repeat(46)}…`);
     expect(table(['A', 'B'], [['x', `/${'y'.repeat(90)}/end`]], 50)[1]).toBe(`x  …${'y'.repeat(42)}/end`);
     expect(table(['A'], [['x'.repeat(90)]], Infinity)[1]).toHaveLength(90);
+    const rows = ['one', 'two'].map((name) => [`${'folder/'.repeat(9)}note ${name}.md`, 'done']);
+    const tellApart = ['…der/folder/note one.md  done', '…der/folder/note two.md  done'];
+    expect(table(['ITEM', 'STATE'], rows, 30, [0], [0]).slice(1)).toEqual(tellApart);
   });
 
   test.each([
