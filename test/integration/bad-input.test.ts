@@ -94,11 +94,7 @@ const cases: Case[] = [
     'done',
   ],
   ['half characters in JSON', () => file('a.json', '{"text": "The lock \\ud800 is 4711."}'), 'done'],
-  [
-    'a note with a NUL',
-    () => file('a.md', `# Notes\n\nThe plumber\0 comes at nine. ${'He is expensive. '.repeat(9)}`),
-    'done',
-  ],
+  ['a note with a NUL', () => file('a.md', `# Notes\n\nThe plumber\0 comes at nine.`), 'done'],
   ['text full of NUL', () => file('a.txt', Buffer.from('a\0b c d', 'utf16le')), 'unsupported_type'],
   ['noise', () => file('noise.bin', deflateRawSync(Buffer.from(pdf)).subarray(3)), 'unsupported_type'],
 ];

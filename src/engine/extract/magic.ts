@@ -93,9 +93,10 @@ export function isBinary(bytes: Uint8Array): boolean {
   // An index instead of an iterator: this looks at every byte of every file.
   for (let index = 0; index < sample.length; index++) {
     const byte = sample[index]!;
-    if (byte === 0 && index < 8192) nuls++;
+    if (byte === 0) nuls++;
     // Tab, line feed, form feed, carriage return and escape (colours in logs) stand in texts.
-    if (byte < 0x20 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13 && byte !== 27) controls++;
+    else if (byte < 0x20 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13 && byte !== 27) controls++;
   }
-  return controls > sample.length / 50 || (nuls > 0 && !isUtf8(bytes));
+  if (nuls > 0 && (nuls > sample.length / 10 || !isUtf8(bytes))) return true;
+  return controls > sample.length / 50;
 }
