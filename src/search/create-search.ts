@@ -7,7 +7,7 @@ import type { Database } from '../store/database.ts';
 import { candidatesStatement, type CandidateRow } from '../store/search/candidates.ts';
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
-import type { ResidentTexts } from './resident/resident-texts.ts';
+import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
 import { rankTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { createLanguageReader, type LanguageReader } from './languages.ts';
@@ -192,28 +192,45 @@ interface Query {
   keywords: readonly Keyword[];
   periods: readonly Period[];
   vector: Float32Array | null;
+  /** For each kind that is searched, its texts in memory; null: they are in the database. */
+  residents: readonly (UpToDateTexts | null)[];
 }
 
 async function rank(request: SearchRequest, context: Context): Promise<Ranked[]> {
-  const query = await readQuery(request, context);
-  request.signal?.throwIfAborted();
   const kinds = kindsOf[request.mode];
-  const found = await Promise.all(kinds.map((kind) => findCandidates(kind, kinds.length > 1, query, request, context)));
+  const scopes = kinds.map((kind) => scopeOf(kind, request, context.clock.now()));
+  const query = await readQuery(request, scopes, context);
+  request.signal?.throwIfAborted();
+  const linked = kinds.length > 1;
+  const found = await Promise.all(
+    scopes.map((scope, place) => findCandidates(scope, query.residents[place] ?? null, { linked, query }, context)),
+  );
   request.signal?.throwIfAborted();
   return rankTurns(rankCandidates(found), context.database);
 }
 
-async function readQuery(request: SearchRequest, context: Context): Promise<Query> {
+async function readQuery(request: SearchRequest, scopes: readonly Scoped[], context: Context): Promise<Query> {
   // The database's text holds no U+0000, and no half characters.
   const text = request.q.replaceAll('\0', ' ').toWellFormed();
-  const [languages, vector] = await Promise.all([
-    context.readLanguages(request.scope.containerTags),
+  const [{ languages, residents }, vector] = await Promise.all([
+    readScopes(scopes, request, context),
     embedQuery(text, queryWords(text).length > 0, request.signal, context),
   ]);
   const searched = searchedTerms(text, languages);
   const words = searched.map(({ forms }) => forms);
   const periods = periodsOf(text, context.clock.now());
-  return { text, terms: searched, keywords: keywordsOf(text, words), periods, vector };
+  return { text, terms: searched, keywords: keywordsOf(text, words), periods, vector, residents };
+}
+
+/** The texts of each scope that are in memory, and the languages in which the query is read. */
+async function readScopes(
+  scopes: readonly Scoped[],
+  request: SearchRequest,
+  { residentTexts, readLanguages }: Context,
+): Promise<{ languages: readonly string[]; residents: (UpToDateTexts | null)[] }> {
+  const residents = await Promise.all(scopes.map(async (scope) => (await residentTexts?.upToDate(scope)) ?? null));
+  const known = residents.find((resident) => resident !== null);
+  return { languages: known?.languages ?? (await readLanguages(request.scope.containerTags)), residents };
 }
 
 function searchedTerms(query: string, languages: readonly string[]): QueryTerm[] {
@@ -242,20 +259,17 @@ async function embedQuery(
 
 /** Scans the scope when the index, which looks at a bounded number of vectors, did not find enough in it. */
 async function findCandidates(
-  kind: SearchedKind,
-  linked: boolean,
-  { terms: searched, keywords, periods, vector }: Query,
-  request: SearchRequest,
-  { database, access: chooser, embedder, clock, residentTexts }: Context,
+  scope: Scoped,
+  resident: UpToDateTexts | null,
+  { linked, query: { terms: searched, keywords, periods, vector } }: { linked: boolean; query: Query },
+  { database, access: chooser, embedder, residentTexts }: Context,
 ): Promise<Found> {
-  const scope = scopeOf(kind, request, clock.now());
   const model = { id: embedder.id, dimensions: embedder.dimensions };
-  const fewer = kind === 'memories' && linked ? besidePassages : {};
+  const fewer = scope.kind === 'memories' && linked ? besidePassages : {};
   const weights = { ...scoring, ...fewer, relatedAt: embedder.relatedAt };
   const asked = { terms: searched, keywords, periods, vector };
   const unplanned = { ...scope, ...asked, linked, model, scoring: weights };
-  const resident = await residentTexts?.candidates(unplanned);
-  if (resident) return { plan: { ...unplanned, access: { kind: 'all' } }, ...resident };
+  if (resident) return { plan: { ...unplanned, access: { kind: 'all' } }, ...(await resident.candidates(unplanned)) };
   const access = await chooser.choose(scope, searched);
   const plan: CandidatePlan = { ...unplanned, access };
   const rows = await database.query<CandidateRow>(candidatesStatement(plan));

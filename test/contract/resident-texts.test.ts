@@ -9,6 +9,7 @@ import { scoring } from '../../src/search/scoring.ts';
 import { candidatesStatement, type CandidateRow } from '../../src/store/search/candidates.ts';
 import { deleteOldTextChanges } from '../../src/store/search/text-rows.ts';
 import { sql, type Sql } from '../../src/store/sql.ts';
+import { noteLanguages } from '../../src/store/text-languages.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { animals, chunk, nothing, relatedAt, ships } from '../support/search-finder.ts';
@@ -158,8 +159,24 @@ describe.each(engines)('texts in memory on %s', async (engine) => {
       await texts.settled();
       const found = await database.query<CandidateRow>(candidatesStatement({ ...asked, access: { kind: 'all' } }));
       const { candidates } = foundInRows({ ...asked, access: { kind: 'all' } }, found);
-      expect((await texts.candidates(asked))!.candidates).toMatchObject(candidates);
+      const resident = (await texts.upToDate(scope))!;
+      expect((await resident.candidates(asked)).candidates).toMatchObject(candidates);
     }
+  });
+
+  test('the languages of a scope are known, also one that came with a text since', async () => {
+    await storeWorld(database, { documents: [document('a', 'a whale', ships)] });
+    const clock = createTestClock(worldTime.toISOString());
+    const embedder = { id: worldModel, dimensions: 4 };
+    const texts = createResidentTexts({ database, embedder, clock, log: silentLogger });
+    const scope = { kind: 'chunks', containerTags: ['team'], forgottenToo: false, now: worldTime } as const;
+    for (let time = 0; time < 2; time++) texts.note(scope, 1);
+    await texts.settled();
+    expect((await texts.upToDate(scope))!.languages).toEqual([]);
+    const german = [{ container_tag: 'team', languages: ['de'] }];
+    await database.transaction((tx) => noteLanguages(tx, german));
+    await storeWorld(database, { documents: [document('b', 'ein Wal', ships)] });
+    expect((await texts.upToDate(scope))!.languages).toContain('de');
   });
 
   test('a scope with too many texts, and one that is narrowed, are searched in the database', async () => {

@@ -176,12 +176,12 @@ describe.each(engines)('ranking on %s', (engine) => {
     let answered = 0;
     const clock = createTestClock(worldTime.toISOString());
     const texts = createResidentTexts({ database, embedder: { id: worldModel, dimensions }, clock, log: silentLogger });
-    const candidates: ResidentTexts['candidates'] = async (asked) => {
-      const rows = await texts.candidates(asked);
-      if (rows !== null) answered += 1;
-      return rows;
+    const upToDate: ResidentTexts['upToDate'] = async (scope) => {
+      const resident = await texts.upToDate(scope);
+      if (resident !== null) answered += 1;
+      return resident;
     };
-    return { texts: { ...texts, candidates }, answered: () => answered };
+    return { texts: { ...texts, upToDate }, answered: () => answered };
   }
 
   async function withWorld(stored: World, work: () => Promise<void>): Promise<void> {

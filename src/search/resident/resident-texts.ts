@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { createGathering } from '../../base/gathering.ts';
 import type { Logger } from '../../base/log.ts';
-
+import { languageCodes } from '../../engine/languages.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
 import {
@@ -12,6 +12,7 @@ import {
   readTextChanges,
   readTexts,
 } from '../../store/search/text-rows.ts';
+import { readLanguages } from '../../store/text-languages.ts';
 import { createMemo, type Scoped } from '../access.ts';
 import type { Found } from '../candidates.ts';
 import { createTextSet, type Asked, type TextSet } from './text-set.ts';
@@ -22,12 +23,18 @@ import { createTextSet, type Asked, type TextSet } from './text-set.ts';
  * a search sees what was committed before it began, whoever wrote it.
  */
 export interface ResidentTexts {
-  /** Candidates of a search in these texts; null: the database must be searched. */
-  candidates(asked: Asked): Promise<Omit<Found, 'plan'> | null>;
+  /** The texts of a scope as of this moment; null: the database must be searched. */
+  upToDate(scope: Scoped): Promise<UpToDateTexts | null>;
   /** The database was searched, which had so many texts in the scope: from the second time on they are read. */
   note(scope: Scoped, items: number): void;
   /** Resolves when what is being read has been read. */
   settled(): Promise<void>;
+}
+
+export interface UpToDateTexts {
+  /** Of the texts of the scope's containers, by ISO 639-1 code. */
+  languages: readonly string[];
+  candidates(asked: Asked): Promise<Omit<Found, 'plan'>>;
 }
 
 export interface ResidentOptions {
@@ -44,8 +51,8 @@ export interface ResidentOptions {
 /** A scope of which the texts are here, or on their way. */
 interface Resident {
   set: TextSet;
-  /** Brings the set up to this moment. False: it can no longer be followed. */
-  refresh(): Promise<boolean>;
+  /** Brings the set up to this moment. Answers the languages of the containers; null: it can no longer be followed. */
+  refresh(): Promise<readonly string[] | null>;
 }
 
 const pageSize = 500;
@@ -84,20 +91,17 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
   }
 
   return {
-    async candidates(asked) {
-      const key = keyOf(asked);
+    async upToDate(scope) {
+      const key = keyOf(scope);
       const resident = key === null ? undefined : residents.get(key);
       if (key === null || resident === undefined) return null;
-      if (!(await resident.refresh())) {
+      const languages = await resident.refresh();
+      if (languages === null) {
         remove(key, resident);
         return null;
       }
       use(key, resident);
-      const { corpus, candidates, patterns } = resident.set.candidates(asked);
-      if (patterns.length === 0) return { corpus, candidates };
-      const holding = await readHolding(database, asked.kind, patterns);
-      for (const one of candidates) one.holdsKeyword = holding.has(one.text.id);
-      return { corpus, candidates };
+      return { languages, candidates: (asked) => candidatesIn(resident.set, asked, database) };
     },
     note(scope, items) {
       const key = keyOf(scope);
@@ -110,6 +114,14 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
     },
     settled: async () => void (await Promise.all(loading.values())),
   };
+}
+
+async function candidatesIn(set: TextSet, asked: Asked, database: Database): Promise<Omit<Found, 'plan'>> {
+  const { corpus, candidates, patterns } = set.candidates(asked);
+  if (patterns.length === 0) return { corpus, candidates };
+  const holding = await readHolding(database, asked.kind, patterns);
+  for (const one of candidates) one.holdsKeyword = holding.has(one.text.id);
+  return { corpus, candidates };
 }
 
 /** Null: what is asked depends on more than the text. */
@@ -135,11 +147,12 @@ async function readResident(scope: Scoped, context: Reading): Promise<Resident |
     isLast = rows.length < pageSize;
     after = rows.at(-1)?.id ?? after;
   }
-  const state = { seen, set, snapshot, refreshedAtMs: clock.now().getTime() };
-  const gathered = createGathering<void, boolean>({
+  const languages = await languagesIn(scope, database);
+  const state = { seen, set, snapshot, languages, refreshedAtMs: clock.now().getTime() };
+  const gathered = createGathering<void, readonly string[] | null>({
     async run(searches) {
       const isTrue = await refresh(state, context);
-      return searches.map(() => isTrue);
+      return searches.map(() => (isTrue ? state.languages : null));
     },
     most: Infinity,
   });
@@ -155,7 +168,13 @@ interface Followed {
   seen: Scoped;
   set: TextSet;
   snapshot: string;
+  /** Whoever notes one writes a text, too. */
+  languages: readonly string[];
   refreshedAtMs: number;
+}
+
+function languagesIn({ containerTags }: Scoped, database: Database): Promise<string[]> {
+  return readLanguages(database, containerTags, languageCodes);
 }
 
 async function refresh(followed: Followed, { database, embedder, clock, maxTexts }: Reading): Promise<boolean> {
@@ -168,6 +187,7 @@ async function refresh(followed: Followed, { database, embedder, clock, maxTexts
     const rows = await readChangedTexts(database, { ...seen, now }, embedder.id, { documents, memories });
     set.remove([...memories, ...rows.map(({ id }) => id)], documents);
     for (const row of rows) set.add(row);
+    followed.languages = await languagesIn(seen, database);
   }
   followed.snapshot = snapshot;
   followed.refreshedAtMs = now.getTime();
