@@ -1,7 +1,7 @@
 import { firstOf, paired } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
 import { readNeighbours, type Neighbours } from '../store/search/neighbours.ts';
-import type { Ranked } from './ranking.ts';
+import type { Scored } from './ranking.ts';
 import { conversational } from './scoring.ts';
 
 /**
@@ -9,19 +9,19 @@ import { conversational } from './scoring.ts';
  * score, and a session that has much of what is asked raises all of its turns. Turns that ask and those of a machine
  * are worth less than what people tell. Changes the scores of what it is given.
  */
-export async function rankTurns(ranked: Ranked[], database: Database): Promise<Ranked[]> {
+export async function scoreTurns(ranked: Scored[], database: Database): Promise<Scored[]> {
   for (const one of ranked) one.score *= conversational.worth[one.type];
   const turns = ranked.filter(isSaid);
   if (turns.length > 1) raise(turns, await neighboursOf(turns, database));
   return ranked;
 }
 
-function isSaid({ type, places }: Ranked): boolean {
+function isSaid({ type, places }: Scored): boolean {
   return type !== 'text' && type !== 'fact' && places.length === 1;
 }
 
 /** Of documents that are one turn each. */
-async function neighboursOf(turns: readonly Ranked[], database: Database): Promise<Map<string, Neighbours>> {
+async function neighboursOf(turns: readonly Scored[], database: Database): Promise<Map<string, Neighbours>> {
   const best = turns.toSorted((a, b) => b.score - a.score).filter(({ isLone }) => isLone);
   const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
   if (documents.length === 0) return new Map();
@@ -30,7 +30,7 @@ async function neighboursOf(turns: readonly Ranked[], database: Database): Promi
 }
 
 /** Adds to the scores what stands around, with the best as high as before: others are not compared anew. */
-function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>): void {
+function raise(turns: readonly Scored[], lone: ReadonlyMap<string, Neighbours>): void {
   const { before, after, session } = conversational;
   const said = new Map<string, number>();
   for (const one of turns) said.set(placeOf(one), Math.max(said.get(placeOf(one)) ?? 0, one.score));
@@ -49,11 +49,11 @@ function raise(turns: readonly Ranked[], lone: ReadonlyMap<string, Neighbours>):
 
 const separator = ' ';
 
-function placeOf({ places: [place] }: Ranked): string {
+function placeOf({ places: [place] }: Scored): string {
   return `${place!.document}${separator}${place!.first}`;
 }
 
-function around(one: Ranked, lone: ReadonlyMap<string, Neighbours>): [string | null, string | null] {
+function around(one: Scored, lone: ReadonlyMap<string, Neighbours>): [string | null, string | null] {
   const { document, first, last } = firstOf(one.places);
   const found = lone.get(document);
   if (!found) return [`${document}${separator}${first - 1}`, `${document}${separator}${last + 1}`];

@@ -8,14 +8,14 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
-import { rankTurns } from './conversation.ts';
+import { scoreTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
-import { rankCandidates, type Ranked, stretch } from './ranking.ts';
+import { scoreCandidates, type Scored, stretch } from './ranking.ts';
 import {
   askingWorth,
   besidePassages,
@@ -137,13 +137,13 @@ async function trace(request: SearchRequest, context: Context): Promise<Trace> {
   return { ranked, lines, order: [...results.map(({ line }) => line), ...chosen.slice(best.length)] };
 }
 
-async function rankWordings(request: SearchRequest, context: Context): Promise<Ranked[]> {
+async function rankWordings(request: SearchRequest, context: Context): Promise<Scored[]> {
   const wordings = request.rewriteQuery ? wordingsOf(request.q) : [request.q];
   const rankings = await Promise.all(wordings.map((q) => rank({ ...request, q }, context)));
   return rankings.length > 1 ? mergeRankings(rankings) : rankings[0]!;
 }
 
-function linesOf(ranked: readonly Ranked[], { mode }: SearchRequest): Iterable<Line> {
+function linesOf(ranked: readonly Scored[], { mode }: SearchRequest): Iterable<Line> {
   return mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked, { wholeTurns: mode === 'hybrid' });
 }
 
@@ -196,7 +196,7 @@ interface Query {
   residents: readonly (UpToDateTexts | null)[];
 }
 
-async function rank(request: SearchRequest, context: Context): Promise<Ranked[]> {
+async function rank(request: SearchRequest, context: Context): Promise<Scored[]> {
   const kinds = kindsOf[request.mode];
   const scopes = kinds.map((kind) => scopeOf(kind, request, context.clock.now()));
   const query = await readQuery(request, scopes, context);
@@ -206,7 +206,7 @@ async function rank(request: SearchRequest, context: Context): Promise<Ranked[]>
     scopes.map((scope, place) => findCandidates(scope, query.residents[place] ?? null, { linked, query }, context)),
   );
   request.signal?.throwIfAborted();
-  return rankTurns(rankCandidates(found), context.database);
+  return scoreTurns(scoreCandidates(found), context.database);
 }
 
 async function readQuery(request: SearchRequest, scopes: readonly Scoped[], context: Context): Promise<Query> {

@@ -1,13 +1,13 @@
 import { at } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
-import { memoriesOfDocument, readStanding } from '../store/search/left-out.ts';
+import { memoriesOfDocument, readStanding } from '../store/search/document-standing.ts';
 import type { Line } from './lines.ts';
-import type { Ranked } from './ranking.ts';
+import type { Scored } from './ranking.ts';
 import type { Explanation, Outcome, SearchRequest } from './search.ts';
 
 /** The steps of a search. */
 export interface Trace {
-  ranked: readonly Ranked[];
+  ranked: readonly Scored[];
   /** One for each thing that is said, best first. */
   lines: readonly Line[];
   /** Results that reach the threshold, in the order of the answer. */
@@ -18,7 +18,7 @@ interface Parts {
   database: Database;
   trace: Trace;
   /** The same search of nothing but this document. */
-  ofDocumentAlone(): Promise<readonly Ranked[]>;
+  ofDocumentAlone(): Promise<readonly Scored[]>;
 }
 
 /** Says of a document whether a search shows it, and if not, why. */
@@ -49,7 +49,7 @@ export async function explained(request: SearchRequest, documentId: string, part
 }
 
 /** The chunks of a document among these, and the memories that came from it. */
-async function textsOf(documentId: string, ranked: readonly Ranked[], database: Database): Promise<Set<string>> {
+async function textsOf(documentId: string, ranked: readonly Scored[], database: Database): Promise<Set<string>> {
   const chunks = ranked.filter(({ kind, places }) => kind === 'chunk' && places[0]?.document === documentId);
   const memories = ranked.filter(({ kind }) => kind === 'memory').map(({ id }) => id);
   return new Set([...chunks.map(({ id }) => id), ...(await memoriesOfDocument(database, documentId, memories))]);

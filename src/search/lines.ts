@@ -1,9 +1,9 @@
 import type { Place } from './candidates.ts';
-import { bestScores, type Ranked } from './ranking.ts';
+import { bestScores, type Scored } from './ranking.ts';
 import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
 
 /** A result that is to be shown, without its text. */
-export type Line = Pick<Ranked, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
+export type Line = Pick<Scored, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
 
 export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 'score'>) =>
   b.score - a.score || (a.id < b.id ? -1 : 1);
@@ -11,19 +11,22 @@ export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 's
 /** How chunks and memories of one ranking belong together. */
 interface Links {
   /** Chunks in the ranking that each memory came from. */
-  chunksOf: ReadonlyMap<string, readonly Ranked[]>;
-  memoriesOf: ReadonlyMap<string, readonly Ranked[]>;
+  chunksOf: ReadonlyMap<string, readonly Scored[]>;
+  memoriesOf: ReadonlyMap<string, readonly Scored[]>;
   /** Facts that state what stands in an episode's stretch of text. */
-  factsOf(memory: Ranked): readonly Ranked[];
+  factsOf(memory: Scored): readonly Scored[];
 }
 
 /**
- * One line for each thing that is said, best first, made as they are asked for. A chunk and its memories raise each
- * other; then the memory stands for the chunk that it came from, or the chunk for its memories where these score less,
- * likewise the fact for the episode, and of memories that say the same, or the same stretch of text, the
- * first one stays. With `wholeTurns` a turn stands for the memories that say only a part of it.
+ * One line for each thing that is said, best first, made as they are asked for:
+ *
+ * 1. A chunk and its memories raise each other's score.
+ * 2. A memory stands for its chunk unless it scores less by `memoryMargin`, and a fact for its episode unless it is
+ *    less similar by as much. With `wholeTurns` a turn stands for the memories that say only a part of it.
+ * 3. What an earlier line says already is left out: an equal statement, a linked chunk or memory, or, of facts and
+ *    episodes, the same stretch of text.
  */
-export function* toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns: boolean }): Generator<Line> {
+export function* toLines(ranked: readonly Scored[], { wholeTurns }: { wholeTurns: boolean }): Generator<Line> {
   const links = linksOf(ranked);
   const shown = createShown(links);
   const places = ranked.map((text) => ({ text, id: text.id, score: placeScore(text, links) }));
@@ -45,14 +48,14 @@ export function* toLines(ranked: readonly Ranked[], { wholeTurns }: { wholeTurns
   }
 }
 
-function linksOf(ranked: readonly Ranked[]): Links {
+function linksOf(ranked: readonly Scored[]): Links {
   const memories = ranked.filter(({ kind }) => kind === 'memory');
   const chunks = byDocument(ranked.filter(({ kind }) => kind === 'chunk'));
   const facts = byDocument(memories.filter(({ type }) => type !== 'episode'));
-  const chunksOf = new Map<string, Ranked[]>();
-  const memoriesOf = new Map<string, Ranked[]>();
+  const chunksOf = new Map<string, Scored[]>();
+  const memoriesOf = new Map<string, Scored[]>();
   for (const memory of memories) {
-    const found: Ranked[] = [];
+    const found: Scored[] = [];
     for (const place of memory.places) {
       for (const one of chunks.get(place.document) ?? []) if (overlap(place, one.place)) found.push(one.text);
     }
@@ -76,11 +79,11 @@ function linksOf(ranked: readonly Ranked[]): Links {
 }
 
 interface Placed {
-  text: Ranked;
+  text: Scored;
   place: Place;
 }
 
-function byDocument(texts: readonly Ranked[]): Map<string, Placed[]> {
+function byDocument(texts: readonly Scored[]): Map<string, Placed[]> {
   const placed = new Map<string, Placed[]>();
   for (const text of texts) {
     for (const place of text.places) {
@@ -98,7 +101,7 @@ function overlap(a: Place, b: Place): boolean {
 }
 
 /** Something that cannot have a counterpart loses nothing by that: it counts as its own. */
-function placeScore({ id, kind, score, isMined, places }: Ranked, { chunksOf, memoriesOf }: Links): number {
+function placeScore({ id, kind, score, isMined, places }: Scored, { chunksOf, memoriesOf }: Links): number {
   const linked = (kind === 'chunk' ? memoriesOf : chunksOf).get(id) ?? [];
   const isAlone = kind === 'chunk' ? !isMined : places.length === 0;
   return score + linkWeight * linked.reduce((most, one) => Math.max(most, one.score), isAlone ? score : 0);
@@ -106,17 +109,17 @@ function placeScore({ id, kind, score, isMined, places }: Ranked, { chunksOf, me
 
 /** The best of others that is shown in place of a text, unless it is worth less by more than the margin. */
 function standIn(
-  text: Ranked,
-  others: readonly Ranked[] | undefined,
+  text: Scored,
+  others: readonly Scored[] | undefined,
   worth: 'score' | 'similarity',
-  isTold: (one: Ranked) => boolean,
-): Ranked | undefined {
+  isTold: (one: Scored) => boolean,
+): Scored | undefined {
   const worthy = (others ?? []).filter((other) => other[worth] >= text[worth] - memoryMargin && !isTold(other));
   return worthy.toSorted(bestFirst)[0];
 }
 
 /** The turn that a memory came from and says only a part of. */
-function turnAround({ id, length }: Ranked, { chunksOf }: Links, isTold: (one: Ranked) => boolean): Ranked | undefined {
+function turnAround({ id, length }: Scored, { chunksOf }: Links, isTold: (one: Scored) => boolean): Scored | undefined {
   const [chunk, ...others] = chunksOf.get(id) ?? [];
   const isPart = chunk && others.length === 0 && chunk.type !== 'text' && length < wholeTurn * chunk.length;
   return isPart && !isTold(chunk) ? chunk : undefined;
@@ -125,10 +128,10 @@ function turnAround({ id, length }: Ranked, { chunksOf }: Links, isTold: (one: R
 function createShown({ chunksOf, memoriesOf }: Links) {
   const ids = new Set<string>();
   const statements = new Set<string>();
-  const memories = new Map<string, { place: Place; type: Ranked['type'] }[]>();
+  const memories = new Map<string, { place: Place; type: Scored['type'] }[]>();
 
   /** An episode says all that its stretch of text does; facts of one sentence say different things. */
-  function isSaid({ places, type }: Ranked): boolean {
+  function isSaid({ places, type }: Scored): boolean {
     return places.some((place) =>
       memories
         .get(place.document)
@@ -137,7 +140,7 @@ function createShown({ chunksOf, memoriesOf }: Links) {
   }
 
   return {
-    add({ id, kind, type, statement, places }: Ranked) {
+    add({ id, kind, type, statement, places }: Scored) {
       ids.add(id);
       if (statement !== null) statements.add(statement);
       if (kind === 'chunk') return;
@@ -146,7 +149,7 @@ function createShown({ chunksOf, memoriesOf }: Links) {
       }
     },
     /** Whether a line says it already. */
-    isTold(one: Ranked): boolean {
+    isTold(one: Scored): boolean {
       const { id, kind, statement } = one;
       if (ids.has(id) || (statement !== null && statements.has(statement))) return true;
       const linked = (kind === 'chunk' ? memoriesOf : chunksOf).get(id) ?? [];

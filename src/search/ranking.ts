@@ -12,7 +12,7 @@ export interface Scores {
 }
 
 /** A candidate with its rank among all, and what it is linked with others by. */
-export interface Ranked extends Omit<CandidateText, 'isInference'>, Pick<Candidate, 'places' | 'isLone'> {
+export interface Scored extends Omit<CandidateText, 'isInference'>, Pick<Candidate, 'places' | 'isLone'> {
   kind: 'chunk' | 'memory';
   score: number;
   similarity: number;
@@ -20,9 +20,9 @@ export interface Ranked extends Omit<CandidateText, 'isInference'>, Pick<Candida
 }
 
 /** A candidate of a kind, with its score by words. */
-interface Scored {
+interface WordScored {
   candidate: Candidate;
-  kind: Ranked['kind'];
+  kind: Scored['kind'];
   bm25: number;
 }
 
@@ -30,7 +30,7 @@ interface Scored {
  * Candidates of all kinds in one ranking. Both scores of each are known, so nothing is missing when
  * they are fused. Weights of terms are over all that is searched; lengths are compared within a kind.
  */
-export function rankCandidates(found: readonly Found[]): Ranked[] {
+export function scoreCandidates(found: readonly Found[]): Scored[] {
   const [{ plan }] = found as [Found];
   const items = found.reduce((sum, { corpus }) => sum + corpus.items, 0);
   const weights = plan.terms.map(({ count }, index) => {
@@ -73,7 +73,7 @@ export function bestScores(scores: readonly Scores[]): Scores {
   };
 }
 
-function scoredByWords({ plan, corpus, candidates }: Found, weights: readonly number[]): Scored[] {
+function scoredByWords({ plan, corpus, candidates }: Found, weights: readonly number[]): WordScored[] {
   const kind = plan.kind === 'chunks' ? 'chunk' : 'memory';
   const { averageLength } = corpus;
   return candidates.map((candidate) => {

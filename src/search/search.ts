@@ -1,4 +1,4 @@
-import type { Narrower } from '../store/search/left-out.ts';
+import type { Narrower } from '../store/search/document-standing.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { Metadata } from '../engine/document.ts';

@@ -1,5 +1,5 @@
 import { queryTerms } from '../engine/terms.ts';
-import { bestScores, type Ranked } from './ranking.ts';
+import { bestScores, type Scored } from './ranking.ts';
 import { rewriteWeight } from './scoring.ts';
 
 /** Each costs a search. */
@@ -37,8 +37,8 @@ const statementOf = (text: string) => withoutEnd(text.trim().replace(question, '
  * Combines the results of several wordings into one ranking, that of the query first: by the sum of the scores (Fox and
  * Shaw, "Combination of multiple searches", 1994), with the best similarity of each.
  */
-export function mergeRankings(rankings: readonly (readonly Ranked[])[]): Ranked[] {
-  const merged = new Map<string, Ranked>();
+export function mergeRankings(rankings: readonly (readonly Scored[])[]): Scored[] {
+  const merged = new Map<string, Scored>();
   for (const [index, ranked] of rankings.entries()) {
     const weight = index === 0 ? 1 : rewriteWeight;
     for (const one of ranked) {

@@ -1,6 +1,6 @@
 import { queryWords, terms } from '../../src/engine/terms.ts';
 import { bestFirst, toLines } from '../../src/search/lines.ts';
-import type { Ranked } from '../../src/search/ranking.ts';
+import type { Scored } from '../../src/search/ranking.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
 import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory } from './search-world.ts';
@@ -9,7 +9,7 @@ import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory
  * The ranking of docs/decisions/0008-search-scoring.md by brute force, without a database: it says
  * what a search must find. Keywords are left out; the worlds it is used on have none.
  */
-interface Item extends Omit<Ranked, 'score' | 'similarity' | 'scores'> {
+interface Item extends Omit<Scored, 'score' | 'similarity' | 'scores'> {
   cosine: number | null;
   weight: number;
   length: number;
@@ -41,7 +41,7 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
   const lexical = minMax(pool.map((item) => item.bm25));
   const covered = coverage(words, weights);
   const mostWords = Math.max(...pool.map((item) => item.bm25));
-  const ranked = pool.map((item, index): Ranked => {
+  const ranked = pool.map((item, index): Scored => {
     const own = rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt));
     return {
       ...item,

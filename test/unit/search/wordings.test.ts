@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { bestFirst } from '../../../src/search/lines.ts';
 import { mergeRankings, wordingsOf } from '../../../src/search/wordings.ts';
-import type { Ranked } from '../../../src/search/ranking.ts';
+import type { Scored } from '../../../src/search/ranking.ts';
 
 const row = (id: string, score: number, similarity: number) =>
-  ({ id, score, similarity, scores: { words: score, vectors: similarity } }) as Ranked;
+  ({ id, score, similarity, scores: { words: score, vectors: similarity } }) as Scored;
 
 describe('wordings of a query', () => {
   it.each([
