@@ -347,7 +347,7 @@ export const coreMutants: MutantSet = {
       replace: 'deleted_at = case when owned.owner is null then',
     },
     {
-      file: 'src/sync/left-out.ts',
+      file: 'src/sync/unlisted-items.ts',
       loses: true,
       suites: ['test/integration/mirror-partial.test.ts'],
       find: 'const missing = [...page.gone, ...page.missing].filter((id) => asked.has(id));',
@@ -362,7 +362,7 @@ export const coreMutants: MutantSet = {
       replace: 'if (listing.priority) return listing.inTurn(() => end(listing, resumed));',
     },
     {
-      file: 'src/sync/left-out.ts',
+      file: 'src/sync/unlisted-items.ts',
       loses: true,
       suites: ['test/integration/mirror-partial.test.ts'],
       find: 'isListed: isListed && rest.missing === 0 });',

@@ -2,7 +2,7 @@ import { compareItems, mirroredItems } from '../store/sync-items.ts';
 import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from '../connector/contract.ts';
 import { passes, updateTime } from './filters.ts';
-import { askedAtOnce } from './left-out.ts';
+import { askedAtOnce } from './unlisted-items.ts';
 import { createPageGuard } from './page.ts';
 import type { ListedRef } from './ref.ts';
 import { partitionRun, type PartitionRun, type Run } from './run.ts';

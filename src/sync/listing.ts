@@ -15,7 +15,7 @@ import {
 import { createPageGuard, maxUnread, unreadMessage, type CheckedPage, type PageGuard } from './page.ts';
 import { ConnectorError, type ConnectorSpec, type Json, type UnreadPart } from '../connector/contract.ts';
 import { dropStrayContents, keepContents } from './kept-contents.ts';
-import { askAboutLeftOut, settleLeftOut } from './left-out.ts';
+import { askAboutLeftOut, settleLeftOut } from './unlisted-items.ts';
 import { recordDifferences, recordListed, settleMissing, sweep } from './ledger.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Ledger } from './partition-ledger.ts';
@@ -26,7 +26,7 @@ import { selectionKey } from './selection.ts';
 const maxRestarts = 3;
 /** Interval of writing down items shown unchanged, so that a listing of hours goes on where it stopped. */
 const noteEveryMs = 15_000;
-/** They are also written down with a page that differs, when they are no more than so many times what differs. */
+/** A page with changes saves them as well, when there are at most this many for each change. */
 const notedForEach = 10;
 /** As many ids are held in memory. */
 const mostShown = 250_000;
@@ -86,7 +86,9 @@ export async function listPartition(
     pages: 0,
     pass: (resuming ? row.listingPass : null) ?? 0,
     restarts: 0,
-    shown: isMirrored(part.source.spec, row) ? { ids: new Set(), notedAtMs: part.ledger.clock.now().getTime() } : null,
+    shown: mayNoteLater(part.source.spec, row)
+      ? { ids: new Set(), notedAtMs: part.ledger.clock.now().getTime() }
+      : null,
   };
   // A run that was stopped at the very end has nothing more to read.
   if (!resuming || !row.listingShown) await readPages(listing, onPage);
@@ -100,10 +102,10 @@ export async function listPartition(
 }
 
 /**
- * Listings that may leave something out are told from each other by what is written of them. A source that limits its
- * requests is not asked again for a page that it has shown, so each is written down with its cursor.
+ * Whether items that are shown unchanged, and the cursor, need not be saved with every page: the partition was listed
+ * before, its listings are complete, and the connector declares no limits, so that pages may be read again after a crash.
  */
-function isMirrored(spec: ConnectorSpec, row: PartitionRow): boolean {
+function mayNoteLater(spec: ConnectorSpec, row: PartitionRow): boolean {
   return row.lastListedAt !== null && spec.listing !== 'partial' && spec.limits === undefined;
 }
 
@@ -131,7 +133,7 @@ async function readPages(listing: Listing, onPage: (isNew?: boolean) => void): P
       listing.cursor = done ? undefined : current.next;
       // The next page is read while this one is recorded.
       if (!done) page = list(listing, listing.cursor);
-      isNew = await record(listing, current, done);
+      isNew = await recordPage(listing, current, done);
     };
     try {
       await listing.inTurn(step, priority);
@@ -164,7 +166,7 @@ async function restart(listing: Listing, error: unknown): Promise<void> {
 }
 
 /** Answers whether anything is new or changed. */
-async function record(listing: Listing, page: CheckedPage, isLast: boolean): Promise<boolean> {
+async function recordPage(listing: Listing, page: CheckedPage, isLast: boolean): Promise<boolean> {
   const { ledger } = listing;
   const { key, report } = ledger;
   if (page.incomplete !== undefined) {

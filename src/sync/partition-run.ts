@@ -12,7 +12,7 @@ import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
 import type { Ledger, PartitionRows } from './partition-ledger.ts';
 import { partitionRun, type PartitionRun, type Run } from './run.ts';
 import { selectionKey } from './selection.ts';
-import { askOn, askAboutContents } from './left-out.ts';
+import { askOn, askAboutContents } from './unlisted-items.ts';
 import { createSupply } from './supply.ts';
 import { keepContents } from './kept-contents.ts';
 import { createPageGuard } from './page.ts';

@@ -51,6 +51,7 @@ async function ask(
   const refs = page.refs.filter(({ id }) => asked.has(id));
   const missing = [...page.gone, ...page.missing].filter((id) => asked.has(id));
   await keepContents(ledger, refs);
+  // Not to be found is no proof, so it goes through the brake; outside of what is mirrored is certain, and goes at once.
   const outside = page.outside.filter((id) => asked.has(id));
   const answer = { ...page, refs, gone: outside, missing };
   const checkpoint = noCheckpoint(ledger.key, ledger.clock.now());
@@ -59,8 +60,8 @@ async function ask(
 }
 
 /**
- * Removes what look-ups did not find, unless that is too much. A sweep that is held is only released by itself
- * when the source was asked about all of it once more, after another listing (`isListed`).
+ * Removes what look-ups did not find, unless that is too much. Without a confirmation a held sweep is released only
+ * after another listing (`isListed`), and only once every missing item was looked up again.
  */
 export async function settleLeftOut(
   ledger: Ledger,
