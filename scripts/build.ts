@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundled, bundlePackages } from './bundle-packages.ts';
+import { bundled, bundlePackages, licenseFiles } from './bundle-packages.ts';
 import { bundleProgram, copyFiles } from './bundle-program.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -63,7 +63,7 @@ function writeLicenses(folders: readonly string[]): void {
       version: string;
       license?: string;
     };
-    const files = globSync('{LICEN[CS]E,licen[cs]e,COPYING,NOTICE}*', { cwd: folder }).toSorted();
+    const files = globSync(licenseFiles, { cwd: folder }).toSorted();
     const text = files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
     return `${name} ${version} (${license ?? 'see below'})\n\n${text}\n`;
   });

