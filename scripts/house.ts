@@ -4,7 +4,8 @@
  * Measures the code of `src`, with `--connectors` also that of `connectors`: files, lines, functions, imports, and
  * what there should be little of. `--trips` runs the daemon and counts what three trips run beyond its start (`house/trips.ts`).
  * `--files` lists each file with its lines, the lines of its longest function, and how many files import it, or which
- * one: first what may be folded into its only importer, the shortest first.
+ * one: first what may be folded into its only importer, the shortest first. With `--trips` it also lists the files of
+ * each trip, with how many of their functions run.
  */
 import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -109,9 +110,10 @@ for (const [name, found] of [
   for (const circle of found) console.log(`  ${circle}`);
 }
 if (values.trips) {
-  for (const { trip, files: run, functions, rooms } of await countTrips()) {
+  for (const { trip, files: run, functions, rooms, places } of await countTrips()) {
     show(trip, `${run} files, ${functions} functions`);
     console.log(`  ${rooms.map(([room, count]) => `${room} ${count}`).join(', ')}`);
+    if (values.files) for (const [file, count] of places) console.log(`${String(count).padStart(5)}  src/${file}`);
   }
 }
 if (values.files) {

@@ -14,6 +14,8 @@ export interface TripCount {
   functions: number;
   /** Files by the folder of `src` that they are in, the most first. */
   rooms: [room: string, files: number][];
+  /** Functions that run, by file, the fewest first. */
+  places: [file: string, functions: number][];
 }
 
 type Trip = (daemon: Daemon, folder: string) => Promise<void>;
@@ -53,17 +55,20 @@ export async function countTrips(): Promise<TripCount[]> {
     const counts: TripCount[] = [];
     for (const [trip, travel] of Object.entries(trips)) {
       const beyond = [...(await functionsRunBy(travel, folder))].filter((place) => !start.has(place));
-      const files = new Set(beyond.map((place) => place.split(' ')[0]));
-      const rooms = [...Map.groupBy(files, (file) => file!.split('/')[0]!)].map(
-        ([room, { length }]): [string, number] => [room, length],
-      );
-      rooms.sort(([, a], [, b]) => b - a);
-      counts.push({ trip, files: files.size, functions: beyond.length, rooms });
+      const places = countBy(beyond, (place) => place.split(' ')[0]!);
+      const rooms = countBy(places, ([file]) => file.split('/')[0]!).toReversed();
+      counts.push({ trip, files: places.length, functions: beyond.length, rooms, places });
     }
     return counts;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** How many each name stands for, the fewest first. */
+function countBy<T>(list: readonly T[], nameOf: (one: T) => string): [name: string, count: number][] {
+  const counts = [...Map.groupBy(list, nameOf)].map(([name, { length }]): [string, number] => [name, length]);
+  return counts.toSorted(([, a], [, b]) => a - b);
 }
 
 /** After a start, work in the background looks for what is left to do. It belongs to no trip. */
