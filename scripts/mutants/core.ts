@@ -23,13 +23,13 @@ export const coreMutants: MutantSet = {
     'src/sync/brake.ts': ['test/integration/mirror-brake.test.ts'],
     'src/sync/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
     'src/sync/fetch-group.ts': ['test/integration/mirror.test.ts'],
-    'src/sync/ledger.ts': ['test/integration/mirror-brake.test.ts'],
+    'src/sync/checkpoint.ts': ['test/integration/mirror-brake.test.ts'],
     'src/sync/listing.ts': [
       'test/integration/mirror-unread.test.ts',
       'test/integration/mirror.test.ts',
       'test/integration/mirror-brake.test.ts',
     ],
-    'src/sync/page.ts': ['test/integration/mirror-bad-connectors.test.ts', 'test/integration/mirror.test.ts'],
+    'src/sync/check-page.ts': ['test/integration/mirror-bad-connectors.test.ts', 'test/integration/mirror.test.ts'],
     'src/sync/partition-run.ts': ['test/integration/mirror.test.ts', 'test/integration/mirror-brake.test.ts'],
     'src/sync/runner.ts': ['test/integration/mirror-runs.test.ts'],
     'src/store/connections.ts': ['test/integration/mirror-runs.test.ts'],
@@ -56,8 +56,8 @@ export const coreMutants: MutantSet = {
       file: 'src/sync/commit.ts',
       loses: true,
       suites: model,
-      find: 'const mine = outcomes.filter(({ item }) => held.has(item.ext_id));',
-      replace: 'const mine = held.size < 0 ? [] : outcomes;',
+      find: 'const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));',
+      replace: 'const mine = leased.size < 0 ? [] : outcomes;',
     },
     {
       file: 'src/store/listed-pages.ts',
@@ -74,7 +74,7 @@ export const coreMutants: MutantSet = {
       replace: 'and i.want_rev = p.want_rev',
     },
     {
-      file: 'src/sync/ledger.ts',
+      file: 'src/sync/checkpoint.ts',
       loses: true,
       suites: model,
       find: '.filter((id) => !present.has(id));',
@@ -145,11 +145,11 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/listing.ts',
       loses: true,
-      find: 'await hold.write((tx) => markUnseen(tx, key, which, clock.now()));\n',
+      find: 'await lease.write((tx) => markUnseen(tx, key, which, clock.now()));\n',
       replace: '',
     },
     {
-      file: 'src/sync/page.ts',
+      file: 'src/sync/check-page.ts',
       loses: true,
       find: "const incomplete = textOf(answer['incomplete']) ?? invalid?.message;",
       replace: "const incomplete = textOf(answer['incomplete']);",
@@ -188,13 +188,13 @@ export const coreMutants: MutantSet = {
       replace: 'if (isDue)',
     },
     {
-      file: 'src/sync/partition-run.ts',
+      file: 'src/sync/changes.ts',
       loses: true,
-      find: 'const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };',
-      replace: 'const found = page;',
+      find: 'const found = { ...page, tombstones: page.outside, missing: [...page.gone, ...page.missing] };',
+      replace: 'const found = { ...page, tombstones: page.gone };',
     },
     {
-      file: 'src/sync/ledger.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: "if (which === 'missing' && removed > 0) {",
       replace: "if (which === 'missing' && removed < 0) {",
@@ -293,9 +293,9 @@ export const coreMutants: MutantSet = {
     },
     // Changes.
     {
-      file: 'src/sync/ledger.ts',
+      file: 'src/sync/checkpoint.ts',
       loses: true,
-      find: "if (gone.length > 0) await markGone(tx, ledger.key, gone, { as: 'stated', now });",
+      find: "if (tombstones.length > 0) await markGone(tx, ledger.key, tombstones, { as: 'stated', now });",
       replace: '',
     },
     {
@@ -358,8 +358,8 @@ export const coreMutants: MutantSet = {
       file: 'src/sync/listing.ts',
       loses: true,
       suites: ['test/integration/mirror-partial.test.ts'],
-      find: 'if (!listing.ledger.isPartial) return listing.inTurn(() => end(listing, resumed));',
-      replace: 'if (listing.priority) return listing.inTurn(() => end(listing, resumed));',
+      find: 'if (!listing.ledger.isPartial) return listing.inSlot(() => end(listing, resumed));',
+      replace: 'if (listing.priority) return listing.inSlot(() => end(listing, resumed));',
     },
     {
       file: 'src/sync/unlisted-items.ts',

@@ -1,7 +1,7 @@
 import type { ConnectionRow } from '../store/connections.ts';
 import type { PartitionRow } from '../store/partitions.ts';
 import type { PartitionIssue } from './connections.ts';
-import { unreadMessage } from '../sync/page.ts';
+import { unreadMessage } from '../sync/check-page.ts';
 
 /** Problems that keep a connection from mirroring all of its source at once, by partition. */
 export function issuesOf(

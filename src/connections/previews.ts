@@ -3,8 +3,8 @@ import type { ConnectionRow } from '../store/connections.ts';
 import type { Connector, Context, Json, Partition } from '../connector/contract.ts';
 import { keepInside } from '../sync/dry-run.ts';
 import { parseFilters, passes, type FilteredRef } from '../sync/filters.ts';
-import { checkPage, checkPartitions, createPageGuard } from '../sync/page.ts';
-import type { ListedRef } from '../sync/ref.ts';
+import { checkPage, checkPartitions, createPageGuard } from '../sync/check-page.ts';
+import type { ListedRef } from '../sync/check-ref.ts';
 import { rootsOf } from '../sync/scope.ts';
 
 /** The part of a source that filters would let through. */

@@ -24,7 +24,7 @@ import { createPreviews, type SourcePreview } from './previews.ts';
 import { noResources, type ResourceList, type ResourceQuery, type SelectedResource } from './resources.ts';
 import { changeSelection, missPartitions } from '../store/partition-scope.ts';
 import { listPartitions } from '../store/partitions.ts';
-import { isUnselected } from '../sync/selection.ts';
+import { isUnselected } from '../sync/partitions.ts';
 
 export interface SourceServiceOptions {
   database: Database;

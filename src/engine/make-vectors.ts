@@ -33,13 +33,13 @@ export interface VectorWork {
 
 /** One is written and the next one read while the model works on another. */
 const workers = 2;
-const documentsInTurn = 32;
-/** New documents wait no longer for a turn, and a call is not so small that it costs more than its texts. */
+const documentsInRound = 32;
+/** New documents wait no longer for a round, and a call is not so small that it costs more than its texts. */
 const turnMs = 2_000;
 const [fewestChunks, mostChunks] = [16, 256];
 
 /**
- * Takes turns: each claims documents, makes some of their vectors and gives back what is not done with that, so
+ * Works in rounds: each claims documents, makes some of their vectors and gives back what is not done with that, so
  * that a book keeps no note waiting and what is made of it is kept.
  */
 export function createVectorWork(options: VectorWorkOptions): VectorWork {
@@ -54,7 +54,7 @@ export function createVectorWork(options: VectorWorkOptions): VectorWork {
       try {
         while (isAskedAgain && !signal.aborted) {
           isAskedAgain = false;
-          await takeTurns(options, signal);
+          await workInRounds(options, signal);
         }
       } finally {
         isRunning = false;
@@ -64,7 +64,7 @@ export function createVectorWork(options: VectorWorkOptions): VectorWork {
 }
 
 /** Until nothing is left. Documents that workers were lost with are worked on while nothing else is. */
-async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promise<void> {
+async function workInRounds(options: VectorWorkOptions, signal: AbortSignal): Promise<void> {
   const underWay = new Set<Promise<void>>();
   let claiming: Promise<unknown> = Promise.resolve();
   let mayBeLeft = true;
@@ -72,17 +72,17 @@ async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promi
   /** Null when nothing is left. */
   async function begin(): Promise<{ ended: Promise<void> } | null> {
     if (!mayBeLeft) return null;
-    // Before the claim: a turn that ends meanwhile says that there is more.
+    // Before the claim: a round that ends meanwhile says that there is more.
     mayBeLeft = false;
-    const turn = await claimTurn(options);
-    if (!turn) return null;
+    const round = await claimRound(options);
+    if (!round) return null;
     mayBeLeft = true;
-    const isSuspect = turn.held.documents.some(({ lost_workers }) => lost_workers >= suspectAfter);
-    const ended = caught(runTurn(options, turn, isSuspect ? Promise.allSettled(underWay) : undefined, signal));
+    const isSuspect = round.held.documents.some(({ lost_workers }) => lost_workers >= suspectAfter);
+    const ended = caught(runRound(options, round, isSuspect ? Promise.allSettled(underWay) : undefined, signal));
     underWay.add(ended);
     const end = () => {
       underWay.delete(ended);
-      // What a turn does not finish it gives back.
+      // What a round does not finish it gives back.
       mayBeLeft = true;
     };
     ended.then(end, end);
@@ -94,9 +94,9 @@ async function takeTurns(options: VectorWorkOptions, signal: AbortSignal): Promi
     while (!signal.aborted) {
       const begun = claiming.then(begin);
       claiming = caught(begun).catch(() => {});
-      const turn = await begun;
-      if (!turn) return;
-      await turn.ended;
+      const round = await begun;
+      if (!round) return;
+      await round.ended;
     }
   }
 
@@ -111,37 +111,37 @@ interface Held {
   stages: Map<string, string>;
 }
 
-interface Turn {
+interface Round {
   held: Held;
   /** Chunks whose vectors are made. */
   limit: number;
 }
 
-async function claimTurn({ database, clock, leaseMs, pace }: VectorWorkOptions): Promise<Turn | null> {
+async function claimRound({ database, clock, leaseMs, pace }: VectorWorkOptions): Promise<Round | null> {
   const chunks = Math.round(Math.min(Math.max(pace.textsIn(turnMs), fewestChunks), mostChunks));
   const leaseToken = randomUUID();
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + leaseMs);
-  const claim = { documents: documentsInTurn, chunks, leaseToken, now, leaseUntil };
+  const claim = { documents: documentsInRound, chunks, leaseToken, now, leaseUntil };
   const documents = await claimForVectors(database, claim);
   if (documents.length === 0) return null;
   const stages = new Map(documents.map(({ id, status }) => [id, status]));
   return { held: { leaseToken, documents, stages }, limit: chunks };
 }
 
-function runTurn(
+function runRound(
   options: VectorWorkOptions,
-  { held, limit }: Turn,
+  { held, limit }: Round,
   after: Promise<unknown> | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   return withRenewal(options, held, async () => {
     await after;
-    await takeTurn(options, held, limit, signal);
+    await makeRound(options, held, limit, signal);
   });
 }
 
-async function takeTurn(options: VectorWorkOptions, held: Held, limit: number, signal: AbortSignal): Promise<void> {
+async function makeRound(options: VectorWorkOptions, held: Held, limit: number, signal: AbortSignal): Promise<void> {
   const { database, embedder, clock } = options;
   try {
     const documents = await withoutHarmful(options, held);

@@ -8,11 +8,10 @@ import {
   type JudgedItem,
   type Placement,
 } from '../store/sync-items-scope.ts';
-import { limitDetail } from './document-limit.ts';
 import { oldestUpdate, updateTime } from './filters.ts';
-import { dropSkipped } from './item-removal.ts';
-import type { Ledger } from './partition-ledger.ts';
-import { filteredDetail, judge, placeDetail } from './scope.ts';
+import { dropSkipped } from './removal.ts';
+import type { Ledger } from './ledger.ts';
+import { filteredDetail, judge, placeDetail, limitDetail } from './scope.ts';
 
 /**
  * Brings the items of a partition in line with the scope of the run, without asking the source: at the
@@ -22,7 +21,7 @@ import { filteredDetail, judge, placeDetail } from './scope.ts';
 export async function applyScope(ledger: Ledger, scopeKey: string): Promise<void> {
   const { scope } = ledger;
   if (scopeKey !== scope.key) {
-    await ledger.hold.write((tx) => setScopeKey(tx, ledger.key, 'dirty', ledger.clock.now()));
+    await ledger.lease.write((tx) => setScopeKey(tx, ledger.key, 'dirty', ledger.clock.now()));
     await judgeAll(ledger);
     ledger.isPlaced = false;
   } else if (scope.key === '') return;
@@ -36,7 +35,7 @@ export async function applyScope(ledger: Ledger, scopeKey: string): Promise<void
 
 async function dropOlder(ledger: Ledger, before: Date, now: Date): Promise<void> {
   const options = { before, detail: filteredDetail('updatedWithinDays'), now };
-  const left = await ledger.hold.write((tx) => leaveOlder(tx, ledger.key, options));
+  const left = await ledger.lease.write((tx) => leaveOlder(tx, ledger.key, options));
   if (left > 0) ledger.documentLimit.unsettle();
 }
 
@@ -45,7 +44,7 @@ export async function settleScope(ledger: Ledger): Promise<void> {
   const { scope } = ledger;
   if (!ledger.isPlaced) {
     if (scope.roots) await place(ledger, { roots: scope.roots, spared: 'none' });
-    await ledger.hold.write((tx) => setScopeKey(tx, ledger.key, scope.key, ledger.clock.now()));
+    await ledger.lease.write((tx) => setScopeKey(tx, ledger.key, scope.key, ledger.clock.now()));
     ledger.isPlaced = true;
   }
   await ledger.documentLimit.settle();
@@ -55,7 +54,7 @@ export async function settleScope(ledger: Ledger): Promise<void> {
 async function place(ledger: Ledger, which: Pick<Placement, 'roots' | 'spared'>): Promise<void> {
   const unseated = ledger.scope.limit !== null;
   const options = { ...which, unseated, detail: placeDetail, limitDetail, now: ledger.clock.now() };
-  await ledger.hold.write((tx) => placeItems(tx, ledger.key, options));
+  await ledger.lease.write((tx) => placeItems(tx, ledger.key, options));
   ledger.documentLimit.unsettle();
 }
 
@@ -63,7 +62,7 @@ async function place(ledger: Ledger, which: Pick<Placement, 'roots' | 'spared'>)
 export async function expectMoves(ledger: Ledger): Promise<void> {
   const { scope } = ledger;
   if (scope.roots === null || !ledger.isPlaced) return;
-  await ledger.hold.write((tx) => setScopeKey(tx, ledger.key, 'dirty', ledger.clock.now()));
+  await ledger.lease.write((tx) => setScopeKey(tx, ledger.key, 'dirty', ledger.clock.now()));
   ledger.isPlaced = false;
 }
 
@@ -84,12 +83,12 @@ async function judgeSome(ledger: Ledger, items: readonly JudgedItem[]): Promise<
   const now = ledger.clock.now();
   const judgements = items.flatMap((item) => judge(ledger.scope, item, now));
   if (judgements.length > 0) {
-    await ledger.hold.write((tx) => moveItems(tx, ledger.key, judgements, now));
+    await ledger.lease.write((tx) => moveItems(tx, ledger.key, judgements, now));
     ledger.documentLimit.unsettle();
   }
   const times = items.flatMap(({ ext_id, ref, source_updated_at }) => {
     const time = source_updated_at === null ? updateTime(ref.updatedAt) : null;
     return time === null ? [] : [{ ext_id, source_updated_at: time }];
   });
-  if (times.length > 0) await ledger.hold.write((tx) => timeItems(tx, ledger.key, times));
+  if (times.length > 0) await ledger.lease.write((tx) => timeItems(tx, ledger.key, times));
 }

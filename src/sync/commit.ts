@@ -1,7 +1,7 @@
 import type { PartitionKey } from '../store/partitions.ts';
 import { firstOf, paired } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { IngestResult } from '../engine/document.ts';
+import type { IngestResult, DocumentInput, Metadata } from '../engine/document.ts';
 import { ingest } from '../engine/ingest.ts';
 import { isStatementError, isTransactionConflict } from '../store/database-errors.ts';
 import type { Transaction } from '../store/database.ts';
@@ -10,14 +10,15 @@ import { finishItems, lockLeased, type FinishedItem } from '../store/sync-claims
 import { dropItemDocuments } from '../store/sync-item-documents.ts';
 import { markGone } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
-import type { FetchedDocument } from '../connector/contract.ts';
-import { customIdOf } from './ref.ts';
+import type { FetchedDocument, Ref } from '../connector/contract.ts';
+import { customIdOf, timeOf } from './check-ref.ts';
 import { failItem } from './failure.ts';
-import { dropDocuments, removeItems } from './item-removal.ts';
-import { documentInput, type Outcome } from './outcome.ts';
+import { dropDocuments, removeItems } from './removal.ts';
+import type { Outcome } from './fetch-group.ts';
 import { emptyCounters } from './run-report.ts';
-import type { Ledger } from './partition-ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { FetchingParts, PartitionRun } from './run.ts';
+import type { ConnectionRow } from '../store/connections.ts';
 
 /** What came of a batch, beside what the database holds of it. */
 export interface Committed {
@@ -67,15 +68,15 @@ async function storeRefused(
 
 async function store(parts: Committing, outcomes: readonly Outcome[], leaseToken: string): Promise<Committed> {
   const { ledger, source, handOver, wake } = parts;
-  const { key, runId, connection, hold, clock, documentLimit } = ledger;
-  const lease = handOver?.reserve() ?? null;
-  const { ingested, documents, showsUnlisted } = await hold.write(async (tx) => {
+  const { key, runId, connection, lease, clock, documentLimit } = ledger;
+  const reserved = handOver?.reserve() ?? null;
+  const { ingested, documents, showsUnlisted } = await lease.write(async (tx) => {
     const ids = outcomes.map(({ item }) => item.ext_id);
-    const held = await lockLeased(tx, key, ids, leaseToken);
-    const mine = outcomes.filter(({ item }) => held.has(item.ext_id));
+    const leased = await lockLeased(tx, key, ids, leaseToken);
+    const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));
     const documents = mine.filter((one) => one.kind === 'document');
     const inputs = documents.map((one) => documentInput(connection, source.spec.documentType, one));
-    const ingested = await ingest(tx, inputs, clock, lease);
+    const ingested = await ingest(tx, inputs, clock, reserved);
     await settleGone(tx, ledger, mine);
     const finished = [
       ...paired(documents, ingested).map(([one, result]) => doneItem(one, result)),
@@ -94,7 +95,7 @@ async function store(parts: Committing, outcomes: readonly Outcome[], leaseToken
     return { ingested, documents, showsUnlisted };
   });
   const claimed = ingested.flatMap((one) => one.claimed ?? []);
-  if (lease) handOver?.accept(lease, claimed);
+  if (reserved) handOver?.accept(reserved, claimed);
   const queued = ingested.filter((one) => one.status === 'queued').length - claimed.length;
   if (queued > 0) await wake(queued);
   const readAgain = paired(documents, ingested).filter(([{ item }]) => item.document_id !== null);
@@ -189,4 +190,38 @@ function failuresOf(outcomes: readonly Outcome[], now: Date): RunItemFailure[] {
     const title = typeof ref['title'] === 'string' ? ref['title'] : null;
     return [{ customId, documentId, title, error: failItem(one.item, one.error, now).error ?? 'failed' }];
   });
+}
+
+/** `documentType`: that of the connector's documents that have none of their own. */
+function documentInput(
+  connection: ConnectionRow,
+  documentType: string | undefined,
+  outcome: Extract<Outcome, { kind: 'document' }>,
+): DocumentInput {
+  const { item, document, content } = outcome;
+  const ref = item.ref as Partial<Ref>;
+  const metadata = { ...(connection.metadata as Metadata), ...ref.metadata, ...document.metadata };
+  const ownId = (item.ref as { sourceId?: string }).sourceId;
+  return {
+    containerTag: connection.containerTag,
+    customId: item.custom_id,
+    connectionId: connection.id,
+    source: connection.provider,
+    ...content,
+    trust: isOwn(outcome) ? 'own' : 'read',
+    // An id that is too long for a customId is found again here.
+    metadata: ownId === undefined ? metadata : { sourceId: ownId.slice(0, 2_000), ...metadata },
+    author: document.author,
+    title: document.title,
+    type: document.type ?? documentType,
+    url: document.url ?? ref.url,
+    filepath: document.path ?? ref.path,
+    documentDate: timeOf(document.updatedAt ?? ref.updatedAt),
+    createdAt: timeOf(document.createdAt),
+  };
+}
+
+/** Of a text by several people: at least a piece of it. */
+function isOwn({ document, content }: Extract<Outcome, { kind: 'document' }>): boolean {
+  return document.own === true || (content.turns ?? []).some(({ own }) => own);
 }

@@ -3,8 +3,8 @@ import type { DryRunReport } from '../store/sync-runs.ts';
 import type { Json, Partition } from '../connector/contract.ts';
 import { passes, updateTime } from './filters.ts';
 import { askedAtOnce } from './unlisted-items.ts';
-import { createPageGuard } from './page.ts';
-import type { ListedRef } from './ref.ts';
+import { createPageGuard } from './check-page.ts';
+import type { ListedRef } from './check-ref.ts';
 import { partitionRun, type PartitionRun, type Run } from './run.ts';
 import type { RunScope } from './scope.ts';
 
@@ -77,7 +77,7 @@ async function listShown(part: PartitionRun): Promise<Shown> {
     report.counters.itemsSeen += page.refs.length;
     note(shown, page.refs, scope, clock.now());
   };
-  while (!done) await part.inTurn(step);
+  while (!done) await part.inSlot(step);
   const { roots } = scope;
   if (roots !== null) keepInside(shown.items, shown.folders, new Set(roots));
   return shown;
@@ -166,11 +166,11 @@ async function findDeleted({ part, items, unread: except }: Shown, report: DryRu
 }
 
 /** Of items that a listing did not show, those that would be deleted. */
-async function goneOf({ source, partition, ledger, inTurn }: PartitionRun, unseen: string[]): Promise<string[]> {
+async function goneOf({ source, partition, ledger, inSlot }: PartitionRun, unseen: string[]): Promise<string[]> {
   if (!ledger.isPartial) return unseen;
   const gone: string[] = [];
   for (let start = 0; start < unseen.length; start += askedAtOnce) {
-    const page = await inTurn(() => source.lookup(partition, unseen.slice(start, start + askedAtOnce)));
+    const page = await inSlot(() => source.lookup(partition, unseen.slice(start, start + askedAtOnce)));
     gone.push(...page.gone, ...page.missing);
   }
   return gone;

@@ -2,13 +2,18 @@ import { MemorydError } from '../base/errors.ts';
 import { readableBytes } from '../base/readable-bytes.ts';
 import { refusalOfType } from '../engine/refusal.ts';
 import type { ClaimedItem } from '../store/sync-claims.ts';
-import { ConnectorError, type ConnectorSpec, type Fetched, type FetchedDocument } from '../connector/contract.ts';
+import {
+  ConnectorError,
+  type ConnectorSpec,
+  type Fetched,
+  type FetchedDocument,
+  type Ref,
+} from '../connector/contract.ts';
 import { connectorFault, stopsFetching, wearsOut } from './failure.ts';
-import { checkFetched, contentBody } from './fetched.ts';
-import { refOf, type Outcome } from './outcome.ts';
+import { checkFetched, contentBody, type TakenContent } from './check-fetched.ts';
 import type { FetchingParts, PartitionRun } from './run.ts';
 
-export interface GroupResult {
+interface GroupResult {
   outcomes: Outcome[];
   /** Something about more than one item ended the group; items without an outcome are not touched. */
   stopped: { error: unknown } | null;
@@ -140,4 +145,23 @@ function failureOf(item: ClaimedItem, error: unknown): Outcome {
   }
   if (!ConnectorError.is(error) || error.kind !== 'skip') return { item, kind: 'failed', error };
   return { item, kind: 'skipped', reason: error.skip ?? 'other', detail: error.message };
+}
+
+/** The outcome of one claimed item. */
+export type Outcome = { item: ClaimedItem } & (
+  | { kind: 'document'; document: FetchedDocument; content: TakenContent }
+  | { kind: 'gone' }
+  | { kind: 'skipped'; reason: string; detail: string }
+  | { kind: 'failed'; error: unknown }
+);
+
+/** The ref of a claimed item, as the connector gave it. */
+function refOf(item: ClaimedItem): Ref {
+  const { sourceId, inline: _, ...ref } = item.ref as Partial<Ref> & { sourceId?: string; inline?: true };
+  return {
+    ...ref,
+    id: sourceId ?? item.ext_id,
+    rev: item.want_rev,
+    ...(item.fingerprint !== null && { fingerprint: item.fingerprint }),
+  };
 }

@@ -13,23 +13,22 @@ import {
   type ClaimedItem,
 } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/sync-item-documents.ts';
-import { createBreaker, type Breaker, type Trip } from '../source/breaker.ts';
+import { createBreaker, type Breaker, type Trip } from './failure.ts';
 import { commit, type Committed } from './commit.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
 import { fetchGroup } from './fetch-group.ts';
-import { readInline } from './fetched.ts';
-import { restoreClaimed } from './ledger.ts';
-import type { Ledger, PartitionRows } from './partition-ledger.ts';
+import { readInline } from './check-fetched.ts';
+import type { Ledger, PartitionRows } from './ledger.ts';
 import type { FetchingParts, PartitionRun, RunSettings } from './run.ts';
-import type { Supply } from './supply.ts';
+import { restoreItems } from '../store/hidden-documents.ts';
 
-export interface FetchOptions {
+interface FetchOptions {
   supply: Supply;
   /** Nothing of the partition was mirrored before: its newest items come before everything else. */
   backfill: boolean;
 }
 
-export interface FetchResult {
+interface FetchResult {
   /** Why it ended early; null when it did not. */
   trip: Trip | null;
   /** Stored content showed items that no listing has shown. */
@@ -38,6 +37,7 @@ export interface FetchResult {
 
 /** How often the holder of a run looks whether others are done with their items. */
 const lookMs = 250;
+
 const leastBatch = 4;
 
 /**
@@ -78,7 +78,7 @@ async function fetchDue(work: Fetching, options: FetchOptions): Promise<Trip | n
     }
     const newest = options.backfill && claimed < settings.firstSlice;
     const limit = Math.min(room, newest ? Math.min(size, settings.firstSlice - claimed) : size);
-    const batch = await work.inTurn(() => fetchBatch(work, { limit, newest }), newest ? 'first' : work.priority);
+    const batch = await work.inSlot(() => fetchBatch(work, { limit, newest }), newest ? 'first' : work.priority);
     const isSettled = work.storing === null;
     try {
       await settle(work);
@@ -161,12 +161,12 @@ interface Batch {
 
 async function fetchBatch(work: Fetching, claim: { limit: number; newest: boolean }): Promise<Batch> {
   const { ledger, settings } = work;
-  const { key, hold, clock } = ledger;
+  const { key, lease, clock } = ledger;
   const token = randomUUID();
   const now = clock.now();
   const leaseUntil = leaseEnd(now, settings);
   const wanted = { ...claim, leaseToken: token, now, leaseUntil };
-  const items = await hold.write((tx) => claimItems(tx, key, wanted));
+  const items = await lease.write((tx) => claimItems(tx, key, wanted));
   if (items.length === 0) return { items: 0, elapsedMs: 0 };
   const done = new AbortController();
   const renewal = keepLease(work, token, done.signal);
@@ -177,7 +177,7 @@ async function fetchBatch(work: Fetching, claim: { limit: number; newest: boolea
   const giveBack = async (error: unknown) => {
     try {
       // Whoever takes a connection over takes its items as well, so there would be nothing to give back.
-      if (!hold.lost.aborted) await hold.write((tx) => releaseItems(tx, key, token, clock.now()));
+      if (!lease.lost.aborted) await lease.write((tx) => releaseItems(tx, key, token, clock.now()));
     } finally {
       await letGo();
     }
@@ -226,6 +226,7 @@ async function fetchClaimed(
 }
 
 const suspiciousItems = 20;
+
 const suspiciousShare = 0.8;
 
 /** A rev that changes without the content costs a download at every sync; only the connector can mend it. */
@@ -244,11 +245,11 @@ function leaseEnd(now: Date, { itemLeaseMs }: RunSettings): Date {
 }
 
 async function keepLease({ ledger, settings }: Fetching, token: string, done: AbortSignal): Promise<void> {
-  const { key, hold, clock, log } = ledger;
+  const { key, lease, clock, log } = ledger;
   for (;;) {
     await clock.sleep(settings.itemLeaseMs / 3, done);
     if (done.aborted) return;
-    await hold
+    await lease
       .write((tx) => renewItems(tx, key, { token, until: leaseEnd(clock.now(), settings) }))
       .catch((error: unknown) =>
         log.warn({ err: error, connectionId: key.connectionId }, 'lease of items could not be renewed'),
@@ -283,3 +284,58 @@ function groupBySize(items: readonly ClaimedItem[], maxBytes: number): ClaimedIt
   }
   return groups;
 }
+
+/**
+ * Of claimed items, those whose removed document is just what the source shows get it back without
+ * being read. Answers the ids of these, and
+ * how many of their documents wait for being processed.
+ */
+async function restoreClaimed(
+  ledger: Ledger,
+  ids: readonly string[],
+  leaseToken: string,
+): Promise<{ ids: Set<string>; waiting: number }> {
+  if (ids.length === 0) return { ids: new Set(), waiting: 0 };
+  const { containerTag } = ledger.connection;
+  const options = { leaseToken, containerTag, now: ledger.clock.now() };
+  const restored = await ledger.lease.write((tx) => restoreItems(tx, ledger.key, ids, options));
+  ledger.report.counters.itemsAdded += restored.length;
+  const waiting = restored.filter((one) => !['done', 'failed'].includes(one.status)).length;
+  return { ids: new Set(restored.map((one) => one.ext_id)), waiting };
+}
+
+/** Tells the fetching side of a run that there may be more to claim, and that nothing will be added any more. */
+interface Supply {
+  /** Resolves when pages were added since the last call, or the supply ended. */
+  changed(): Promise<void>;
+  ended(): boolean;
+}
+
+/** Joins the listing side and the fetching side: one tells, the other waits. */
+export function createSupply(): Supply & { added: () => void; end: () => void } {
+  let fresh = false;
+  let over = false;
+  let wake: (() => void) | null = null;
+
+  function notify(): void {
+    fresh = true;
+    wake?.();
+    wake = null;
+  }
+
+  return {
+    added: notify,
+    end() {
+      over = true;
+      notify();
+    },
+    ended: () => over,
+    async changed() {
+      if (!fresh) await new Promise<void>((resolve) => (wake = resolve));
+      fresh = false;
+    },
+  };
+}
+
+/** A supply that is complete and will not grow. */
+export const endedSupply: Supply = { changed: async () => {}, ended: () => true };

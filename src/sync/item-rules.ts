@@ -1,5 +1,3 @@
-import type { Reader } from '../store/database.ts';
-import { contentSettingsKey, readSetting } from '../store/settings.ts';
 import type { FilteredRef } from './filters.ts';
 import type { Ref } from '../connector/contract.ts';
 
@@ -14,19 +12,6 @@ export type RuledRef = FilteredRef & Pick<Ref, 'url'>;
 
 /** Shown for items that a rule leaves out. */
 export const ruledOutDetail = 'The settings includeItems and excludeItems leave it out.';
-
-interface StoredRules {
-  shouldLLMFilter?: boolean;
-  includeItems?: unknown;
-  excludeItems?: unknown;
-}
-
-/** The rules as they are now; null when there are none, or filtering is switched off. */
-export async function readItemRules(database: Reader): Promise<ItemRules | null> {
-  const stored = await readSetting<StoredRules>(database, contentSettingsKey);
-  if (!stored?.shouldLLMFilter) return null;
-  return createItemRules(stored.includeItems, stored.excludeItems);
-}
 
 /** The rules of section 20.2 of the API; what is to be left out goes before what is wanted. */
 export function createItemRules(included: unknown, excluded: unknown): ItemRules | null {

@@ -12,24 +12,28 @@ import {
   type HeldSweep,
   type PartitionRow,
 } from '../store/partitions.ts';
-import { createPageGuard, maxUnread, unreadMessage, type CheckedPage, type PageGuard } from './page.ts';
+import { createPageGuard, maxUnread, unreadMessage, type CheckedPage, type PageGuard } from './check-page.ts';
 import { ConnectorError, type ConnectorSpec, type Json, type UnreadPart } from '../connector/contract.ts';
-import { dropStrayContents, keepContents } from './kept-contents.ts';
 import { askAboutLeftOut, settleLeftOut } from './unlisted-items.ts';
-import { recordDifferences, recordListed, settleMissing, sweep } from './ledger.ts';
+import { recordDifferences, recordListed, dropStrayContents, keepContents } from './checkpoint.ts';
+import { settleMissing, sweep } from './removal.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Ledger } from './partition-ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { PartitionRun } from './run.ts';
-import { selectionKey } from './selection.ts';
+import { hash } from 'node:crypto';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
 const maxRestarts = 3;
+
 /** Interval of writing down items shown unchanged, so that a listing of hours goes on where it stopped. */
 const noteEveryMs = 15_000;
+
 /** A page with changes saves them as well, when there are at most this many for each change. */
 const notedForEach = 10;
+
 /** As many ids are held in memory. */
 const mostShown = 250_000;
+
 const idsPerStatement = 10_000;
 
 interface Listing extends PartitionRun {
@@ -77,7 +81,7 @@ export async function listPartition(
   const resuming = row.listingStartedAt !== null && row.listedFor === selectionKey(part, row);
   const listing: Listing = {
     ...part,
-    epoch: resuming ? row.epoch : await part.inTurn(() => begin(part, row, follows)),
+    epoch: resuming ? row.epoch : await part.inSlot(() => begin(part, row, follows)),
     cursor: (resuming ? (row.listingCursor ?? undefined) : undefined) as Json | undefined,
     incomplete: resuming ? row.listingIncomplete : null,
     unread: new Map((resuming ? row.listingUnread : []).map((part) => [part.path, part])),
@@ -92,7 +96,7 @@ export async function listPartition(
   };
   // A run that was stopped at the very end has nothing more to read.
   if (!resuming || !row.listingShown) await readPages(listing, onPage);
-  while (await part.inTurn(() => repeatListing(listing))) {
+  while (await part.inSlot(() => repeatListing(listing))) {
     Object.assign(listing, { seen: 0, pass: listing.pass + 1, guard: createPageGuard('list') });
     await readPages(listing, onPage);
   }
@@ -111,10 +115,10 @@ function mayNoteLater(spec: ConnectorSpec, row: PartitionRow): boolean {
 
 /** Concludes what is gone from what the listing has not shown. */
 async function finish(listing: Listing, resumed: boolean): Promise<void> {
-  if (!listing.ledger.isPartial) return listing.inTurn(() => end(listing, resumed));
+  if (!listing.ledger.isPartial) return listing.inSlot(() => end(listing, resumed));
   const which = leftOutOf(listing);
   if (listing.incomplete === null) await askAboutLeftOut(listing, which);
-  return listing.inTurn(() => endPartial(listing, which));
+  return listing.inSlot(() => endPartial(listing, which));
 }
 
 const leftOutOf = ({ epoch, unread }: Listing): LeftOut => ({ epoch, except: [...unread.keys()] });
@@ -136,7 +140,7 @@ async function readPages(listing: Listing, onPage: (isNew?: boolean) => void): P
       isNew = await recordPage(listing, current, done);
     };
     try {
-      await listing.inTurn(step, priority);
+      await listing.inSlot(step, priority);
       onPage(isNew);
     } catch (error) {
       await restart(listing, error);
@@ -156,13 +160,13 @@ function list({ source, partition, pass }: Listing, cursor: Json | undefined): P
 async function restart(listing: Listing, error: unknown): Promise<void> {
   const isForgotten = ConnectorError.is(error) && error.kind === 'cursor_expired' && listing.cursor !== undefined;
   if (!isForgotten || listing.restarts >= maxRestarts) throw error;
-  const { key, hold, clock, log } = listing.ledger;
+  const { key, lease, clock, log } = listing.ledger;
   log.info({ connectionId: key.connectionId }, 'cursor of the listing expired, listing from the start');
   listing.restarts += 1;
   listing.seen = 0;
   listing.cursor = undefined;
   listing.guard = createPageGuard('list');
-  await hold.write((tx) => restartListing(tx, key, clock.now()));
+  await lease.write((tx) => restartListing(tx, key, clock.now()));
 }
 
 /** Answers whether anything is new or changed. */
@@ -220,13 +224,13 @@ function isToBeNoted({ shown, ledger }: Listing, differing: number): boolean {
 /** Writes down what was shown unchanged, with the checkpoint up to which it holds. */
 async function noteShown({ ledger, epoch, shown }: Listing, checkpoint?: Sql): Promise<void> {
   if (!shown) return;
-  const { key, hold, clock } = ledger;
+  const { key, lease, clock } = ledger;
   const ids = [...shown.ids];
   for (let start = 0; start < ids.length; start += idsPerStatement) {
     const some = ids.slice(start, start + idsPerStatement);
-    await hold.write((tx) => moveToEpoch(tx, key, some, epoch));
+    await lease.write((tx) => moveToEpoch(tx, key, some, epoch));
   }
-  if (checkpoint) await hold.write((tx) => tx.execute(checkpoint));
+  if (checkpoint) await lease.write((tx) => tx.execute(checkpoint));
   shown.ids.clear();
   shown.notedAtMs = clock.now().getTime();
 }
@@ -245,23 +249,23 @@ async function begin(part: PartitionRun, row: PartitionRow, follows: boolean): P
   const now = ledger.clock.now();
   const kind = { relist: row.lastListedAt !== null, isRepeated: isRepeated(part, row, follows) };
   const options = { ...kind, head, listedFor: selectionKey(part, row), now };
-  return ledger.hold.write((tx) => startListing(tx, ledger.key, options));
+  return ledger.lease.write((tx) => startListing(tx, ledger.key, options));
 }
 
 async function end(listing: Listing, resumed: boolean): Promise<void> {
   const { ledger, epoch, incomplete } = listing;
-  const { key, runId, hold, clock } = ledger;
+  const { key, runId, lease, clock } = ledger;
   const { isAll, ...listed } = await countShown(listing);
   const except = [...listing.unread.keys()];
   const missing = { notSeenIn: incomplete === null && !isAll ? epoch : 0, except };
-  await hold.write((tx) => matchRenames(tx, key, missing, clock.now()));
+  await lease.write((tx) => matchRenames(tx, key, missing, clock.now()));
   // Only now is it certain that no other run has moved the items that were counted.
   if (!resumed && listing.restarts === 0) findRepeated(listing, listed);
   const swept = incomplete === null && { heldSweep: isAll ? null : await removeUnseen(ledger, missing) };
   await settleScope(ledger);
   await dropStrayContents(ledger);
   const ending = { ...swept, runId, now: clock.now() };
-  await hold.write((tx) => finishListing(tx, key, ending));
+  await lease.write((tx) => finishListing(tx, key, ending));
 }
 
 /**
@@ -282,25 +286,25 @@ async function countShown(listing: Listing): Promise<{ rows: number; removed: nu
 
 /** Only what look-ups did not find goes: that the listing left something out proves nothing. */
 async function endPartial({ ledger, incomplete }: Listing, which: LeftOut): Promise<void> {
-  const { key, runId, hold, clock } = ledger;
+  const { key, runId, lease, clock } = ledger;
   const settled = incomplete === null ? await settleLeftOut(ledger, which, { isListed: true }) : {};
   if (incomplete !== null) await settleNothing(ledger);
   await dropStrayContents(ledger);
   const ending = { ...settled, runId, now: clock.now() };
-  await hold.write((tx) => finishListing(tx, key, ending));
+  await lease.write((tx) => finishListing(tx, key, ending));
 }
 
 /** New items that wait to be seen as renamed ones are free, although nothing is known to be gone. */
 async function settleNothing(ledger: Ledger): Promise<void> {
-  const { key, hold, clock } = ledger;
-  await hold.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
+  const { key, lease, clock } = ledger;
+  await lease.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
   await settleScope(ledger);
 }
 
 /** Removes what a complete listing has not shown, unless that is too much; answers what is held then. */
 async function removeUnseen(ledger: Ledger, which: Unseen): Promise<HeldSweep | null> {
-  const { key, hold, clock } = ledger;
-  await hold.write((tx) => markUnseen(tx, key, which, clock.now()));
+  const { key, lease, clock } = ledger;
+  await lease.write((tx) => markUnseen(tx, key, which, clock.now()));
   const held = await settleMissing(ledger, { isListed: true });
   if (held === null) await sweep(ledger, which);
   return held;
@@ -325,7 +329,7 @@ function isRepeated({ source, ledger }: PartitionRun, row: PartitionRow, follows
 
 /** Begins the next listing of the same epoch, unless those until now have settled what there is. */
 async function repeatListing({ ledger, settings }: Listing): Promise<boolean> {
-  const { key, database, hold, clock, report } = ledger;
+  const { key, database, lease, clock, report } = ledger;
   const pass = await readPass(database, key);
   if (pass === null || isSettled(pass)) return false;
   if (pass.pass + 1 >= settings.maxListings) {
@@ -333,7 +337,7 @@ async function repeatListing({ ledger, settings }: Listing): Promise<boolean> {
     report.warn(key.partitionId, 'listing_unsteady', message);
     return false;
   }
-  await hold.write((tx) => startPass(tx, key, clock.now()));
+  await lease.write((tx) => startPass(tx, key, clock.now()));
   return true;
 }
 
@@ -341,4 +345,15 @@ async function repeatListing({ ledger, settings }: Listing): Promise<boolean> {
 function isSettled({ pass, news, quiet }: ListingPass): boolean {
   if (pass === 0 || news > 0) return false;
   return pass === 1 || quiet >= 1;
+}
+
+/**
+ * Names the selection that a listing of a partition depends on: that of a connector which itself tells what of the
+ * partition is selected. '' where it makes no difference: for one that mirrors everything, for a partition that is a
+ * resource, and where places in a tree decide.
+ */
+export function selectionKey({ source, ledger }: PartitionRun, { resource }: PartitionRow): string {
+  const { selection } = ledger.connection;
+  if (selection.length === 0 || resource !== null || source.spec.scope === 'tree') return '';
+  return hash('sha256', JSON.stringify(selection.map(({ id }) => String(id)).toSorted()), 'base64url');
 }

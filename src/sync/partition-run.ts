@@ -1,21 +1,18 @@
 import { applyScope } from './apply-scope.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
-import { changesCheckpoint, listPartitions, noCheckpoint, type PartitionRow } from '../store/partitions.ts';
+import { listPartitions, type PartitionRow } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
-import type { Trip } from '../source/breaker.ts';
-import { ConnectorError, type ConnectorSpec, type Partition, type Json } from '../connector/contract.ts';
-import { fetchItems } from './fetching.ts';
-import type { Priority } from './turns.ts';
-import { listPartition } from './listing.ts';
-import { settleMissing, recordChanges, settleChanges } from './ledger.ts';
-import type { Ledger, PartitionRows } from './partition-ledger.ts';
+import type { Trip } from './failure.ts';
+import { ConnectorError, type ConnectorSpec, type Partition } from '../connector/contract.ts';
+import { fetchItems, createSupply } from './fetching.ts';
+import type { Priority } from './work-slots.ts';
+import { listPartition, selectionKey } from './listing.ts';
+import { settleMissing } from './removal.ts';
+import type { Ledger, PartitionRows } from './ledger.ts';
 import { partitionRun, type PartitionRun, type Run } from './run.ts';
-import { selectionKey } from './selection.ts';
-import { askOn, askAboutContents } from './unlisted-items.ts';
-import { createSupply } from './supply.ts';
-import { keepContents } from './kept-contents.ts';
-import { createPageGuard } from './page.ts';
+import { askOn } from './unlisted-items.ts';
+import { followChanges, lookUpHints } from './changes.ts';
 
 /**
  * Lists or follows one partition while its items are fetched beside it. Answers why it had better
@@ -36,7 +33,7 @@ export async function syncPartition(
   const { ledger } = part;
   await applyScope(ledger, row.scopeKey);
   const again = triedAgain(row, request);
-  if (again.length > 0) await ledger.hold.write((tx) => redriveItems(tx, ledger.key, again, ledger.clock.now()));
+  if (again.length > 0) await ledger.lease.write((tx) => redriveItems(tx, ledger.key, again, ledger.clock.now()));
   const supply = createSupply();
   const added = (isNew = true) => {
     onPage();
@@ -70,17 +67,17 @@ export async function syncPartition(
   if (stop.signal.aborted && failures.includes(stop.signal.reason)) throw stop.signal.reason;
   if (failures.length > 0) throw failures[0];
   // What was listed and then not found when it was to be read.
-  await part.inTurn(() => settleMissing(ledger, { isListed: false }));
+  await part.inSlot(() => settleMissing(ledger, { isListed: false }));
   if (fetched.status === 'fulfilled' && fetched.value.showsUnlisted) await expectAnswers(ledger);
   return null;
 }
 
 /** The next run asks about what content has shown and no listing. */
 async function expectAnswers(ledger: Ledger): Promise<void> {
-  const { key, database, hold } = ledger;
+  const { key, database, lease } = ledger;
   const { epoch, unread } = await readPartition(ledger);
   const { all } = await countLeftOut(database, key, { epoch, except: unread.map(({ path }) => path) });
-  await hold.write((tx) => setUnconfirmed(tx, key, all));
+  await lease.write((tx) => setUnconfirmed(tx, key, all));
 }
 
 /** States of items that a requested sync tries again even if the source shows no change. */
@@ -172,53 +169,4 @@ function reconcileDue(spec: ConnectorSpec, row: PartitionRow, now: Date): boolea
   const everyMs = spec.schedule?.reconcileEveryMs;
   if (everyMs === undefined || row.lastListedAt === null) return false;
   return now.getTime() - row.lastListedAt.getTime() >= everyMs;
-}
-
-/** Reads changes from the stored cursor to now, storing the new cursor with the items of each page. */
-async function followChanges(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<void> {
-  const { source, partition, ledger } = part;
-  const guard = createPageGuard('changes');
-  let cursor = row.changesCursor as Json;
-  let done = false;
-  const step = async () => {
-    const page = await source.changes(partition, cursor);
-    guard.pass(cursor, page);
-    cursor = page.next ?? cursor;
-    done = page.done || page.next === undefined;
-    await keepContents(ledger, page.refs);
-    const checkpoint = changesCheckpoint(ledger.key, { cursor, now: ledger.clock.now() });
-    await recordChanges(ledger, page, { epoch: row.epoch, checkpoint });
-  };
-  while (!done) {
-    await part.inTurn(step);
-    onPage();
-  }
-  await part.inTurn(() => settleChanges(ledger));
-  await askAboutContents(part, row);
-  onPage();
-}
-
-const lookupSize = 500;
-
-/**
- * Serves hints: looks the named items up and records what they are now. False when that did not
- * answer everything, so that the partition must be listed.
- */
-async function lookUpHints(part: PartitionRun, row: PartitionRow, ids: readonly string[]): Promise<boolean> {
-  const { source, partition, ledger } = part;
-  if (!source.has('lookup')) return false;
-  let complete = true;
-  for (let start = 0; start < ids.length; start += lookupSize) {
-    await part.inTurn(async () => {
-      const page = await source.lookup(partition, ids.slice(start, start + lookupSize));
-      complete &&= page.incomplete === undefined;
-      await keepContents(ledger, page.refs);
-      // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
-      const found = { ...page, gone: page.outside, missing: [...page.gone, ...page.missing] };
-      const checkpoint = noCheckpoint(ledger.key, ledger.clock.now());
-      await recordChanges(ledger, found, { epoch: row.epoch, checkpoint });
-    });
-  }
-  await part.inTurn(() => settleChanges(ledger));
-  return complete;
 }

@@ -1,7 +1,7 @@
 import { firstOf, lastOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { addToRun, type RunCounters, type RunWarning } from '../store/sync-runs.ts';
-import type { RunHold } from './run-hold.ts';
+import type { RunLease } from './run-lease.ts';
 
 export type WarningCode =
   | 'incomplete_listing'
@@ -31,8 +31,8 @@ const windowMs = 60_000;
 const measureEveryMs = 5_000;
 
 /** `leads`: this process holds the run, and measures its speed; others only add to it. */
-export function createRunReport(options: { hold: RunHold; clock: Clock; runId: string; leads: boolean }): RunReport {
-  const { hold, clock, runId } = options;
+export function createRunReport(options: { lease: RunLease; clock: Clock; runId: string; leads: boolean }): RunReport {
+  const { lease, clock, runId } = options;
   const counters = emptyCounters();
   const totals = new Map<string, number>();
   const told = new Set<string>();
@@ -52,7 +52,7 @@ export function createRunReport(options: { hold: RunHold; clock: Clock; runId: s
     Object.assign(counters, emptyCounters());
     warnings = [];
     try {
-      const processed = await hold.write((tx) => addToRun(tx, runId, taken, now));
+      const processed = await lease.write((tx) => addToRun(tx, runId, taken, now));
       writtenTotal = taken.itemsTotal;
       speed?.add(now, processed);
     } catch (error) {

@@ -7,28 +7,27 @@ import { standardSchedule } from '../schedule/schedule-text.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { Reader } from '../store/database.ts';
 import type { BrakeSettings } from './brake.ts';
-import type { DocumentLimit } from './document-limit.ts';
-import type { Ledger } from './partition-ledger.ts';
-import type { RunHold } from './run-hold.ts';
+import type { Ledger } from './ledger.ts';
+import type { RunLease } from './run-lease.ts';
 import type { RunReport } from './run-report.ts';
-import type { RunScope } from './scope.ts';
+import type { RunScope, DocumentLimit } from './scope.ts';
 import type { Source } from './source.ts';
-import type { Priority, Turns } from './turns.ts';
+import type { Priority, WorkSlots } from './work-slots.ts';
 
 /** A sync run of a connection. Its steps take the parts of one partition, which are made of it here. */
 export interface Run {
   id: string;
   connection: ConnectionRow;
   source: Source;
-  /** For looking; what is written goes through `hold`. */
+  /** For looking; what is written goes through `lease`. */
   database: Reader;
-  hold: RunHold;
+  lease: RunLease;
   clock: Clock;
   log: Logger;
   signal: AbortSignal;
   report: RunReport;
   settings: RunSettings;
-  turns: Turns;
+  slots: WorkSlots;
   /** The part of the source to mirror. */
   scope: RunScope;
   documentLimit: DocumentLimit;
@@ -61,8 +60,8 @@ export interface PartitionRun {
   settings: RunSettings;
   /** The priority of its units, except for the first slice of a first sync. */
   priority: Priority;
-  /** One unit of its work, when it is its turn. */
-  inTurn<T>(work: () => Promise<T>, priority?: Priority): Promise<T>;
+  /** Does one unit of its work in a slot of the process. */
+  inSlot<T>(work: () => Promise<T>, priority?: Priority): Promise<T>;
 }
 
 export function partitionRun(
@@ -70,19 +69,19 @@ export function partitionRun(
   partition: Partition,
   { priority, signal }: { priority: Priority; signal: AbortSignal },
 ): PartitionRun {
-  const { source, settings, turns, connection } = run;
+  const { source, settings, slots, connection } = run;
   return {
     partition,
     source,
     ledger: ledgerOf(run, partition.id, signal),
     settings,
     priority,
-    inTurn: (work, other = priority) => turns.use({ priority: other, connectionId: connection.id }, work, signal),
+    inSlot: (work, other = priority) => slots.use({ priority: other, connectionId: connection.id }, work, signal),
   };
 }
 
 export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
-  const { id: runId, connection, source, database, hold, clock, log, report, scope, documentLimit, settings } = run;
+  const { id: runId, connection, source, database, lease, clock, log, report, scope, documentLimit, settings } = run;
   return {
     key: { connectionId: connection.id, partitionId },
     runId,
@@ -93,7 +92,7 @@ export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = ru
     isPlaced: true,
     settings,
     database,
-    hold,
+    lease,
     clock,
     log,
     report,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createDocumentLimit } from './document-limit.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
@@ -27,16 +26,13 @@ import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import { tryOut } from './dry-run.ts';
 import { runFailure, type RunFailure } from './failure.ts';
-import { readItemRules } from './item-rules.ts';
-import { createTurns, type Turns } from './turns.ts';
-import { watchRun, type LetGo } from './run-life.ts';
-import { holdRun, type RunHold } from './run-hold.ts';
+import { createWorkSlots, type WorkSlots } from './work-slots.ts';
+import { openRunLease, type RunLease, watchRun, type LetGo } from './run-lease.ts';
 import { createRunReport, type RunReport } from './run-report.ts';
 import type { Company, Run, RunSettings } from './run.ts';
-import { readScope } from './scope.ts';
-import { syncPartitions, type PartitionsOutcome } from './sync-partitions.ts';
-import { openSource } from './source.ts';
-import { createVerbs } from './verbs.ts';
+import { readScope, createDocumentLimit, readItemRules } from './scope.ts';
+import { syncPartitions, type PartitionsOutcome } from './partitions.ts';
+import { openSource, createVerbs } from './source.ts';
 import { nextDue } from '../store/sync-claims.ts';
 
 export interface RunnerOptions {
@@ -53,8 +49,8 @@ export interface RunnerOptions {
   credentials?: Credentials;
   /** Absent: connectors cannot send requests. */
   outbound?: Outbound | undefined;
-  /** Shared by all runs of the process; without it the run has its turns to itself. */
-  turns?: Turns;
+  /** Shared by all runs of the process; without it the run has slots of its own. */
+  slots?: WorkSlots;
   /** Absent: one of the run's own. */
   extractor?: Extractor;
   /** Asks other workers to join in fetching; see `joinRun`. */
@@ -75,39 +71,39 @@ export async function runSync(options: RunnerOptions, connectionId: string, stop
   if (!connection) return;
   const quiet = quietUntil(connection, now);
   if (quiet) return postponeConnection(database, connectionId, { token, until: quiet });
-  const hold = holdRun(database, { connectionId, token });
+  const lease = openRunLease(database, { connectionId, token });
   try {
-    await runHeld(options, hold, stop);
+    await runLeased(options, lease, stop);
   } catch (error) {
     if (!isLeaseLost(error)) throw error;
     log.info({ connectionId, provider: connection.provider }, 'sync run superseded by another');
   }
 }
 
-async function runHeld(options: RunnerOptions, hold: RunHold, stop: AbortSignal): Promise<void> {
+async function runLeased(options: RunnerOptions, lease: RunLease, stop: AbortSignal): Promise<void> {
   const { database, clock, log, settings } = options;
-  const begun = await hold.writeAlone((tx) => beginRun(tx, options, hold));
+  const begun = await lease.writeAlone((tx) => beginRun(tx, options, lease));
   const { connection, request, runId } = begun;
-  if (runId === null) return endRun(options, { ...begun, hold, performed: null, letGo: 'cancelled' });
-  const report = createRunReport({ hold, clock, runId, leads: true });
+  if (runId === null) return endRun(options, { ...begun, lease, performed: null, letGo: 'cancelled' });
+  const report = createRunReport({ lease, clock, runId, leads: true });
   const life = watchRun({
     database,
     clock,
     log,
     report,
     runId,
-    hold,
+    lease,
     leadsForMs: settings.connectionLeaseMs,
     tickMs: settings.tickMs,
   });
   const signal = AbortSignal.any([stop, life.signal]);
   let performed: Performed;
   try {
-    performed = await perform(options, { runId, connection, request, signal, report, hold });
+    performed = await perform(options, { runId, connection, request, signal, report, lease });
   } finally {
     await life.close();
   }
-  await endRun(options, { ...begun, hold, performed, letGo: life.reason ?? (stop.aborted ? 'stopped' : null) });
+  await endRun(options, { ...begun, lease, performed, letGo: life.reason ?? (stop.aborted ? 'stopped' : null) });
 }
 
 /** The request to serve: one that somebody made, one that was interrupted, or the scheduled one that is due. */
@@ -134,7 +130,7 @@ interface Begun {
  * Takes the request that waits, with what was asked until this moment, and makes the run visible. Items that
  * the workers of a lost run held are free again: whatever these still bring is refused.
  */
-async function beginRun(tx: Transaction, { clock, settings }: RunnerOptions, { lease }: RunHold): Promise<Begun> {
+async function beginRun(tx: Transaction, { clock, settings }: RunnerOptions, lease: RunLease): Promise<Begun> {
   const now = clock.now();
   const connection = (await findConnection(tx, lease.connectionId))!;
   const request = requestOf(connection, settings.standardSchedule, now);
@@ -173,7 +169,7 @@ interface Performance {
   request: RequestedSync;
   signal: AbortSignal;
   report: RunReport;
-  hold: RunHold;
+  lease: RunLease;
 }
 
 async function perform(options: RunnerOptions, performance: Performance): Promise<Performed> {
@@ -202,8 +198,8 @@ export async function withRun<T>(
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   const { database, clock, log, settings, wake, handOver = null } = options;
-  const { runId: id, connection, signal, report, hold } = performance;
-  const turns = options.turns ?? createTurns({ slots: settings.partitionConcurrency, clock });
+  const { runId: id, connection, signal, report, lease } = performance;
+  const slots = options.slots ?? createWorkSlots({ count: settings.partitionConcurrency, clock });
   const own = options.extractor ? undefined : createTextWork({ log });
   const extractor = options.extractor ?? own!;
   const { provider } = connection;
@@ -215,9 +211,9 @@ export async function withRun<T>(
   try {
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
-    const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, hold, clock });
+    const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, lease, clock });
     const fetching = { extractor, wake, handOver, company };
-    const parts = { database, hold, clock, log, signal, report, settings, turns };
+    const parts = { database, lease, clock, log, signal, report, settings, slots };
     return await work({ id, connection, source, scope, documentLimit, fetching, ...parts });
   } finally {
     verbs.close();
@@ -241,7 +237,7 @@ function companyOf(options: RunnerOptions, connectionId: string): Company {
 interface Ending {
   connection: ConnectionRow;
   request: RequestedSync;
-  hold: RunHold;
+  lease: RunLease;
   /** Null when it ended before there was a run. */
   runId: string | null;
   performed: Performed | null;
@@ -256,7 +252,7 @@ interface Ending {
 async function endRun(options: RunnerOptions, ending: Ending): Promise<void> {
   const { connection, performed, letGo, runId } = ending;
   const failure = letGo ? interrupted(letGo) : (performed?.failure ?? failureOfAll(performed?.partitions));
-  if (letGo !== 'superseded') await ending.hold.writeAlone((tx) => writeEnd(tx, options, ending, failure));
+  if (letGo !== 'superseded') await ending.lease.writeAlone((tx) => writeEnd(tx, options, ending, failure));
   const { errorCode = null } = failure ?? {};
   const details = { connectionId: connection.id, provider: connection.provider, runId, errorCode };
   options.log.info({ ...details, letGo, partitions: performed?.partitions?.ids.length }, 'sync run ended');
@@ -281,7 +277,7 @@ async function writeEnd(
   const failures = isOwnFault ? connection.failures + 1 : isWell ? 0 : connection.failures;
   const end = { failures, failure, isCancelled, isListed, now };
   await releaseConnection(tx, connection.id, {
-    token: ending.hold.lease.token,
+    token: ending.lease.token,
     failures,
     reason: letGo ? connection.statusReason : (failure?.message ?? reasonOfSome(performed?.partitions)),
     syncedAt: isListed ? now : null,

@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
-import { limitDetail } from './document-limit.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { ScopeReason } from '../store/scope-reasons.ts';
 import type { ItemWrite } from '../store/listed-pages.ts';
-import type { JudgedItem, Judgement } from '../store/sync-items-scope.ts';
+import { type JudgedItem, type Judgement, enforceLimit, fillPlaces } from '../store/sync-items-scope.ts';
 import type { Connector, Context, Ref } from '../connector/contract.ts';
 import { parseFilters, passes, updateTime, type Filters } from './filters.ts';
-import { ruledOutDetail, type ItemRules } from './item-rules.ts';
-import { itemKey } from './ref.ts';
+import { ruledOutDetail, type ItemRules, createItemRules } from './item-rules.ts';
+import { itemKey } from './check-ref.ts';
+import type { Clock } from '../base/clock.ts';
+import type { RunLease } from './run-lease.ts';
+import type { Reader } from '../store/database.ts';
+import { contentSettingsKey, readSetting } from '../store/settings.ts';
 
 /** The part of a source that a connection mirrors, fixed for one run. */
 export interface RunScope {
@@ -48,6 +51,7 @@ export async function rootsOf(
 }
 
 export const filteredDetail = (filter: string) => `The filter "${filter}" leaves it out.`;
+
 export const placeDetail = 'It is in none of the selected folders.';
 
 /** The first state of a listed item: left out by the filters, waiting for its place, or (nulls) mirrored. */
@@ -88,4 +92,66 @@ export function judge(scope: RunScope, { ext_id, reason, ref }: JudgedItem, now:
   if (isKept) return [];
   const next = reason === 'over_limit' ? null : entrance(scope);
   return [{ ext_id, reason: next, detail: detailOf(next) }];
+}
+
+export const limitDetail = 'Newer items take all places under the document limit of the connection.';
+
+/** Which items have the places under the document limit of a connection, as far as one run knows. */
+export interface DocumentLimit {
+  /** Something changed that decides which items are the newest, or are mirrored at all. */
+  unsettle(): void;
+  /**
+   * Makes the newest items of the connection, as many as its document limit allows, those that are
+   * mirrored, unless nothing has changed since the last time. Answers how many came in.
+   */
+  settle(): Promise<number>;
+  /**
+   * While a listing goes on, free places are given to the newest items seen by then, so that there is
+   * something to read at once. Which are the newest of all shows when it ends.
+   */
+  fill(): Promise<void>;
+}
+
+interface LimitOptions {
+  connectionId: string;
+  /** Null: there is none. */
+  limit: number | null;
+  lease: RunLease;
+  clock: Clock;
+}
+
+export function createDocumentLimit({ connectionId, limit, lease, clock }: LimitOptions): DocumentLimit {
+  let isSettled = limit === null;
+  let isFull = limit === null;
+  return {
+    unsettle() {
+      isSettled = limit === null;
+    },
+    async settle() {
+      if (limit === null || isSettled) return 0;
+      isSettled = true;
+      isFull = false;
+      const options = { limit, detail: limitDetail, now: clock.now() };
+      return lease.writeAlone((tx) => enforceLimit(tx, connectionId, options));
+    },
+    async fill() {
+      if (limit === null || isFull) return;
+      const options = { limit, now: clock.now() };
+      const { admitted, free } = await lease.writeAlone((tx) => fillPlaces(tx, connectionId, options));
+      isFull = admitted >= free;
+    },
+  };
+}
+
+interface StoredRules {
+  shouldLLMFilter?: boolean;
+  includeItems?: unknown;
+  excludeItems?: unknown;
+}
+
+/** The rules as they are now; null when there are none, or filtering is switched off. */
+export async function readItemRules(database: Reader): Promise<ItemRules | null> {
+  const stored = await readSetting<StoredRules>(database, contentSettingsKey);
+  if (!stored?.shouldLLMFilter) return null;
+  return createItemRules(stored.includeItems, stored.excludeItems);
 }

@@ -9,9 +9,9 @@ import {
 } from '../store/partial-listings.ts';
 import { noCheckpoint, type HeldSweep, type PartitionRow } from '../store/partitions.ts';
 import { matchRenames } from '../store/sync-items.ts';
-import { keepContents } from './kept-contents.ts';
-import { recordChanges, settleMissing, sweep } from './ledger.ts';
-import type { Ledger } from './partition-ledger.ts';
+import { recordChanges } from './checkpoint.ts';
+import { settleMissing, sweep } from './removal.ts';
+import type { Ledger } from './ledger.ts';
 import type { PartitionRun } from './run.ts';
 
 /** Items in one call of `lookup`: what is known is stored after each. */
@@ -26,7 +26,7 @@ export async function askAboutLeftOut(part: PartitionRun, which: LeftOut): Promi
   let found = 0;
   let isMore = true;
   for (let budget = part.settings.lookUpsPerRun; budget > 0 && isMore; budget -= askedAtOnce) {
-    await part.inTurn(async () => {
+    await part.inSlot(async () => {
       signal.throwIfAborted();
       const limit = Math.min(budget, askedAtOnce);
       const items = await leftOutItems(database, key, { ...which, limit });
@@ -50,10 +50,9 @@ async function ask(
   const asked = new Set(items.map((item) => item.key));
   const refs = page.refs.filter(({ id }) => asked.has(id));
   const missing = [...page.gone, ...page.missing].filter((id) => asked.has(id));
-  await keepContents(ledger, refs);
   // Not to be found is no proof, so it goes through the brake; outside of what is mirrored is certain, and goes at once.
-  const outside = page.outside.filter((id) => asked.has(id));
-  const answer = { ...page, refs, gone: outside, missing };
+  const tombstones = page.outside.filter((id) => asked.has(id));
+  const answer = { ...page, refs, tombstones, missing };
   const checkpoint = noCheckpoint(ledger.key, ledger.clock.now());
   await recordChanges(ledger, answer, { epoch, checkpoint, asked: [...asked] });
   return refs.length;
@@ -68,13 +67,13 @@ export async function settleLeftOut(
   which: LeftOut,
   { isListed }: { isListed: boolean },
 ): Promise<{ heldSweep: HeldSweep | null; unconfirmed: number }> {
-  const { key, database, hold, clock } = ledger;
+  const { key, database, lease, clock } = ledger;
   const rest = await countLeftOut(database, key, which);
-  await hold.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
+  await lease.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
   await sweep(ledger, 'stated');
   const heldSweep = await settleMissing(ledger, { isListed: isListed && rest.missing === 0 });
   await settleScope(ledger);
-  if (rest.all === 0) await hold.write((tx) => forgetGoneContainers(tx, key));
+  if (rest.all === 0) await lease.write((tx) => forgetGoneContainers(tx, key));
   return { heldSweep, unconfirmed: rest.all };
 }
 
@@ -87,9 +86,9 @@ export async function askOn(
   const { ledger } = part;
   const which = { epoch: row.epoch, except: row.unread.map(({ path }) => path) };
   await askAboutLeftOut(part, which);
-  await part.inTurn(async () => {
+  await part.inSlot(async () => {
     const { unconfirmed } = await settleLeftOut(ledger, which, { isListed: false });
-    await ledger.hold.write((tx) => setUnconfirmed(tx, ledger.key, unconfirmed));
+    await ledger.lease.write((tx) => setUnconfirmed(tx, ledger.key, unconfirmed));
   });
 }
 
@@ -98,6 +97,6 @@ export async function askAboutContents(part: PartitionRun, row: PartitionRow): P
   const { source, ledger } = part;
   if (source.spec.scope !== 'tree' || !ledger.isPartial) return;
   const { epoch, unread } = row;
-  const unconfirmed = await ledger.hold.write((tx) => doubtContents(tx, ledger.key, epoch));
+  const unconfirmed = await ledger.lease.write((tx) => doubtContents(tx, ledger.key, epoch));
   await askOn(part, { epoch, unread, unconfirmed });
 }

@@ -1,9 +1,7 @@
-import { endedSupply } from './supply.ts';
 import { partitionRun, type Company, type Run } from './run.ts';
 import { createRunReport } from './run-report.ts';
-import { holdRun } from './run-hold.ts';
-import { watchRun } from './run-life.ts';
-import { fetchItems } from './fetching.ts';
+import { openRunLease, watchRun } from './run-lease.ts';
+import { fetchItems, endedSupply } from './fetching.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import type { Partition } from '../connector/contract.ts';
 import { runState, waitingRun } from '../store/sync-runs.ts';
@@ -11,7 +9,7 @@ import { partitionsWithWork } from '../store/sync-claims.ts';
 import { listPartitions, parkPartition, type PartitionRow } from '../store/partitions.ts';
 import { findConnection } from '../store/connections.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
-import { createTurns, type Priority } from './turns.ts';
+import { createWorkSlots, type Priority } from './work-slots.ts';
 import { runSync, withRun, type RunnerOptions } from './runner.ts';
 
 /** Runs that are open at once in one process. They are cheap: nearly always they wait for the source or for their turn. */
@@ -26,11 +24,11 @@ interface Watching {
 /** Lets this process run syncs, and help with the runs of others. `slots`: units of work at once. */
 export async function workOnSyncs(
   queue: TaskQueue,
-  options: Omit<RunnerOptions, 'turns'> & { watching?: Watching },
+  options: Omit<RunnerOptions, 'slots'> & { watching?: Watching },
   slots: number,
 ): Promise<void> {
   const { watching, ...rest } = options;
-  const runner: RunnerOptions = { ...rest, turns: createTurns({ slots, clock: options.clock }) };
+  const runner: RunnerOptions = { ...rest, slots: createWorkSlots({ count: slots, clock: options.clock }) };
   const sync = async ({ connectionId }: { connectionId: string }, signal: AbortSignal) => {
     // Before the run: what the source reports when it begins to be watched is served by this run then.
     await watching?.begin(connectionId);
@@ -55,22 +53,22 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   if (!row || row.dryRun || connection?.status !== 'active') return;
   const token = (await runState(database, row.id))?.leaseToken ?? null;
   if (token === null) return;
-  const hold = holdRun(database, { connectionId, token });
-  const report = createRunReport({ hold, clock, runId: row.id, leads: false });
+  const lease = openRunLease(database, { connectionId, token });
+  const report = createRunReport({ lease, clock, runId: row.id, leads: false });
   const life = watchRun({
     database,
     clock,
     log,
     report,
     runId: row.id,
-    hold,
+    lease,
     leadsForMs: null,
     tickMs: settings.tickMs,
   });
   const signal = AbortSignal.any([stop, life.signal]);
   try {
     const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';
-    await withRun(options, { runId: row.id, connection, signal, report, hold }, helper, (run) =>
+    await withRun(options, { runId: row.id, connection, signal, report, lease }, helper, (run) =>
       fetchAll(run, priority),
     );
   } catch (error) {
@@ -96,7 +94,7 @@ async function fetchAll(run: Run, priority: Priority): Promise<void> {
     for (const row of rows.filter((one) => ids.includes(one.id))) {
       const failure = await fetchPartition(run, row, row.lastListedAt === null ? 'bulk' : priority);
       const key = { connectionId: connection.id, partitionId: row.id };
-      if (failure) await run.hold.write((tx) => parkPartition(tx, key, failure, clock.now()));
+      if (failure) await run.lease.write((tx) => parkPartition(tx, key, failure, clock.now()));
       // Whatever is still there is in other hands, or waits for the source.
       left.add(row.id);
     }

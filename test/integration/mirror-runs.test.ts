@@ -12,7 +12,7 @@ import {
   type Ref,
 } from '../../src/connector/contract.ts';
 import { createSyncItems } from '../../src/connections/item-service.ts';
-import { priorities, type Priority, type Turns } from '../../src/sync/turns.ts';
+import { priorities, type Priority, type WorkSlots } from '../../src/sync/work-slots.ts';
 import type { RunSettings } from '../../src/sync/run.ts';
 import type { RunnerOptions } from '../../src/sync/runner.ts';
 import { findConnection, setConnectionStatus } from '../../src/store/connections.ts';
@@ -216,10 +216,10 @@ describe.each(engines)('runs on %s', (engine) => {
 
     it('begins a first sync with the newest items that are known', async () => {
       const fetched: string[] = [];
-      const turns: Priority[] = [];
-      const recording: Turns = {
+      const slots: Priority[] = [];
+      const recording: WorkSlots = {
         use(place, work) {
-          turns.push(place.priority);
+          slots.push(place.priority);
           return work();
         },
       };
@@ -238,16 +238,16 @@ describe.each(engines)('runs on %s', (engine) => {
             return { text: ref.id };
           },
         },
-        { settings: { firstSlice: 10, claimSize: 5, fetchConcurrency: 1 }, runner: { turns: recording } },
+        { settings: { firstSlice: 10, claimSize: 5, fetchConcurrency: 1 }, runner: { slots: recording } },
       );
       await mirror.sync({ trigger: 'cron' });
       expect(new Set(fetched.slice(0, 10))).toEqual(new Set(many(30).slice(20)));
       expect(fetched).toHaveLength(30);
-      expect(new Set(turns)).toEqual(new Set(['first', 'bulk']));
-      turns.length = 0;
+      expect(new Set(slots)).toEqual(new Set(['first', 'bulk']));
+      slots.length = 0;
       await mirror.sync({ trigger: 'manual' });
-      expect(new Set(turns)).toEqual(new Set(['manual']));
-      expect(priorities).toContain(turns[0]);
+      expect(new Set(slots)).toEqual(new Set(['manual']));
+      expect(priorities).toContain(slots[0]);
     });
 
     it('many at once keeps partial answers, fetches the rest singly, and looks twice at what is gone', async () => {

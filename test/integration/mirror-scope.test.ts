@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { purgeDeleted } from '../../src/engine/remove.ts';
-import { missingGraceMs } from '../../src/sync/selection.ts';
+import { missingGraceMs } from '../../src/sync/partitions.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

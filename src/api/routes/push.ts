@@ -15,7 +15,7 @@ import { requireWrite } from '../../account/access.ts';
 import { findConnection } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
-import { maxUnread } from '../../sync/page.ts';
+import { maxUnread } from '../../sync/check-page.ts';
 import { flatMetadata, nullable, timestamp, words } from '../schemas/shared.ts';
 
 const itemId = Type.String({

@@ -10,7 +10,7 @@ export interface Sized {
 }
 
 /**
- * Gives waiting work out so that none waits for something larger: small before large, containers in turns,
+ * Gives waiting work out so that none waits for something larger: small before large, one container after the other,
  * and never large work on all threads. Small work goes out in batches, since a message between threads
  * costs as much as the work on a short text.
  */
@@ -33,8 +33,8 @@ const batchSize = 64 * 1024;
 const batchJobs = 16;
 
 export function createBatches<Job extends Sized>({ maxLarge }: { maxLarge: number }): Batches<Job> {
-  const small = createTurns<Job>();
-  const large = createTurns<Job>();
+  const small = createRoundRobin<Job>();
+  const large = createRoundRobin<Job>();
   const underWay = new Set<Job>();
   let smallWasLast = false;
 
@@ -72,7 +72,7 @@ export function createBatches<Job extends Sized>({ maxLarge }: { maxLarge: numbe
     isLarge,
     add: (job) => turnsOf(job).add(job.container, job),
     remove: (job) => turnsOf(job).remove(job.container, job),
-    // In turns when both wait, so that a stream of small ones does not keep the large waiting for ever.
+    // Alternately when both wait, so that a stream of small ones does not keep the large waiting for ever.
     next: () => (smallWasLast ? (nextLarge() ?? nextSmall()) : (nextSmall() ?? nextLarge())),
     ended(batch) {
       for (const job of batch) underWay.delete(job);
@@ -81,19 +81,19 @@ export function createBatches<Job extends Sized>({ maxLarge }: { maxLarge: numbe
   };
 }
 
-/** Waiting items, given out in turns: one item of each container, and round again. */
-interface Turns<Item> {
+/** Waiting items, given out one of each container, and round again. */
+interface RoundRobin<Item> {
   readonly size: number;
   add(container: string, item: Item): void;
-  /** The first item of the container whose turn it is, unless `fits` refuses it. */
+  /** The first item of the container that is next, unless `fits` refuses it. */
   take(fits?: (item: Item) => boolean): Item | undefined;
   remove(container: string, item: Item): void;
   /** Everything that waits; nothing waits afterwards. */
   clear(): Item[];
 }
 
-function createTurns<Item>(): Turns<Item> {
-  // A map keeps its keys in the order in which they were added: the container whose turn it is comes first.
+function createRoundRobin<Item>(): RoundRobin<Item> {
+  // A map keeps its keys in the order in which they were added: the container that is next comes first.
   const containers = new Map<string, Set<Item>>();
   let size = 0;
 

@@ -42,7 +42,7 @@ import {
 import { continueSnapshot, snapshotTaken, type PageOfSnapshot } from './snapshot.ts';
 import { takePage, type TakenPage, removePushed } from './take-page.ts';
 import { lockDisappeared, markUnseen, type Missed, type Unseen } from '../../store/sync-items.ts';
-import { unreadMessage } from '../../sync/page.ts';
+import { unreadMessage } from '../../sync/check-page.ts';
 
 export interface PushOptions {
   database: Database;

@@ -6,7 +6,7 @@ import { noteUnread, startListing, type PartitionRow } from '../../store/partiti
 import { abandonSnapshot, findSnapshot, insertSnapshot, updateSnapshot, type SnapshotRow } from '../../store/push.ts';
 import { finishRun, findRun, startRun } from '../../store/sync-runs.ts';
 import type { UnreadPart } from '../../connector/contract.ts';
-import { maxUnread } from '../../sync/page.ts';
+import { maxUnread } from '../../sync/check-page.ts';
 import { pushedPartition, type PushRequest } from './push-service.ts';
 
 /** The page of a snapshot that a request is. */

@@ -18,9 +18,10 @@ import {
 import { recordPage, type ItemWrite } from '../../store/listed-pages.ts';
 import { deleteItems } from '../../store/sync-items.ts';
 import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
-import { customIdOf } from '../../sync/ref.ts';
+import { customIdOf } from '../../sync/check-ref.ts';
 import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';
-import { readItemRules, ruledOutDetail, type ItemRules } from '../../sync/item-rules.ts';
+import { ruledOutDetail, type ItemRules } from '../../sync/item-rules.ts';
+import { readItemRules } from '../../sync/scope.ts';
 import {
   canonicalText,
   type DeleteResult,

@@ -7,7 +7,7 @@ import type { SharedBudget } from './shared-budget.ts';
 /** A longer wait gives the worker free instead: the run ends and goes on when the wait is over. */
 export const longestWaitMs = 5_000;
 /** The first in the queue waits no longer than this for tokens that other processes always take before it. */
-const longestTurnMs = 30_000;
+const longestInQueueMs = 30_000;
 
 export interface Entry {
   budgets: readonly SharedBudget[];
@@ -27,16 +27,16 @@ export interface Entry {
 export async function admit(entry: Entry): Promise<() => void> {
   const { budgets, gate, signal } = entry;
   const first = firstOf(budgets);
-  if (first.turns.empty) {
+  if (first.queue.empty) {
     const leave = gate.tryEnter();
     if (leave && takeAll(budgets) === null) return leave;
     leave?.();
   }
-  const endTurn = await first.turns.enter({ signal });
+  const leaveQueue = await first.queue.enter({ signal });
   try {
     return await wait(entry);
   } finally {
-    endTurn();
+    leaveQueue();
   }
 }
 
@@ -52,7 +52,7 @@ async function wait({ budgets, gate, signal, clock, target }: Entry): Promise<()
     leave();
     const pauseMs = notBefore - clock.now().getTime();
     waitedMs += pauseMs;
-    if (pauseMs > longestWaitMs || waitedMs > longestTurnMs) {
+    if (pauseMs > longestWaitMs || waitedMs > longestInQueueMs) {
       throw rateLimited(`${target} has to wait for its request budget`, new Date(notBefore));
     }
     await clock.sleep(pauseMs, signal);

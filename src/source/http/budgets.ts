@@ -76,7 +76,7 @@ export function createBudgets(options: { database: Database; clock: Clock }) {
     if (now - sweptAt < sweepEveryMs) return;
     sweptAt = now;
     for (const [name, budget] of shared) {
-      if (now - budget.lastUsedAt > idleMs && budget.turns.empty) shared.delete(name);
+      if (now - budget.lastUsedAt > idleMs && budget.queue.empty) shared.delete(name);
     }
     await removeUnusedBudgets(database, new Date(now - unusedMs));
   }

@@ -60,7 +60,7 @@ export async function exchange(line: Line, request: Exchange): Promise<Exchanged
   for (let count = 0; ; count++) {
     const target = describeTarget(hop.method, hop.url);
     const budgets = line.budgetsOf(hop.method, hop.url);
-    const { sent, sentAt } = await sendInTurn(line, hop, request, { budgets, target });
+    const { sent, sentAt } = await sendAdmitted(line, hop, request, { budgets, target });
     if ('error' in sent) return sent;
     const { answer } = sent;
     hear(line, answer, budgets, sentAt);
@@ -101,7 +101,7 @@ function redirected(line: Line, hop: Hop, status: number, location: string): Hop
 }
 
 /** Sends one hop when its budgets let it. */
-async function sendInTurn(
+async function sendAdmitted(
   line: Line,
   hop: Hop,
   limits: Omit<SendLimits, 'unguarded'>,

@@ -42,7 +42,7 @@ export interface SharedBudget {
    */
   refused(refusal: { until: number | null; slowDown: boolean }): Promise<number>;
   /** Where those wait who found nothing to take: the budget is asked by one at a time. */
-  readonly turns: Gate;
+  readonly queue: Gate;
   readonly lastUsedAt: number;
 }
 
@@ -57,7 +57,7 @@ const longestPauseMs = 60 * 60_000;
 
 export function createSharedBudget(options: BudgetOptions): SharedBudget {
   const budget = new BudgetOfProcess(options);
-  const turns = createGate(1);
+  const queue = createGate(1);
   const views = new Map<number, SharedBudget>();
 
   function weighing(need: number): SharedBudget {
@@ -72,7 +72,7 @@ export function createSharedBudget(options: BudgetOptions): SharedBudget {
     return {
       spec: options.spec,
       weighing,
-      turns,
+      queue,
       get lastUsedAt() {
         return budget.lastUsedAt;
       },

@@ -12,10 +12,10 @@ import { readableLogLine } from '../../../src/cli/start.ts';
 import { fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
-import { readInline } from '../../../src/sync/fetched.ts';
+import { readInline } from '../../../src/sync/check-fetched.ts';
 import { readHttpDate } from '../../../src/base/retry-after.ts';
 import { parseSchedule } from '../../../src/schedule/schedule-text.ts';
-import { isStorable } from '../../../src/sync/values.ts';
+import { isStorable } from '../../../src/sync/check-ref.ts';
 import { wrongKey } from '../../../src/api/authentication.ts';
 import { containsText } from '../../../src/store/contains-text.ts';
 import { rawSql } from '../../../src/store/sql.ts';
@@ -389,9 +389,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   },
   'src/schedule/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
   'src/schedule/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
-  'src/sync/fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
+  'src/sync/check-fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
   'src/base/retry-after.ts': { readHttpDate },
-  'src/sync/values.ts': { isStorable },
+  'src/sync/check-ref.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
   'src/store/contains-text.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
   'src/api/authentication.ts': { wrongKey: (text) => wrongKey(0, text) },
@@ -456,7 +456,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
     snippet: 'sees one chunk',
     queryWords: 'measured by queryTerms',
   },
-  'src/sync/values.ts': { storable: 'measured by storableText' },
+  'src/sync/check-ref.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/connection-lookup.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemorydError } from '../../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../../src/base/log.ts';
-import { createBreaker } from '../../../src/source/breaker.ts';
 import {
   authExpired,
   badConfig,
@@ -11,7 +10,14 @@ import {
   rateLimited,
   transient,
 } from '../../../src/connector/contract.ts';
-import { brokenCircuit, failItem, judgeError, partitionFailure, wearsOut } from '../../../src/sync/failure.ts';
+import {
+  brokenCircuit,
+  failItem,
+  judgeError,
+  partitionFailure,
+  wearsOut,
+  createBreaker,
+} from '../../../src/sync/failure.ts';
 
 const now = new Date('2026-03-01T09:00:00Z');
 const item = (attempts: number, lostWorkers = 0) => ({

@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
  * use within seconds), and the rest of it.
  */
 export const priorities = ['manual', 'hook', 'delta', 'first', 'bulk'] as const;
+
 export type Priority = (typeof priorities)[number];
 
 /**
@@ -15,15 +16,15 @@ export type Priority = (typeof priorities)[number];
  */
 export const floorShares: Record<Priority, number> = { manual: 0, hook: 0.2, delta: 0.15, first: 0.15, bulk: 0.1 };
 
-export interface Place {
+interface Place {
   priority: Priority;
   connectionId: string;
 }
 
-/** Decides which unit of work (one page, one batch of items) is next in this process. */
-export interface Turns {
+/** The slots of this process, in each of which one unit of work (one page, one batch of items) runs at a time. */
+export interface WorkSlots {
   /**
-   * Runs a unit when it is its turn. Urgent units come first, the others within their floor shares;
+   * Runs a unit in the next slot that is its. Urgent units come first, the others within their floor shares;
    * within a priority the connection that has used the least time. Rejects with the signal's reason when
    * it aborts while the unit waits. A unit must not wait for another unit.
    */
@@ -46,14 +47,14 @@ interface Queue {
   credit: number;
 }
 
-export function createTurns({ slots, clock }: { slots: number; clock: Clock }): Turns {
+export function createWorkSlots({ count, clock }: { count: number; clock: Clock }): WorkSlots {
   const queues = new Map<Priority, Queue>(
     priorities.map((priority) => [priority, { waiting: new Map(), used: new Map(), floor: 0, credit: 0 }]),
   );
   let running = 0;
 
   function dispatch(): void {
-    while (running < slots) {
+    while (running < count) {
       const queue = nextQueue(queues);
       if (!queue) return;
       running += 1;
@@ -61,7 +62,7 @@ export function createTurns({ slots, clock }: { slots: number; clock: Clock }): 
     }
   }
 
-  function turn({ priority, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
+  function slotFor({ priority, connectionId }: Place, signal: AbortSignal | undefined): Promise<void> {
     const queue = valueOf(queues, priority);
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -85,12 +86,12 @@ export function createTurns({ slots, clock }: { slots: number; clock: Clock }): 
   return {
     async use(place, work, signal) {
       signal?.throwIfAborted();
-      await turn(place, signal);
+      await slotFor(place, signal);
       const start = clock.now().getTime();
       try {
         return await work();
       } finally {
-        // A unit costs at least a millisecond, so that connections take turns even when all are fast.
+        // A unit costs at least a millisecond, so that connections alternate even when all are fast.
         charge(valueOf(queues, place.priority), place.connectionId, Math.max(1, clock.now().getTime() - start));
         running -= 1;
         dispatch();
@@ -99,7 +100,7 @@ export function createTurns({ slots, clock }: { slots: number; clock: Clock }): 
   };
 }
 
-/** The priority whose turn it is: one that is owed a unit, else the most urgent. */
+/** The priority that is next: one that is owed a unit, else the most urgent. */
 function nextQueue(queues: ReadonlyMap<Priority, Queue>): Queue | undefined {
   let first: Queue | undefined;
   let owed: Queue | undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTurns, floorShares, priorities, type Priority } from '../../../src/sync/turns.ts';
+import { createWorkSlots, floorShares, priorities, type Priority } from '../../../src/sync/work-slots.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 /** Lets every promise that can go on go on. */
@@ -15,11 +15,11 @@ interface Step {
 /** A dispatcher whose units end when the test says so. */
 function open(slots = 1) {
   const clock = createTestClock();
-  const turns = createTurns({ slots, clock });
+  const workSlots = createWorkSlots({ count: slots, clock });
   const begun: Step[] = [];
   const running: { step: Step; end: () => void }[] = [];
   const add = (step: Step, signal?: AbortSignal) =>
-    turns.use(
+    workSlots.use(
       step,
       () => {
         begun.push(step);
@@ -41,7 +41,7 @@ function open(slots = 1) {
 const bulk = (connectionId: string, costMs = 1): Step => ({ priority: 'bulk', connectionId, costMs });
 const priority = fc.constantFrom(...priorities);
 
-describe('turns', () => {
+describe('work slots', () => {
   it('run every unit once, never more at a time than there are slots', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -148,9 +148,9 @@ describe('turns', () => {
     expect(test.begun.map((step) => step.connectionId)).toEqual(['a', 'c']);
     await test.finishOne();
     await third;
-    const turns = createTurns({ slots: 1, clock: createTestClock() });
+    const workSlots = createWorkSlots({ count: 1, clock: createTestClock() });
     const place = { priority: 'delta', connectionId: 'a' } as const;
-    await expect(turns.use(place, async () => Promise.reject(reason))).rejects.toBe(reason);
-    expect(await turns.use(place, async () => 'fine')).toBe('fine');
+    await expect(workSlots.use(place, async () => Promise.reject(reason))).rejects.toBe(reason);
+    expect(await workSlots.use(place, async () => 'fine')).toBe('fine');
   });
 });

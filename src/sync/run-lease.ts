@@ -1,15 +1,50 @@
+import type { Database, Transaction } from '../store/database.ts';
+import { assertConnectionHeld, isLeaseLost, type ConnectionLease } from '../store/leases.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { renewConnection } from '../store/connections.ts';
-import type { Database } from '../store/database.ts';
 import { runState } from '../store/sync-runs.ts';
-import type { RunHold } from './run-hold.ts';
-import type { RunReport } from './run-report.ts';
+
+/**
+ * The lease of a run on its connection, and its access to the database. A run reads freely, and writes only
+ * here, so that one that was stopped and then went on changes nothing once another has the connection.
+ */
+export interface RunLease extends Readonly<ConnectionLease> {
+  /** Aborts when a write was refused because another run has the connection. */
+  readonly lost: AbortSignal;
+  /** Runs a transaction of the run. Throws `lease_lost` instead when another run has the connection. */
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** The same for work that must not go on twice at a time. */
+  writeAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+export function openRunLease(database: Database, lease: ConnectionLease): RunLease {
+  const lost = new AbortController();
+
+  async function transact<T>(strength: 'beside others' | 'alone', work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await database.transaction(async (tx) => {
+        await assertConnectionHeld(tx, lease, strength);
+        return work(tx);
+      });
+    } catch (error) {
+      if (isLeaseLost(error)) lost.abort(error);
+      throw error;
+    }
+  }
+
+  return {
+    ...lease,
+    lost: lost.signal,
+    write: (work) => transact('beside others', work),
+    writeAlone: (work) => transact('alone', work),
+  };
+}
 
 /** Why a worker had to let go of a run. */
 export type LetGo = 'cancelled' | 'paused' | 'superseded';
 
-export interface RunLife {
+interface RunLife {
   /** Set before the signal aborts. */
   readonly reason: LetGo | null;
   /** Aborts when the run must end. */
@@ -18,13 +53,14 @@ export interface RunLife {
   close(): Promise<void>;
 }
 
-export interface RunLifeOptions {
+interface RunLifeOptions {
   database: Database;
   clock: Clock;
   log: Logger;
-  report: RunReport;
+  /** Writes the progress that is new. */
+  report: { flush(): Promise<void> };
   runId: string;
-  hold: RunHold;
+  lease: RunLease;
   /** For how long the holder of the run leases its connection each time; null for one who only joined in. */
   leadsForMs: number | null;
   /** Between two writes of its progress; every second time it is looked at whether it may go on. */
@@ -38,8 +74,8 @@ const ticksPerLook = 2;
  * it was cancelled, paused, or lost to another worker.
  */
 export function watchRun(options: RunLifeOptions): RunLife {
-  const { database, clock, log, report, hold, leadsForMs, tickMs } = options;
-  const { connectionId, token } = hold.lease;
+  const { database, clock, log, report, lease, leadsForMs, tickMs } = options;
+  const { connectionId, token } = lease;
   const closed = new AbortController();
   const lost = new AbortController();
   let reason: LetGo | null = null;
@@ -74,13 +110,13 @@ export function watchRun(options: RunLifeOptions): RunLife {
         await renew(clock.now());
         if (tick % ticksPerLook === 0) await look(clock.now());
       } catch (error) {
-        if (!hold.lost.aborted) log.warn({ err: error, connectionId }, 'progress could not be written');
+        if (!lease.lost.aborted) log.warn({ err: error, connectionId }, 'progress could not be written');
       }
     }
   }
 
   const supersede = () => letGo('superseded');
-  hold.lost.addEventListener('abort', supersede, { once: true });
+  lease.lost.addEventListener('abort', supersede, { once: true });
   const watching = watch();
   return {
     get reason() {
@@ -90,8 +126,8 @@ export function watchRun(options: RunLifeOptions): RunLife {
     async close() {
       closed.abort();
       await watching;
-      hold.lost.removeEventListener('abort', supersede);
-      if (!hold.lost.aborted) await report.flush();
+      lease.lost.removeEventListener('abort', supersede);
+      if (!lease.lost.aborted) await report.flush();
     },
   };
 }

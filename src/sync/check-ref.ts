@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { Access, MetadataValue, Ref } from '../connector/contract.ts';
-import { isObject, isPlainJson, isStorable, storable, timeOf } from './values.ts';
 
 /** A ref as the ledger takes it: its id fits into an index. */
 export interface ListedRef extends Ref {
@@ -12,12 +11,19 @@ export interface ListedRef extends Ref {
 
 /** A key of the ledger is at most this long, so that it fits into an index with the rest of the key. */
 const maxKeyBytes = 1_000;
+
 const maxRevLength = 1_000;
+
 const maxFingerprintBytes = 500;
+
 const maxIdLength = 100_000;
+
 const maxTextLength = 10_000;
+
 const maxLocatorBytes = 4 * 1024;
+
 const maxMetadataBytes = 32 * 1024;
+
 /** Further than this no list of people is compared or stored. */
 const maxAccessBytes = 256 * 1024;
 
@@ -118,7 +124,7 @@ const maxLength = 255;
 
 /**
  * The customId of an item's document: `provider:id`, so that reconnecting the same source finds the
- * same documents. Ids that are too long or hold control characters end in a hash of the whole id.
+ * same documents. Ids that are too long or lease control characters end in a hash of the whole id.
  */
 export function customIdOf(provider: string, extId: string): string {
   const plain = `${provider}:${extId}`;
@@ -126,4 +132,54 @@ export function customIdOf(provider: string, extId: string): string {
   const digest = hash('sha256', extId, 'hex').slice(0, 32);
   const readable = plain.replace(/[\u0000-\u001f\u007f]/g, '_').slice(0, maxLength - digest.length - 1);
   return `${readable.toWellFormed()}#${digest}`;
+}
+
+/** Questions about values that come from connectors. */
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether the database can store a text as it is: without U+0000 and without half surrogate pairs. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+/** The text with what cannot be stored taken out. */
+export function storable(text: string): string {
+  return isStorable(text) ? text : text.replaceAll('\u0000', '').toWellFormed();
+}
+
+const maxDepth = 50;
+
+/** Whether a value comes back as it was from JSON and the database. Properties that are undefined do not count. */
+export function isPlainJson(value: unknown, depth = 0): boolean {
+  if (depth > maxDepth) return false;
+  switch (typeof value) {
+    case 'string':
+      return isStorable(value);
+    case 'number':
+      return Number.isFinite(value);
+    case 'boolean':
+      return true;
+    case 'object':
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.every((one) => isPlainJson(one, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return Object.entries(value).every(
+    ([name, one]) => isStorable(name) && (one === undefined || isPlainJson(one, depth + 1)),
+  );
+}
+
+/** The time that a text of ISO 8601 names; undefined for any other value. */
+export function timeOf(value: unknown): Date | undefined {
+  if (typeof value !== 'string') return undefined;
+  const time = new Date(value);
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? time : undefined;
 }

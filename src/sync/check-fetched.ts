@@ -7,11 +7,12 @@ import type { WrittenTurn } from '../store/document-contents.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Fetched, FetchedDocument, SkipReason } from '../connector/contract.ts';
 import { connectorFault } from './failure.ts';
-import { checkMetadata, itemKey, revKey } from './ref.ts';
-import { isObject, isStorable, storable, timeOf } from './values.ts';
+import { checkMetadata, itemKey, revKey, isObject, isStorable, storable, timeOf } from './check-ref.ts';
 
 const maxPartDepth = 5;
+
 const mostIds = 1_000;
+
 const skipReasons: readonly string[] = [
   'too_large',
   'unsupported_type',

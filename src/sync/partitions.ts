@@ -1,11 +1,20 @@
 import { valueOf } from '../base/collections.ts';
 import type { RequestedSync } from '../store/connections.ts';
-import { parkPartition, unparkPartition, upsertPartitions, type PartitionRow } from '../store/partitions.ts';
+import {
+  parkPartition,
+  unparkPartition,
+  upsertPartitions,
+  type PartitionRow,
+  listPartitions,
+} from '../store/partitions.ts';
 import { sourceMissing, type Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { syncPartition } from './partition-run.ts';
-import type { Run } from './run.ts';
-import { reconcilePartitions } from './selection.ts';
+import { type Run, ledgerOf } from './run.ts';
+import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
+import { lockSomeItems } from '../store/sync-items-scope.ts';
+import { batchSize, inBatches, removeItems } from './removal.ts';
+import type { Ledger } from './ledger.ts';
 
 /** How the partitions of a run went. */
 export interface PartitionsOutcome {
@@ -32,7 +41,7 @@ export async function syncPartitions(
 ): Promise<PartitionsOutcome> {
   const { connection, clock, settings } = run;
   const places = shown.map(({ id, title, resource }) => ({ id, title: title ?? null, resource: resource ?? null }));
-  const rows = await run.hold.write((tx) => upsertPartitions(tx, connection.id, places, clock.now()));
+  const rows = await run.lease.write((tx) => upsertPartitions(tx, connection.id, places, clock.now()));
   const known = new Map((await reconcilePartitions(run, shown, rows)).map((row) => [row.id, row]));
   const ids = shown.map((partition) => partition.id);
   const progress: Progress = { ids, healthy: 0, problems: [], answered: new Set() };
@@ -70,10 +79,10 @@ async function attempt(
   const key = { connectionId: run.connection.id, partitionId: partition.id };
   if (failure === null) {
     progress.healthy += 1;
-    if (row.problem !== null) await run.hold.write((tx) => unparkPartition(tx, key, now));
+    if (row.problem !== null) await run.lease.write((tx) => unparkPartition(tx, key, now));
     return;
   }
-  await run.hold.write((tx) => parkPartition(tx, key, failure, now));
+  await run.lease.write((tx) => parkPartition(tx, key, failure, now));
   run.log.warn(
     { connectionId: run.connection.id, partitionId: partition.id, problem: failure.problem, until: failure.until },
     'a partition waits',
@@ -143,3 +152,63 @@ const errorCodes: Partial<Record<PartitionFailure['problem'], PartitionFailure['
   auth_expired: 'auth_expired',
   connector_fault: 'internal',
 };
+
+/** How long a partition that the source no longer shows keeps its documents. */
+export const missingGraceMs = 7 * 86_400_000;
+
+/**
+ * Compares the partitions that the connector shows with those that are known. One that the user does
+ * not select any more is removed with its documents; one that vanished by itself keeps them for a
+ * while, because that may be a loss of access, and for good while something that was chosen cannot be
+ * reached, which may be this one; one that is back goes on where it was. Answers the rows as they are then.
+ */
+async function reconcilePartitions(
+  run: Run,
+  shown: readonly Partition[],
+  rows: readonly PartitionRow[],
+): Promise<PartitionRow[]> {
+  const { database, connection, clock } = run;
+  const ids = new Set(shown.map((partition) => partition.id));
+  const now = clock.now();
+  const returned = rows.filter((row) => ids.has(row.id) && row.missingSince !== null).map((row) => row.id);
+  if (returned.length > 0) {
+    const options = { selection: connection.selection, now };
+    await run.lease.write((tx) => returnPartitions(tx, connection.id, returned, options));
+  }
+  const isWhole = shown.every(({ unread }) => unread === undefined);
+  const missing = rows.filter((row) => !ids.has(row.id) && (isWhole || isUnselected(connection.selection, row)));
+  for (const row of missing) await missPartition(run, row);
+  return returned.length + missing.length > 0 ? listPartitions(database, connection.id) : [...rows];
+}
+
+async function missPartition(run: Run, row: PartitionRow): Promise<void> {
+  const now = run.clock.now();
+  const unselected = isUnselected(run.connection.selection, row);
+  const isKept = row.missingSince !== null && row.removeAt === null;
+  const isEmpty = row.lastListedAt === null && row.listingStartedAt === null;
+  if (row.state === 'removing' || isEmpty || (unselected && !isKept)) return removePartition(ledgerOf(run, row.id));
+  if (row.removeAt !== null && row.removeAt <= now) return removePartition(ledgerOf(run, row.id));
+  if (row.missingSince !== null) return;
+  const removeAt = new Date(now.getTime() + missingGraceMs);
+  const reason = `The source no longer shows it. Its documents are removed on ${removeAt.toISOString().slice(0, 10)} unless it is back by then.`;
+  await run.lease.write((tx) => missPartitions(tx, run.connection.id, [row.id], { reason, removeAt, now }));
+  run.log.warn({ connectionId: run.connection.id, partitionId: row.id }, 'the source no longer shows a partition');
+}
+
+/** Whether the selection leaves a partition out. An empty selection is everything. */
+export function isUnselected(selection: readonly Record<string, unknown>[], { resource }: PartitionRow): boolean {
+  return selection.length > 0 && resource !== null && !selection.some((one) => String(one.id) === resource);
+}
+
+/** Removes a partition with its items and documents, batch by batch; interrupted, the next run goes on. */
+async function removePartition(ledger: Ledger): Promise<void> {
+  const { key, lease, clock, report } = ledger;
+  await lease.write((tx) => startRemoval(tx, key, clock.now()));
+  await inBatches(ledger, async (tx) => {
+    const ids = await lockSomeItems(tx, key, batchSize);
+    const removed = await removeItems(tx, ledger, ids);
+    report.counters.itemsDeleted += removed;
+    return ids.length;
+  });
+  await lease.write((tx) => deletePartition(tx, key));
+}

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Json, Page, Partition, UnreadPart } from '../connector/contract.ts';
 import { connectorFault } from './failure.ts';
-import { checkRef, itemKey, type ListedRef } from './ref.ts';
-import { isObject, isPlainJson, isStorable, storable } from './values.ts';
+import { checkRef, itemKey, type ListedRef, isObject, isPlainJson, isStorable, storable } from './check-ref.ts';
 
 /** Parts that are told apart; a source in which more cannot be read was not seen. */
 export const maxUnread = 200;
+
 const shownParts = 5;
 
 /** Says which parts of a source could not be read, why, and what that means for what memory holds of them. */
@@ -28,12 +28,13 @@ export interface CheckedPage extends Page {
   remarks: PageRemark[];
 }
 
-export interface PageRemark {
+interface PageRemark {
   code: 'invalid_items' | 'large_page';
   message: string;
 }
 
 const maxCursorBytes = 64 * 1024;
+
 /** Larger pages work, but cost memory and time to repeat. */
 const adviceRefs = 10_000;
 
@@ -174,6 +175,7 @@ export interface PageGuard {
 }
 
 const maxIdlePages = 1_000;
+
 const rememberedCursors = 200_000;
 
 /**
@@ -211,7 +213,9 @@ function digest(text: string): string {
 }
 
 const maxRecords = 1_000;
+
 const maxNameLength = 256;
+
 const maxValueBytes = 64 * 1024;
 
 /** The `records` of a page; none when it has none. Throws `connector_invalid` for what could not be given back as it was. */
