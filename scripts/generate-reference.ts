@@ -69,6 +69,7 @@ const formats: Record<keyof typeof extensionsOf, string> = {
   zip: 'The files in it that hold text, each below its path; an archive within it is left out.',
   outlook: 'Messages saved by Outlook, read as mail.',
   'rich-text': 'Rich text: its text.',
+  manual: 'Pages of the manual, in man or mdoc macros; by their content too (`tar.1`). Titles say what they are about.',
 };
 
 function formatReference(): string {

@@ -119,6 +119,8 @@ async function readText(source: Source, text: string): Promise<Extracted> {
       return { ...(await import('./json.ts')).notebookText(text), type: 'text' };
     case 'markdown':
       return { ...markdownText(text), type: 'text' };
+    case 'manual':
+      return { ...(await import('./manual/manual.ts')).manualText(text), type: 'text' };
     case 'code':
       return { ...codeText(text, source.language), type: 'text' };
     case 'conversation':

@@ -148,6 +148,7 @@ function textFormat(sample: string, byMimeType: NamedFormat | undefined, byName:
 
 function sniffText(sample: string, unnamed: boolean): NamedFormat {
   if (isHtmlPage(sample)) return { format: 'html' };
+  if (isManualPage(sample)) return { format: 'manual' };
   if (!unnamed) return { format: 'text' };
   if (/^\s*<\?xml\s/.test(sample)) return { format: formatOfXml(sample) };
   if (isMail(sample)) return { format: 'email' };
@@ -171,4 +172,12 @@ function isMail(sample: string): boolean {
   const headers = lines.slice(0, Math.max(lines.indexOf(''), 0));
   const known = headers.filter((line) => mailHeader.test(line));
   return known.length >= 3 && known.length >= headers.length / 2 && known.some((line) => /^from:/i.test(line));
+}
+
+/** A page of the manual: it begins with a comment or a request of roff, and has what pages in man(7) or mdoc(7) have. */
+function isManualPage(sample: string): boolean {
+  return (
+    /^\s*[.'](?:\\["#]|[ \t]*\n|[ \t]*(?:TH|Dd|Dt|so|de|ds|ie|if|ig|nr|lf|TS|ad|hy|nh)\b)/.test(sample) &&
+    /^[.'][ \t]*(?:TH|Dd|Dt|SH|Sh|so|de|ie|if) *\S/m.test(sample)
+  );
 }

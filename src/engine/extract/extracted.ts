@@ -85,7 +85,8 @@ export type SourceFormat =
   | 'gzip'
   | 'zip'
   | 'outlook'
-  | 'rich-text';
+  | 'rich-text'
+  | 'manual';
 
 /** Content whose format is known; crosses to the worker threads as it is. */
 export interface Source {

@@ -30,6 +30,7 @@ export const extensionsOf = {
   zip: 'zip',
   outlook: 'msg',
   'rich-text': 'rtf',
+  manual: 'man mdoc',
 } satisfies Record<Exclude<SourceFormat, 'code' | 'conversation'>, string>;
 const extensions = invert(extensionsOf);
 

@@ -46,6 +46,11 @@ import { presentationText, chartText } from '../../../src/engine/extract/pptx.ts
 import { workbookText } from '../../../src/engine/extract/xlsx.ts';
 import { readXmlEvents } from '../../../src/engine/extract/xml-events.ts';
 import * as json from '../../../src/engine/extract/json.ts';
+import { argumentsOf, withoutEscapes } from '../../../src/engine/extract/manual/escapes.ts';
+import { closes, createLineReader, isInlineMacro } from '../../../src/engine/extract/manual/mdoc-line.ts';
+import { pageOf } from '../../../src/engine/extract/manual/requests.ts';
+import { tableRows } from '../../../src/engine/extract/manual/table.ts';
+import { manualText } from '../../../src/engine/extract/manual/manual.ts';
 import { richText } from '../../../src/engine/extract/rtf.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
 import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
@@ -165,6 +170,25 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       const places = turns.map(({ part, start }) => ({ start, length, isMachine: part % 2 === 1 }));
       return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
     },
+  },
+  'src/engine/extract/manual/escapes.ts': { argumentsOf, withoutEscapes: (text) => withoutEscapes(text, new Map()) },
+  'src/engine/extract/manual/requests.ts': { pageOf },
+  'src/engine/extract/manual/table.ts': { tableRows: (text) => tableRows(text.split('\n'), (line) => line) },
+  'src/engine/extract/manual/mdoc-line.ts': {
+    isInlineMacro,
+    closes,
+    createLineReader: (text) =>
+      createLineReader(
+        (word) => word,
+        () => text,
+      )(argumentsOf(text)),
+  },
+  'src/engine/extract/manual/manual.ts': {
+    manualText,
+    'manualText man': (text) => manualText(`.TH A 1\n.SH ${text}`),
+    'manualText mdoc': (text) => manualText(`.Dd A\n.Sh ${text}`),
+    'manualText table': (text) => manualText(`.TH A 1\n.TS\nl.\n${text}`),
+    'manualText if': (text) => manualText(`.TH A 1\n.if n ${text}`),
   },
   'src/engine/extract/rtf.ts': { richText: (text) => attempt(() => richText(bytesOf(`{\\rtf1 ${text}`))) },
   'src/engine/extract/charset.ts': {
