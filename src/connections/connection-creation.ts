@@ -7,7 +7,7 @@ import { listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { chooseAuth, withoutConsent, type AuthChoice } from '../auth/auth-choice.ts';
 import { checkedHours, checkedSchedule } from '../schedule/checked-schedule.ts';
-import { contextOver } from '../source/connection-context.ts';
+import { contextOver } from '../source/context.ts';
 import { storePlan, type ConnectionPlan } from './connection-plan.ts';
 import type { NewConnection, StartedConnection } from './connections.ts';
 import type { AuthSpec, Connector, ConnectorSpec, JsonObject } from '../connector/contract.ts';

@@ -6,7 +6,7 @@ import { setConnectionStatus, type ConnectionRow, requestSync } from '../store/c
 import type { Database, Transaction } from '../store/database.ts';
 import { listSubscriptions } from '../store/hooks.ts';
 import type { Configured } from './connections.ts';
-import { openConnectionContext } from '../source/connection-context.ts';
+import { openConnectionContext } from '../source/context.ts';
 import {
   ConnectorError,
   type CheckResult,

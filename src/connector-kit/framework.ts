@@ -11,7 +11,7 @@ import { findConnection, requestSync, type ConnectionRow, type RequestedSync } f
 import type { Database } from '../store/database.ts';
 import { listRuns, type SyncRunRow } from '../store/sync-runs.ts';
 import { createAuthorizing, type Authorizing } from '../connections/authorizing.ts';
-import { openConnectionContext } from '../source/connection-context.ts';
+import { openConnectionContext } from '../source/context.ts';
 import { storePlan } from '../connections/connection-plan.ts';
 import type { SyncMode } from '../connections/connections.ts';
 import type { Connector, Context, RawHook, Resource, ConnectorSpec, JsonObject } from '../connector/contract.ts';

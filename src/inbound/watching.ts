@@ -9,7 +9,7 @@ import {
   type RequestedSync,
 } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { openConnectionContext } from '../source/connection-context.ts';
+import { openConnectionContext } from '../source/context.ts';
 import type { Connector, Hint } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { runFailure } from '../sync/failure.ts';

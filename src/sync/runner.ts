@@ -19,7 +19,7 @@ import type { Database, Transaction } from '../store/database.ts';
 import { isLeaseLost } from '../store/leases.ts';
 import { releaseItemsOf } from '../store/sync-items.ts';
 import { startRun, takeRun, waitingRun, type DryRunReport, finishRun } from '../store/sync-runs.ts';
-import { openConnectionContext } from '../source/connection-context.ts';
+import { openConnectionContext } from '../source/context.ts';
 import { nextSyncOf, quietUntil } from '../schedule/connection-schedule.ts';
 import type { Connector } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { admit } from '../../src/source/http/admission.ts';
+import { admit } from '../../src/source/rate-limit/admission.ts';
 import { createGate } from '../../src/base/gate.ts';
-import { createSharedBudget, type SharedBudget } from '../../src/source/http/shared-budget.ts';
+import { createSharedBudget, type SharedBudget } from '../../src/source/rate-limit/shared-budget.ts';
 import { ConnectorError, type BudgetSpec } from '../../src/connector/contract.ts';
 import { removeUnusedBudgets } from '../../src/store/budgets.ts';
 import type { Database } from '../../src/store/database.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import github from '../../connectors/github/index.ts';
 import type { GithubConfig } from '../../connectors/github/config.ts';
-import { limitsOf } from '../../src/source/http/budgets.ts';
+import { limitsOf } from '../../src/source/rate-limit/budgets.ts';
 import type { Fault } from '../../src/connector-kit/serve-source.ts';
 import { createGithubFixture } from './github-fixture.ts';
 

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import type { SharedHook } from '../../inbound/hooks/shared-hooks.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
-import { limitsOf } from '../../source/http/budgets.ts';
+import { limitsOf } from '../../source/rate-limit/budgets.ts';
 import type { InstalledConnector } from '../../connections/connections.ts';
 import { requireManagement } from '../../account/access.ts';
 import { requireInstalled } from '../connection-lookup.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Encryption } from '../../base/encryption.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database } from '../../store/database.ts';
-import { openConnectionContext } from '../../source/connection-context.ts';
+import { openConnectionContext } from '../../source/context.ts';
 import type { Credentials } from '../../auth/credentials.ts';
 import type { Outbound } from '../../source/http/outbound.ts';
 import type { Registry } from '../../connector/registry.ts';

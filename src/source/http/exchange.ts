@@ -2,17 +2,16 @@ import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { transient } from '../../connector/contract.ts';
-import { admit } from './admission.ts';
-import type { RequestBudgets } from './budgets.ts';
+import { admit } from '../rate-limit/admission.ts';
+import type { RequestBudgets } from '../rate-limit/budgets.ts';
 import type { Gate } from '../../base/gate.ts';
 import type { Origins } from './origins.ts';
-import { describeTarget } from './path-pattern.ts';
-import { readReset } from './rate-limit.ts';
-import type { SourceClock } from './source-clock.ts';
-import type { Again, Answer, Hop, SendLimits, Transport } from './transport.ts';
+import { readReset } from '../rate-limit/limited-answers.ts';
+import { type Again, type Answer, type Hop, type SendLimits, type Transport, describeTarget } from './transport.ts';
+import { readHttpDate } from '../../base/retry-after.ts';
 
 /** Shared by all requests of one connection. */
-export interface Line {
+export interface ConnectionHttp {
   provider: string;
   clock: Clock;
   sourceClock: SourceClock;
@@ -23,7 +22,7 @@ export interface Line {
   gateOf(origin: string): Gate;
 }
 
-export interface Exchange extends Omit<SendLimits, 'unguarded'> {
+interface Exchange extends Omit<SendLimits, 'unguarded'> {
   method: string;
   url: URL;
   /** The connector's own headers, names in lower case. */
@@ -46,7 +45,9 @@ export type Exchanged =
   | { error: Error; again: Again };
 
 const maxRedirects = 5;
+
 const redirects = new Set([301, 302, 303, 307, 308]);
+
 /** The only headers of a connector that another origin may see: a token can be in any other. */
 const harmless = new Set(['accept', 'accept-language', 'user-agent', 'range', 'content-type']);
 
@@ -54,23 +55,23 @@ const harmless = new Set(['accept', 'accept-language', 'user-agent', 'range', 'c
  * One attempt: the request and what it is redirected to. Another origin gets neither the
  * authorization nor headers of the connector, also when it redirects back (as WHATWG fetch does).
  */
-export async function exchange(line: Line, request: Exchange): Promise<Exchanged> {
+export async function exchange(connection: ConnectionHttp, request: Exchange): Promise<Exchanged> {
   let hop: Hop = { ...request, headers: { ...request.headers, ...lowerCased(request.authorization ?? {}) } };
   let authorized = request.authorization !== null;
   for (let count = 0; ; count++) {
     const target = describeTarget(hop.method, hop.url);
-    const budgets = line.budgetsOf(hop.method, hop.url);
-    const { sent, sentAt } = await sendAdmitted(line, hop, request, { budgets, target });
+    const budgets = connection.budgetsOf(hop.method, hop.url);
+    const { sent, sentAt } = await sendAdmitted(connection, hop, request, { budgets, target });
     if ('error' in sent) return sent;
     const { answer } = sent;
-    hear(line, answer, budgets, sentAt);
+    hear(connection, answer, budgets, sentAt);
     const location = answer.headers['location'];
     if (!request.followRedirects || !isRedirect(answer) || location === undefined)
       return { answer, budgets, target, authorized };
     if (count === maxRedirects) {
       return { error: transient(`${target} is redirected more than ${maxRedirects} times`), again: 'never' };
     }
-    const next = redirected(line, hop, answer.status, location);
+    const next = redirected(connection, hop, answer.status, location);
     if (next.url.origin !== hop.url.origin) {
       if (next.body !== null) {
         return { error: transient(`${target} sends its body on to another host, which is not done`), again: 'never' };
@@ -90,9 +91,9 @@ export function lowerCased(headers: Record<string, string>): Record<string, stri
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-function redirected(line: Line, hop: Hop, status: number, location: string): Hop {
+function redirected(connection: ConnectionHttp, hop: Hop, status: number, location: string): Hop {
   const absolute = URL.canParse(location) ? location : URL.parse(location, hop.url.href)?.href;
-  const url = line.origins.check(absolute ?? '');
+  const url = connection.origins.check(absolute ?? '');
   // Redirects of a POST are followed with GET, as all clients do (RFC 9110 section 15.4).
   const becomesGet = status === 303 ? hop.method !== 'HEAD' : status < 303 && hop.method === 'POST';
   if (!becomesGet) return { ...hop, url };
@@ -102,15 +103,15 @@ function redirected(line: Line, hop: Hop, status: number, location: string): Hop
 
 /** Sends one hop when its budgets let it. */
 async function sendAdmitted(
-  line: Line,
+  connection: ConnectionHttp,
   hop: Hop,
   limits: Omit<SendLimits, 'unguarded'>,
   { budgets, target }: { budgets: RequestBudgets; target: string },
 ) {
-  const { clock, metrics, provider } = line;
+  const { clock, metrics, provider } = connection;
   const leave = await admit({
     budgets: budgets.budgets,
-    gate: line.gateOf(hop.url.origin),
+    gate: connection.gateOf(hop.url.origin),
     signal: limits.signal,
     clock,
     target,
@@ -119,11 +120,11 @@ async function sendAdmitted(
   const sentAt = clock.now().getTime();
   let status = 0;
   try {
-    const sent = await line.transport.send(hop, { ...limits, unguarded: line.origins.isFixed(hop.url) });
+    const sent = await connection.transport.send(hop, { ...limits, unguarded: connection.origins.isFixed(hop.url) });
     if ('answer' in sent) ({ status } = sent.answer);
     return { sent, sentAt };
   } catch (error) {
-    throw MemorydError.is(error) && error.code === 'fetch_blocked' ? line.origins.refused(hop.url, error) : error;
+    throw MemorydError.is(error) && error.code === 'fetch_blocked' ? connection.origins.refused(hop.url, error) : error;
   } finally {
     const now = clock.now().getTime();
     metrics.count('memoryd_source_requests_total', { ...labels, status: status === 0 ? 'none' : String(status) });
@@ -134,16 +135,46 @@ async function sendAdmitted(
 }
 
 /** Takes note of what an answer tells about its budgets and the source's clock. */
-function hear(line: Line, { headers }: Answer, { budgets }: RequestBudgets, sentAt: number): void {
-  const now = line.clock.now().getTime();
-  line.sourceClock.heard(headers['date'], sentAt, now);
+function hear(connection: ConnectionHttp, { headers }: Answer, { budgets }: RequestBudgets, sentAt: number): void {
+  const now = connection.clock.now().getTime();
+  connection.sourceClock.heard(headers['date'], sentAt, now);
   for (const budget of budgets) {
     const names = budget.spec.headers;
     if (!names) continue;
     const remaining = headers[names.remaining.toLowerCase()];
     if (remaining === undefined || !/^\s*\d+/.test(remaining)) continue;
-    const heard = { headers, now, sourceNow: line.sourceClock.now().getTime() };
+    const heard = { headers, now, sourceNow: connection.sourceClock.now().getTime() };
     const resetAt = readReset(headers[names.reset.toLowerCase()], names.resetUnit, heard);
     if (resetAt !== null) budget.observed(Number.parseInt(remaining, 10), resetAt);
   }
+}
+
+const samples = 15;
+
+/** `Date` headers are whole seconds, cut off. */
+const halfSecondMs = 500;
+
+/** How far the source's clock is from ours, by the `Date` headers of its answers: the median of the last ones. */
+interface SourceClock {
+  heard(date: string | undefined, sentAt: number, receivedAt: number): void;
+  now(): Date;
+}
+
+export function createSourceClock(clock: Clock): SourceClock {
+  const offsets: number[] = [];
+  let medianMs = 0;
+  let lastDate: string | undefined;
+  return {
+    heard(date, sentAt, receivedAt) {
+      // Many answers come within a second; one sample of each is enough.
+      if (date === lastDate) return;
+      lastDate = date;
+      const time = readHttpDate(date);
+      if (time === null) return;
+      offsets.push(time + halfSecondMs - (sentAt + receivedAt) / 2);
+      if (offsets.length > samples) offsets.shift();
+      medianMs = offsets.toSorted((left, right) => left - right)[Math.floor(offsets.length / 2)]!;
+    },
+    now: () => new Date(clock.now().getTime() + medianMs),
+  };
 }

@@ -16,15 +16,14 @@ import {
   type HttpOptions,
   type HttpResponse,
 } from '../../connector/contract.ts';
-import { createBudgets, limitsOf } from './budgets.ts';
+import { createBudgets, limitsOf } from '../rate-limit/budgets.ts';
 import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
 import { createGate, type Gate } from '../../base/gate.ts';
 import { createOrigins, remedy, type Origins } from './origins.ts';
 import { createPerform, type Call, type Performed } from './perform.ts';
-import { createSourceClock } from './source-clock.ts';
 import { createTransport, type Answer } from './transport.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { lowerCased, isRedirect } from './exchange.ts';
+import { lowerCased, isRedirect, createSourceClock } from './exchange.ts';
 
 export interface OutboundOptions {
   database: Database;
@@ -109,10 +108,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
       connection: connectionId ?? `new ${randomUUID()}`,
       application: source.application ?? 'default',
     });
-    const line = { provider: spec.name, clock, sourceClock, origins, transport, metrics, budgetsOf, gateOf };
+    const connection = { provider: spec.name, clock, sourceClock, origins, transport, metrics, budgetsOf, gateOf };
     const { authorization } = source;
     const http = createHttp({
-      perform: createPerform({ line, authorization, classify: spec.classify, random, log }),
+      perform: createPerform({ connection, authorization, classify: spec.classify, random, log }),
       origins,
       kept: connectionId === null ? null : createKeptAnswers({ database, clock, connectionId, random }),
       userAgent: `memoryd ${spec.name}`,

@@ -9,10 +9,10 @@ import {
   type SourceAnswer,
   type Verdict,
 } from '../../connector/contract.ts';
-import { longestWaitMs } from './admission.ts';
-import { exchange, type Exchanged, type Line } from './exchange.ts';
+import { longestWaitMs } from '../rate-limit/admission.ts';
+import { exchange, type Exchanged, type ConnectionHttp } from './exchange.ts';
 import type { Again, Answer } from './transport.ts';
-import { fromSourceTime, limitOf, readRetryTime } from './rate-limit.ts';
+import { limitOf, limitOfVerdict, pauseBudgets, type Heard, type Limit } from '../rate-limit/limited-answers.ts';
 
 /** One call of a connector or of a vendor's SDK. */
 export interface Call {
@@ -41,7 +41,7 @@ export interface Performed {
 }
 
 export interface PerformOptions {
-  line: Line;
+  connection: ConnectionHttp;
   authorization: Authorization | null;
   classify: ConnectorSpec['classify'];
   random: () => number;
@@ -49,9 +49,12 @@ export interface PerformOptions {
 }
 
 const maxRepeats = 3;
+
 /** No further attempt after this time, however short the pauses were. */
 const longestCallMs = 120_000;
+
 const firstPauseMs = 500;
+
 /** RFC 9110 section 9.2.2. */
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
@@ -62,34 +65,19 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DE
  * when the source asks for a wait of more than 5 seconds, or limits a call that may not be repeated any more.
  */
 export function createPerform(options: PerformOptions): (call: Call) => Promise<Performed> {
-  const { line, random } = options;
-  const { clock } = line;
+  const { connection } = options;
+  const { clock, provider } = connection;
 
   return async (call) => {
-    const startedAt = clock.now().getTime();
+    const repeats = createRepeats(options, call);
     const used = authorizationFor(options, call);
     let headers = await used?.headers();
     let renewed = false;
-    let repeats = 0;
-    const mayRepeat = (again: Again) =>
-      (again === 'always' || (again === 'idempotent' && isIdempotent(call))) &&
-      repeats < maxRepeats &&
-      clock.now().getTime() - startedAt < longestCallMs;
-
-    async function repeat(reason: string): Promise<void> {
-      line.metrics.count('memoryd_source_repeats_total', { provider: line.provider, reason });
-      if (reason !== 'limited') {
-        await clock.sleep(firstPauseMs * 2 ** repeats * (0.5 + random() / 2), call.signal);
-        call.signal.throwIfAborted();
-      }
-      repeats += 1;
-    }
-
     for (;;) {
-      const exchanged = await exchange(line, { ...call, authorization: headers ?? null });
+      const exchanged = await exchange(connection, { ...call, authorization: headers ?? null });
       if ('error' in exchanged) {
-        if (!mayRepeat(exchanged.again)) throw exchanged.error;
-        await repeat('no answer');
+        if (!repeats.may(exchanged.again)) throw exchanged.error;
+        await repeats.pause('no answer');
         continue;
       }
       const { answer, target, authorized } = exchanged;
@@ -98,28 +86,67 @@ export function createPerform(options: PerformOptions): (call: Call) => Promise<
       if (judgement.kind === 'unauthorized') {
         const refused = authorized && used && headers && Object.keys(headers).length > 0 ? headers : null;
         if (renewed || !refused || !(await used!.renew(refused))) {
-          throw unauthorizedError({ target, status: answer.status, provider: line.provider }, authorized);
+          throw unauthorizedError({ target, status: answer.status, provider }, authorized);
         }
         renewed = true;
         headers = await used!.headers();
       } else if (judgement.kind === 'limited') {
-        const until = await pauseBudgets(line, exchanged, judgement);
-        const soon = until - clock.now().getTime() <= longestWaitMs;
+        connection.metrics.count('memoryd_source_limited_total', { provider, class: exchanged.budgets.label });
+        const until = await pauseBudgets(exchanged.budgets, judgement);
+        const isSoon = until - clock.now().getTime() <= longestWaitMs;
         // 503 alone does not say that nothing was done.
-        if (!soon || !mayRepeat(answer.status === 503 ? 'idempotent' : 'always')) {
-          throw limitedError(target, answer.status, until, judgement.remedy);
+        if (!isSoon || !repeats.may(answer.status === 503 ? 'idempotent' : 'always')) {
+          throw limitedError(exchanged, judgement, until);
         }
-        await repeat('limited');
+        repeats.count('limited');
       } else {
-        if (!judgement.again || !mayRepeat('idempotent')) return { answer, target, error: judgement.error };
-        await repeat('status');
+        if (!judgement.again || !repeats.may('idempotent')) return { answer, target, error: judgement.error };
+        await repeats.pause('status');
       }
     }
   };
 }
 
-function authorizationFor({ line, authorization }: PerformOptions, call: Call): Authorization | null {
-  return authorization && !call.anonymous && line.origins.mayAuthorize(call.url) ? authorization : null;
+/** Counts the repetitions of one call. */
+function createRepeats({ connection, random }: PerformOptions, call: Call) {
+  const { clock, metrics, provider } = connection;
+  const startedAt = clock.now().getTime();
+  let repeats = 0;
+
+  function count(reason: string): void {
+    metrics.count('memoryd_source_repeats_total', { provider, reason });
+    repeats += 1;
+  }
+
+  return {
+    may: (again: Again) =>
+      (again === 'always' || (again === 'idempotent' && isIdempotent(call))) &&
+      repeats < maxRepeats &&
+      clock.now().getTime() - startedAt < longestCallMs,
+    /** Before a repetition that waits for its budgets anyway. */
+    count,
+    async pause(reason: string): Promise<void> {
+      const pauseMs = firstPauseMs * 2 ** repeats * (0.5 + random() / 2);
+      count(reason);
+      await clock.sleep(pauseMs, call.signal);
+      call.signal.throwIfAborted();
+    },
+  };
+}
+
+function limitedError(
+  { answer, target }: Extract<Exchanged, { answer: Answer }>,
+  { advice }: Extract<Judgement, { kind: 'limited' }>,
+  until: number,
+): ConnectorError {
+  return new ConnectorError('rate_limited', `${target} answered ${answer.status}`, {
+    ...advice,
+    retryAt: new Date(until),
+  });
+}
+
+function authorizationFor({ connection, authorization }: PerformOptions, call: Call): Authorization | null {
+  return authorization && !call.anonymous && connection.origins.mayAuthorize(call.url) ? authorization : null;
 }
 
 function isIdempotent({ method, idempotent }: Call): boolean {
@@ -127,38 +154,23 @@ function isIdempotent({ method, idempotent }: Call): boolean {
 }
 
 function judgeAnswer(
-  { line, classify, log }: PerformOptions,
+  { connection, classify, log }: PerformOptions,
   { accept, conditional }: Call,
   { answer, target }: Extract<Exchanged, { answer: Answer }>,
 ): Judgement {
-  const now = line.clock.now().getTime();
-  const sourceNow = line.sourceClock.now().getTime();
+  const now = connection.clock.now().getTime();
+  const sourceNow = connection.sourceClock.now().getTime();
   const options = { accept, conditional, target, now, sourceNow };
   try {
     return judge(answer, { ...options, classify });
   } catch (error) {
     const name = error instanceof Error ? error.name : typeof error;
-    log.warn({ provider: line.provider, status: answer.status, error: name }, 'a connector failed to judge an answer');
+    log.warn(
+      { provider: connection.provider, status: answer.status, error: name },
+      'a connector failed to judge an answer',
+    );
     return judge(answer, { ...options, classify: undefined });
   }
-}
-
-/** Stops every request of the budgets that this one counted in. Answers when the last of them goes on. */
-async function pauseBudgets(
-  line: Line,
-  { budgets }: Extract<Exchanged, { answer: Answer }>,
-  { until, slowDown }: Extract<Judgement, { kind: 'limited' }>,
-): Promise<number> {
-  line.metrics.count('memoryd_source_limited_total', { provider: line.provider, class: budgets.label });
-  const ends = await Promise.all(budgets.budgets.map((budget) => budget.refused({ until, slowDown })));
-  return Math.max(...ends);
-}
-
-function limitedError(target: string, status: number, until: number, remedy: string | undefined): ConnectorError {
-  return new ConnectorError('rate_limited', `${target} answered ${status}`, {
-    retryAt: new Date(until),
-    ...(remedy === undefined ? {} : { remedy }),
-  });
 }
 
 /** The consequence of an answer for its request. */
@@ -166,8 +178,7 @@ type Judgement =
   | { kind: 'ok' }
   /** The authorization was refused; another may be tried once. */
   | { kind: 'unauthorized' }
-  /** Nothing before `until`; null when the source does not say. `slowDown`: it came too fast, not too often. */
-  | { kind: 'limited'; until: number | null; slowDown: boolean; remedy?: string | undefined }
+  | ({ kind: 'limited'; advice?: { remedy?: string } } & Limit)
   | { kind: 'error'; error: ConnectorError; again: boolean };
 
 interface JudgeOptions {
@@ -189,7 +200,7 @@ function judge(answer: Answer, options: JudgeOptions): Judgement {
   const verdict = options.classify?.(sourceAnswer(answer));
   if (verdict) return judgeVerdict(verdict, answer, options);
   if (isAccepted(answer.status, options)) return { kind: 'ok' };
-  const limit = limitOf(answer, options);
+  const limit = limitOf(answer.status, heardIn(answer, options));
   if (limit) return { kind: 'limited', ...limit };
   return judgeStatus(answer.status, options.target);
 }
@@ -210,17 +221,14 @@ function judgeStatus(status: number, target: string): Judgement {
 function judgeVerdict(verdict: Verdict, answer: Answer, options: JudgeOptions): Judgement {
   const { kind, remedy } = verdict;
   if (kind === 'auth_expired') return { kind: 'unauthorized' };
-  if (kind === 'rate_limited')
-    return { kind: 'limited', until: untilOf(verdict, answer, options), slowDown: true, remedy };
-  const message = `${options.target} answered ${answer.status}`;
-  const error = new ConnectorError(kind, message, remedy === undefined ? {} : { remedy });
+  const advice = remedy === undefined ? {} : { remedy };
+  if (kind === 'rate_limited') return { kind: 'limited', advice, ...limitOfVerdict(verdict, heardIn(answer, options)) };
+  const error = new ConnectorError(kind, `${options.target} answered ${answer.status}`, advice);
   return { kind: 'error', error, again: kind === 'transient' };
 }
 
-function untilOf(verdict: Verdict, { headers }: Answer, { now, sourceNow }: JudgeOptions): number | null {
-  const heard = { headers, now, sourceNow };
-  if (verdict.retryAfterMs !== undefined) return now + Math.max(0, verdict.retryAfterMs);
-  return verdict.retryAt ? fromSourceTime(verdict.retryAt.getTime(), heard) : readRetryTime(heard);
+function heardIn({ headers }: Answer, { now, sourceNow }: JudgeOptions): Heard {
+  return { headers, now, sourceNow };
 }
 
 function sourceAnswer(answer: Answer): SourceAnswer {

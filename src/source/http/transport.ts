@@ -4,12 +4,13 @@ import { Agent, type buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { ConnectorError, transient, skip } from '../../connector/contract.ts';
-import { describeTarget } from './path-pattern.ts';
 
 type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>;
 
 const unzip: Decoder = promisify(gunzip);
+
 const zlib: Decoder = promisify(inflate);
+
 const raw: Decoder = promisify(inflateRaw);
 
 const decoders: Record<string, Decoder> = {
@@ -98,7 +99,7 @@ export interface Answer {
 /** Whether another attempt makes sense: the request never left, nobody knows whether it arrived, or it would fail again. */
 export type Again = 'always' | 'idempotent' | 'never';
 
-export type Sent = { answer: Answer } | { error: Error; again: Again };
+type Sent = { answer: Answer } | { error: Error; again: Again };
 
 export interface Transport {
   /** Throws `fetch_blocked` for an address that is refused, and the reason of the signal when it aborts. */
@@ -107,7 +108,9 @@ export interface Transport {
 }
 
 const connectTimeoutMs = 10_000;
+
 const keepAliveMs = 10_000;
+
 const maxErrorBytes = 1024 * 1024;
 
 /** Connections that are kept open, so many to a host. Those to checked and unchecked addresses are never shared. */
@@ -256,4 +259,27 @@ function startDeadline(outer: AbortSignal, timeoutMs: number): Deadline {
       outer.removeEventListener('abort', abort);
     },
   };
+}
+
+const maxSegments = 6;
+
+/**
+ * The path as messages may show it: words and versions stay, everything else (ids, names, tokens) is
+ * a star. Queries are never shown.
+ */
+export function pathPattern(path: string): string {
+  const segments = path.split('/').slice(1);
+  const shown = segments.slice(0, maxSegments).map((segment) => (isWord(segment) ? segment : '*'));
+  return `/${shown.join('/')}${segments.length > maxSegments ? '/…' : ''}`;
+}
+
+/** `GET api.example.com/v1/pages/*`. */
+export function describeTarget(method: string, url: URL): string {
+  return `${method} ${url.host}${pathPattern(url.pathname)}`;
+}
+
+function isWord(segment: string): boolean {
+  return (
+    segment.length <= 24 && /^([a-z]+([-_.][a-z]+)?|[a-z]+([A-Z][a-z]+){1,3}|v\d{1,2}(\.\d{1,2})?)?$/.test(segment)
+  );
 }

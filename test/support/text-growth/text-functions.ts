@@ -487,7 +487,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
   'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
-  'src/source/http/rate-limit.ts': { readReset: bounded },
+  'src/source/rate-limit/limited-answers.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
   'src/engine/extract/extracted.ts': { failed: notText },
   'src/models/tokenizer-file.ts': {

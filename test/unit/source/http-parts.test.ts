@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { describeTarget, pathPattern } from '../../../src/source/http/path-pattern.ts';
+import { describeTarget, pathPattern } from '../../../src/source/http/transport.ts';
 import { readHttpDate, readRetryAfter } from '../../../src/base/retry-after.ts';
-import { readReset } from '../../../src/source/http/rate-limit.ts';
-import { createSourceClock } from '../../../src/source/http/source-clock.ts';
+import { readReset } from '../../../src/source/rate-limit/limited-answers.ts';
+import { createSourceClock } from '../../../src/source/http/exchange.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 const now = Date.parse('2026-03-01T09:00:00Z');

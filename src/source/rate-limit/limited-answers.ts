@@ -1,4 +1,6 @@
 import { boundedWait, readHttpDate, readRetryAfter } from '../../base/retry-after.ts';
+import type { Verdict } from '../../connector/contract.ts';
+import type { RequestBudgets } from './budgets.ts';
 
 /** The headers of an answer, and when it came: by this process's clock and by what is known of the source's. */
 export interface Heard {
@@ -16,11 +18,8 @@ export interface Limit {
 }
 
 /** The rate limit in an answer: 429 and 529 always, 503 and 403 when they tell of one; null without one. */
-export function limitOf(
-  { status, headers }: { status: number; headers: Record<string, string> },
-  { now, sourceNow }: Pick<Heard, 'now' | 'sourceNow'>,
-): Limit | null {
-  const heard = { headers, now, sourceNow };
+export function limitOf(status: number, heard: Heard): Limit | null {
+  const { headers } = heard;
   const until = readRetryTime(heard);
   const spent = headers['x-ratelimit-remaining']?.trim() === '0';
   const reset = spent ? readReset(headers['x-ratelimit-reset'], 'either', heard) : null;
@@ -34,13 +33,13 @@ export function limitOf(
 const firstUnixSeconds = 1_000_000_000;
 
 /** The time in `Retry-After` by this process's clock, in milliseconds since 1970; null without one. */
-export function readRetryTime({ headers, now, sourceNow }: Heard): number | null {
+function readRetryTime({ headers, now, sourceNow }: Heard): number | null {
   const waitMs = readRetryAfter({ retryAfter: headers['retry-after'], date: headers['date'] }, sourceNow);
   return waitMs === null ? null : now + waitMs;
 }
 
 /** A time by the source's clock as one of ours: never past, at most a day ahead. */
-export function fromSourceTime(time: number, { headers, now, sourceNow }: Heard): number {
+function fromSourceTime(time: number, { headers, now, sourceNow }: Heard): number {
   return now + boundedWait(time - (readHttpDate(headers['date']) ?? sourceNow));
 }
 
@@ -54,4 +53,16 @@ export function readReset(
   const seconds = Number(text);
   const delta = unit === 'delta-seconds' || (unit === 'either' && seconds < firstUnixSeconds);
   return delta ? heard.now + boundedWait(seconds * 1_000) : fromSourceTime(seconds * 1_000, heard);
+}
+
+/** The limit in a verdict of the connector about an answer. */
+export function limitOfVerdict(verdict: Verdict, heard: Heard): Limit {
+  const { retryAfterMs, retryAt } = verdict;
+  if (retryAfterMs !== undefined) return { until: heard.now + Math.max(0, retryAfterMs), slowDown: true };
+  return { until: retryAt ? fromSourceTime(retryAt.getTime(), heard) : readRetryTime(heard), slowDown: true };
+}
+
+/** Stops every request of the budgets that a refused one counted in. Answers when the last of them goes on. */
+export async function pauseBudgets({ budgets }: RequestBudgets, { until, slowDown }: Limit): Promise<number> {
+  return Math.max(...(await Promise.all(budgets.map((budget) => budget.refused({ until, slowDown })))));
 }

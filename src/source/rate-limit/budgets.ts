@@ -7,7 +7,7 @@ import type { BudgetSpec, ConnectorSpec } from '../../connector/contract.ts';
 import { createSharedBudget, type SharedBudget } from './shared-budget.ts';
 
 /** Whose requests they are. */
-export interface BudgetOwner {
+interface BudgetOwner {
   provider: string;
   /** Names the connection; before there is one, the attempt to make it. */
   connection: string;
@@ -28,8 +28,11 @@ export function limitsOf({ limits = [] }: Pick<ConnectorSpec, 'limits'>, config:
 
 /** For requests that match no declared budget: hardly a limit, but a place for the source's refusals. */
 const undeclared: BudgetSpec = { match: '*', rate: 600_000, perMs: 60_000 };
+
 const idleMs = 10 * 60_000;
+
 const unusedMs = 7 * 24 * 60 * 60_000;
+
 const sweepEveryMs = 60 * 60_000;
 
 /** The budgets of this process, each of which it shares with other processes through the database. */

@@ -42,11 +42,15 @@ export interface Observation {
 }
 
 const slotsPerPeriod = 50;
+
 /** Nobody keeps tokens for longer, however slow the database is. */
 export const longestGrantMs = 60_000;
+
 /** Headers give a reset as a whole second, relative to an answer that took a while. */
 const resetSlackMs = 2_000;
+
 const smallestFactor = 0.05;
+
 /** Of the rate, for each period (of at least ten seconds) without a refusal. */
 const recovery = 0.1;
 

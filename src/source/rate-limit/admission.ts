@@ -6,10 +6,11 @@ import type { SharedBudget } from './shared-budget.ts';
 
 /** A longer wait gives the worker free instead: the run ends and goes on when the wait is over. */
 export const longestWaitMs = 5_000;
+
 /** The first in the queue waits no longer than this for tokens that other processes always take before it. */
 const longestInQueueMs = 30_000;
 
-export interface Entry {
+interface Entry {
   budgets: readonly SharedBudget[];
   /** Connections to the host. */
   gate: Gate;
