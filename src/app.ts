@@ -18,7 +18,7 @@ import { openSources, type Sources } from './open-sources.ts';
 import { Opened, startOpening } from './opening.ts';
 import { createPresence } from './process-presence.ts';
 import { createStatus, trackModel } from './process-status.ts';
-import { requireSchedule } from './schedule/checked-schedule.ts';
+import { requireSchedule } from './schedule/connection-schedule.ts';
 import { startScheduler, takeTasks, workBeside } from './start-roles.ts';
 
 export interface App {

@@ -13,7 +13,7 @@ import { createPush } from './inbound/push/create-push.ts';
 import { createWatching, type Watching } from './inbound/watching.ts';
 import type { Engine } from './open-engine.ts';
 import type { Opened } from './opening.ts';
-import { requireSchedule } from './schedule/checked-schedule.ts';
+import { requireSchedule } from './schedule/connection-schedule.ts';
 import { createOutbound, type Outbound } from './source/http/outbound.ts';
 import { makeDataDir } from './store/pglite/cluster-directory.ts';
 import { defaultRunSettings, type RunSettings } from './sync/run.ts';

@@ -2,7 +2,7 @@ import type { AppOptions } from './adapters.ts';
 import { refreshIdle } from './auth/refresh-idle.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
 import type { createContentServices } from './content-services.ts';
-import { withPictures } from './engine/read-pictures.ts';
+import { withPictures } from './engine/read-document.ts';
 import { reembed } from './engine/reembed.ts';
 import { createSummarizing } from './engine/summarizing.ts';
 import { createDreaming } from './memory/dreaming.ts';

@@ -10,9 +10,8 @@ import {
   useConsoleLink,
 } from '../store/console-sessions.ts';
 import type { Database } from '../store/database.ts';
-import { isLocal, type Caller } from './caller.ts';
-import { hashSecret } from './key-secret.ts';
-import type { Keys } from './keys.ts';
+import { isLocal, type Caller } from './access.ts';
+import { type Keys, hashSecret } from './keys.ts';
 
 /** Somebody who is signed in to the console. */
 export interface ConsoleSession {

@@ -2,8 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Scope } from '../base/scope.ts';
-import { removeDocuments } from '../engine/remove.ts';
-import { removeSelected } from '../engine/remove-selected.ts';
+import { removeDocuments, removeSelected } from '../engine/remove.ts';
 import { requireWritable } from '../engine/require-writable.ts';
 import { lockContainers } from '../store/container-merges.ts';
 import {

@@ -10,16 +10,13 @@ import {
   type ApiKeyRow,
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
-import { hashSecret, newKeySecret, shownPrefix } from './key-secret.ts';
+import { hashSecret, newKeySecret, shownPrefix, configuredKeyId } from './keys.ts';
 
 export interface FirstKeyDependencies {
   database: Database;
   clock: Clock;
   organization: { id: string };
 }
-
-/** The row of the key that the configuration names. Fixed, so that a changed key replaces the old one. */
-export const configuredKeyId = '1'.repeat(22);
 
 /**
  * Makes sure that somebody can get in. With a configured key, that one is a full key from now on

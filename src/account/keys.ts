@@ -17,9 +17,8 @@ import {
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import { countUsageOfKey, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
-import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './caller.ts';
-import { configuredKeyId } from './first-key.ts';
-import { hashSecret, newKeySecret, sameHash, shownPrefix } from './key-secret.ts';
+import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './access.ts';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export interface Keys {
   /** The caller of a bearer credential. Null for an unknown, disabled or expired key. */
@@ -82,7 +81,7 @@ export interface KeyChange {
   quota?: Partial<KeyQuota> | undefined;
 }
 
-export interface KeysDependencies {
+interface KeysDependencies {
   database: Database;
   clock: Clock;
   log: Logger;
@@ -122,39 +121,15 @@ export function createKeys(dependencies: KeysDependencies): Keys {
   }
 
   async function rotate(id: string, overlapMs: number) {
-    if (id === configuredKeyId) {
-      throw new MemorydError('conflict', 'This key comes from the configuration', {
-        details: 'Change the setting apiKey and start again',
-        shouldRetry: false,
-      });
-    }
-    const secret = newKeySecret(organization.id);
-    const now = clock.now();
-    const row = await database.transaction(async (tx) => {
-      const before = await lockApiKey(tx, id);
-      if (!before) return null;
-      const end = new Date(Math.min(now.getTime() + overlapMs, before.expiresAt?.getTime() ?? Infinity));
-      await expireApiKey(tx, id, end);
-      const after = { ...before, id: newId(now), hash: hashSecret(secret), prefix: shownPrefix(secret) };
-      await insertApiKey(tx, { ...after, createdAt: now, lastUsedAt: null });
-      return { after: { ...after, createdAt: now, lastUsedAt: null }, end };
-    });
+    const rotated = await rotateKey(dependencies, id, overlapMs);
     cache.clear();
-    if (!row) return null;
-    return { secret, key: summaryOf(row.after, await usageOfKeys(database)), replacedUntil: row.end };
+    if (!rotated) return null;
+    const { secret, row, replacedUntil } = rotated;
+    return { secret, key: summaryOf(row, await usageOfKeys(database)), replacedUntil };
   }
 
   async function change(id: string, changes: KeyChange): Promise<KeySummary | null> {
-    const known = await findApiKey(database, id);
-    if (!known) return null;
-    const changed = await database.transaction(async (tx) => {
-      if (changes.quota) await countUsageOfKey(tx, known.usageId);
-      const before = await lockApiKey(tx, id);
-      if (!before) return null;
-      const after = changedRow(before, changes);
-      await writeApiKey(tx, after);
-      return after;
-    });
+    const changed = await changeKey(database, id, changes);
     cache.clear();
     return changed && summaryOf(changed, await usageOfKeys(database));
   }
@@ -190,6 +165,41 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     list,
     close: () => lastUse.close(),
   };
+}
+
+/** Stores another key that may do what this one may, and when this one ends. */
+async function rotateKey({ database, clock, organization }: KeysDependencies, id: string, overlapMs: number) {
+  if (id === configuredKeyId) {
+    throw new MemorydError('conflict', 'This key comes from the configuration', {
+      details: 'Change the setting apiKey and start again',
+      shouldRetry: false,
+    });
+  }
+  const secret = newKeySecret(organization.id);
+  const now = clock.now();
+  return database.transaction(async (tx) => {
+    const before = await lockApiKey(tx, id);
+    if (!before) return null;
+    const replacedUntil = new Date(Math.min(now.getTime() + overlapMs, before.expiresAt?.getTime() ?? Infinity));
+    await expireApiKey(tx, id, replacedUntil);
+    const identity = { id: newId(now), hash: hashSecret(secret), prefix: shownPrefix(secret) };
+    const row = { ...before, ...identity, createdAt: now, lastUsedAt: null };
+    await insertApiKey(tx, row);
+    return { secret, row, replacedUntil };
+  });
+}
+
+async function changeKey(database: Database, id: string, changes: KeyChange): Promise<ApiKeyRow | null> {
+  const known = await findApiKey(database, id);
+  if (!known) return null;
+  return database.transaction(async (tx) => {
+    if (changes.quota) await countUsageOfKey(tx, known.usageId);
+    const before = await lockApiKey(tx, id);
+    if (!before) return null;
+    const after = changedRow(before, changes);
+    await writeApiKey(tx, after);
+    return after;
+  });
 }
 
 const localCaller: Caller = {
@@ -302,6 +312,7 @@ function createLastUse({ database, clock, log }: { database: Database; clock: Cl
 }
 
 const ttlMs = 5_000;
+
 const maxEntries = 1_000;
 
 /**
@@ -336,3 +347,26 @@ function createKeyCache({ database, clock }: { database: Database; clock: Clock 
     clear: () => entries.clear(),
   };
 }
+
+/** A new API key: `sm_{organizationId}_` and 256 random bits as 43 base64url characters. */
+export function newKeySecret(organizationId: string): string {
+  return `sm_${organizationId}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** The hash that is stored instead of a key. Keys carry 256 random bits, so a plain hash cannot be searched. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret, 'utf8').digest('hex');
+}
+
+/** Compares two hashes of equal length in constant time. */
+export function sameHash(left: string, right: string): boolean {
+  return timingSafeEqual(Buffer.from(left, 'hex'), Buffer.from(right, 'hex'));
+}
+
+/** The part of a key that is shown in lists: 8 characters, fewer of a short (configured) key. */
+export function shownPrefix(secret: string): string {
+  return secret.slice(0, Math.min(8, Math.floor(secret.length / 4)));
+}
+
+/** The row of the key that the configuration names. Fixed, so that a changed key replaces the old one. */
+export const configuredKeyId = '1'.repeat(22);

@@ -1,5 +1,5 @@
 import { at, paired, valueOf } from '../base/collections.ts';
-import { addedBy, type Caller } from '../account/caller.ts';
+import { addedBy, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { DocumentInput, IngestResult } from '../engine/document.ts';
 import type { Documents } from '../engine/documents.ts';

@@ -3,7 +3,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
 import type { Api } from './context.ts';
-import { checkBounds, storableJson } from './json-text.ts';
 import type { UploadSpool } from './upload-spool.ts';
 
 /**
@@ -95,4 +94,148 @@ export function readDigits(...names: string[]) {
       if (typeof value === 'string' && /^\d{1,9}$/.test(value)) body[name] = Number(value);
     }
   };
+}
+
+/** Levels of objects and arrays. No field of the API comes near; what walks a body may then recurse. */
+const maxDepth = 100;
+
+/** Keys and entries of one body. The largest bodies that the API takes have a tenth. */
+const maxValues = 250_000;
+
+/** Limit for one object. No honest request sends more. */
+const maxKeys = 1_000;
+
+/** Characters that PostgreSQL cannot store, escaped or literal: U+0000, and halves of surrogate pairs in JSON. */
+const unstorable = /\\u(?:0000|d[89a-f])|\0/i;
+
+/**
+ * Refuses JSON that is nested too deeply or has too many values, by one pass over its characters: parsing and
+ * checking such a thing would take minutes. Throws `invalid_request`.
+ */
+export function checkBounds(text: string): void {
+  let depth = 0;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case quote:
+        at = endOfString(text, at);
+        break;
+      case openingBrace:
+      case openingBracket:
+        depth += 1;
+        values += 1;
+        if (depth > maxDepth) throw refused(`is nested deeper than ${maxDepth} levels`);
+        break;
+      case closingBrace:
+      case closingBracket:
+        depth -= 1;
+        break;
+      case comma:
+        values += 1;
+        if (values > maxValues) throw refused(`has more than ${maxValues} values`);
+    }
+  }
+}
+
+const [quote, openingBrace, closingBrace, openingBracket, closingBracket, comma, backslash] = [...'"{}[],\\'].map(
+  (character) => character.charCodeAt(0),
+) as [number, number, number, number, number, number, number];
+
+/** Where a string ends that begins here; the end of the text when it does not. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === backslash) at += 1;
+    else if (code === quote) return at;
+  }
+  return text.length;
+}
+
+/**
+ * The value as the database can hold it: texts without U+0000 and halves of surrogate pairs. `text` is what it was
+ * read from. Throws `invalid_request` for keys that would reach into objects, for too many keys, and for names with
+ * such characters: without them they would be another thing's.
+ */
+export function storableJson(value: unknown, text: string): unknown {
+  checkKeys(value);
+  return unstorable.test(text) ? storable(value, '') : value;
+}
+
+/** Text as the database can hold it. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** A field whose values name things, by its own name: ids, tags, paths, keys of metadata. */
+const namesThings = /(?:^i|I)ds?$|(?:^t|T)ags?$|(?:^p|P)aths?$|^(?:filepath|key|namespace|author)$/;
+
+/** The same of a field's value. Throws `invalid_request` for what names something and cannot be stored as it is. */
+export function storableField(name: string, text: string): string {
+  if (namesThings.test(name)) requireStorable(name, text);
+  return storableText(text);
+}
+
+/** Throws `invalid_request` for text that would have to be changed to be stored. */
+export function requireStorable(name: string, text: string): void {
+  if (storableText(text) === text) return;
+  throw new MemorydError('invalid_request', `${name} must not contain U+0000 or half of a surrogate pair`);
+}
+
+function checkKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const entry of value) checkKeys(entry);
+    return;
+  }
+  const keys = Object.keys(value);
+  if (keys.length > maxKeys) throw refused(`has an object with more than ${maxKeys} keys`);
+  for (const key of keys) {
+    if (isForbidden(key)) throw refused(`has a key that is named ${key}`);
+    checkKeys((value as Record<string, unknown>)[key]);
+  }
+}
+
+/** Names that reach into every object of the process. */
+export function isForbidden(key: string): boolean {
+  return key === '__proto__' || key === 'constructor';
+}
+
+/** Fields whose keys are content, whatever they are called. */
+const namesNothing = new Set(['metadata', 'filterByMetadata']);
+
+/** Lists whose entries are checked one by one, so that a bad one fails alone: its schema refuses it. */
+const checkedAlone = new Set(['documents', 'upserts', 'deletes']);
+
+/** `name`: of the field that has the value, or has the list that it stands in. */
+function storable(value: unknown, name: string): unknown {
+  if (typeof value === 'string') return storableField(name, value);
+  if (Array.isArray(value))
+    return value.map((entry) => (checkedAlone.has(name) ? markedEntry(entry, name) : storable(entry, name)));
+  if (typeof value !== 'object' || value === null) return value;
+  return storableObject(value, (key, entry) => storable(entry, namesNothing.has(name) ? name : key));
+}
+
+/** Ids that cannot be stored as they are keep a U+0000, which the pattern of every id refuses. A text in `documents` is content. */
+function markedEntry(entry: unknown, name: string): unknown {
+  if (typeof entry === 'string') return name === 'documents' ? storableText(entry) : marked(entry);
+  if (typeof entry !== 'object' || entry === null) return entry;
+  return storableObject(entry, (key, value) =>
+    /^(?:id|customId)$/.test(key) && typeof value === 'string' ? marked(value) : storable(value, key),
+  );
+}
+
+function marked(text: string): string {
+  return storableText(text) === text ? text : `${storableText(text)}\0`;
+}
+
+function storableObject(value: object, change: (key: string, entry: unknown) => unknown): object {
+  const entries = Object.entries(value).map(([key, entry]) => {
+    requireStorable('The name of a field', key);
+    return [key, change(key, entry)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function refused(how: string): MemorydError {
+  return new MemorydError('invalid_request', `The body ${how}`);
 }

@@ -1,5 +1,4 @@
-import { readScope } from '../account/access.ts';
-import type { Caller } from '../account/caller.ts';
+import { readScope, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Connection, ConnectionRef, Connections, InstalledConnector } from '../connections/connections.ts';
 import { requestedTags, type TagFields } from './tags.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hashSecret, sameHash } from '../account/key-secret.ts';
+import { hashSecret, sameHash } from '../account/keys.ts';
 import { MemorydError } from '../base/errors.ts';
 
 type AnyRequest = FastifyRequest<any, any, any, any, any, any, any>;

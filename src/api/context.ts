@@ -5,9 +5,10 @@ import type {
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
+  FastifyReply,
 } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type { Caller } from '../account/caller.ts';
+import type { Caller } from '../account/access.ts';
 import type { ConsoleSession } from '../account/console-sessions.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
@@ -79,4 +80,13 @@ export interface FurtherContext extends RouteContext {
 export function callerOf(request: FastifyRequest<any, any, any, any, any, any, any>): Caller {
   if (!request.caller) throw new MemorydError('unauthorized', 'Unauthorized');
   return request.caller;
+}
+
+/** Aborts when the client goes away before it has the answer: work for it is work for nobody. */
+export function abortOnDisconnect(reply: FastifyReply<any, any, any, any, any, any, any, any>): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort();
+  });
+  return controller.signal;
 }

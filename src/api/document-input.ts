@@ -2,11 +2,10 @@ import { MemorydError } from '../base/errors.ts';
 import type { FileBody, PartialDocumentChange } from '../engine/change-document.ts';
 import type { DocumentInput, WrittenBody } from '../engine/document.ts';
 import { typeOfFile } from '../engine/extract/type-of-file.ts';
-import { momentOf } from './dates.ts';
 import type { FileUpload, UploadedFile } from './file-form.ts';
 import type { ChangeBody } from './schemas/document-changes.ts';
 import type { AddBody } from './schemas/documents.ts';
-import { invalidField } from './validation.ts';
+import { invalidField, momentOf } from './validation.ts';
 
 const maxMetadataBytes = 32 * 1024;
 const maxMetadataDepth = 8;

@@ -2,8 +2,7 @@ import type { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
 import { Dicer } from '@fastify/busboy';
 import { MemorydError } from '../base/errors.ts';
-import { oldScopeIn } from './body.ts';
-import { checkBounds, isForbidden, requireStorable, storableField, storableJson } from './json-text.ts';
+import { oldScopeIn, checkBounds, isForbidden, requireStorable, storableField, storableJson } from './body.ts';
 import { invalidField, validationFailed, createCheck, type Check } from './validation.ts';
 import { fileFields, type FileFields } from './schemas/files.ts';
 

@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import type { SearchRequest } from '../search/search.ts';
-import { checkBounds, storableJson } from './json-text.ts';
+import { checkBounds, storableJson } from './body.ts';
 import { invalidField } from './validation.ts';
 
 export type Filter = NonNullable<SearchRequest['filters']>;

@@ -1,5 +1,4 @@
-import { requireWrite } from '../account/access.ts';
-import type { Caller } from '../account/caller.ts';
+import { requireWrite, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Scope } from '../base/scope.ts';
 import type { ApiServices } from './services.ts';

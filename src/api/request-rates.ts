@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifyReply } from 'fastify';
-import type { Caller, RateLimit } from '../account/caller.ts';
+import type { Caller, RateLimit } from '../account/access.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { RateCounter } from '../base/rate-counter.ts';

@@ -2,7 +2,7 @@ import type { Activity } from '../account/activity.ts';
 import type { Audit } from '../account/audit.ts';
 import type { ConsoleSessions } from '../account/console-sessions.ts';
 import type { ContainerTags } from '../account/container-tags.ts';
-import type { RateLimit } from '../account/caller.ts';
+import type { RateLimit } from '../account/access.ts';
 import type { Erasures } from '../account/erasures.ts';
 import type { Idempotency } from '../account/idempotency.ts';
 import type { InferredMemories } from '../account/inferred-memories.ts';

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../account/caller.ts';
-import { readScope, writeTag } from '../account/access.ts';
+import { readScope, writeTag, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Scope } from '../base/scope.ts';
 import type { ApiConfig } from './services.ts';

@@ -1,3 +1,16 @@
+import type { Clock } from '../base/clock.ts';
+import { propertiesOf } from './vault.ts';
+import {
+  authExpired,
+  badConfig,
+  ConnectorError,
+  type ApiKeySpec,
+  type AuthSpec,
+  type BasicSpec,
+  type JsonObject,
+} from '../connector/contract.ts';
+import type { StoredToken } from './renewal.ts';
+
 /**
  * A connection's authorization at its source: the seam between the stored credentials
  * and whatever sends them (HTTP, SASL, a vendor's library).
@@ -18,4 +31,186 @@ export interface Authorization {
   token(refused?: string): Promise<string>;
   /** A stored secret field of the connection's authorization or configuration. */
   secret(name: string): Promise<string>;
+}
+
+/** The present credentials of a connection. */
+export interface HeldCredentials {
+  fields: JsonObject;
+  /** The token's version, also when there is none yet. */
+  version: number;
+  token: StoredToken | null;
+}
+
+/** Where credentials are kept: the database, or only memory while a connection is being made. */
+export interface CredentialKeeper {
+  read(): Promise<HeldCredentials>;
+  /** See `Renewals.renew`. */
+  renew(stale: number): Promise<StoredToken>;
+}
+
+interface AuthorizationOptions {
+  provider: string;
+  /** Null: nothing to authorize; there may be secret settings all the same. */
+  auth: AuthSpec | null;
+  held: HeldCredentials;
+  keeper: CredentialKeeper;
+  clock: Clock;
+  /** Gets every secret before it is used, so that it can be kept out of what is shown. */
+  onSecret(secret: string): void;
+}
+
+/** The authorization of one context. Keeps its token in memory, and reads the store when that is refused or old. */
+export function createAuthorization(options: AuthorizationOptions): Authorization {
+  const { auth, keeper, clock } = options;
+  let { fields, token, version } = options.held;
+  /** No renewal ahead of time before, because the last one failed. */
+  let renewNotBefore = 0;
+  if (token) tell(token);
+
+  function tell({ token: { accessToken, refreshToken } }: StoredToken): void {
+    options.onSecret(accessToken);
+    if (refreshToken !== null) options.onSecret(refreshToken);
+  }
+
+  function told(sent: Record<string, string>): Record<string, string> {
+    for (const value of Object.values(sent)) options.onSecret(value);
+    return sent;
+  }
+
+  function take(renewed: StoredToken): StoredToken {
+    tell(renewed);
+    ({ version } = renewed);
+    token = renewed;
+    return renewed;
+  }
+
+  async function renewToken(): Promise<StoredToken> {
+    return take(await keeper.renew(version));
+  }
+
+  /** A token that still works; renewed ahead of its end, if the source is there to do it. */
+  async function usableToken(): Promise<StoredToken> {
+    const now = clock.now().getTime();
+    const expired = !token || (token.token.expiresAt !== null && token.token.expiresAt.getTime() <= now);
+    if (token && !expired) {
+      const isDue = token.renewAt !== null && token.renewAt.getTime() <= now && renewNotBefore <= now;
+      return isDue ? renewAhead(token) : token;
+    }
+    if (token && !token.renewable)
+      throw authExpired('The access has expired, and the source gave nothing to renew it.');
+    return renewToken();
+  }
+
+  async function renewAhead(present: StoredToken): Promise<StoredToken> {
+    try {
+      return await renewToken();
+    } catch (error) {
+      if (!ConnectorError.is(error) || error.kind !== 'transient') throw error;
+      renewNotBefore = error.retryAt?.getTime() ?? 0;
+      return present;
+    }
+  }
+
+  async function headers(): Promise<Record<string, string>> {
+    if (auth?.type === 'apiKey') return apiKeyHeader(auth, fields);
+    if (auth?.type === 'basic') return told(basicHeader(auth, fields));
+    if (auth === null || auth.type === 'xoauth2') return {};
+    return { authorization: `Bearer ${(await usableToken()).token.accessToken}` };
+  }
+
+  /** Whether something else is there than what was refused; asks the source only when nothing is. */
+  async function replaced(isRefused: () => boolean): Promise<boolean> {
+    if (!isRefused()) return true;
+    const stored = await keeper.read();
+    ({ fields } = stored);
+    if (stored.token && stored.token.version !== version) take(stored.token);
+    if (!isRefused()) return true;
+    if (!token?.renewable) return false;
+    await renewToken();
+    return true;
+  }
+
+  return {
+    headers,
+    async renew(refused) {
+      switch (auth?.type) {
+        case undefined:
+          return false;
+        case 'apiKey':
+        case 'basic': {
+          const present = auth.type === 'apiKey' ? () => apiKeyHeader(auth, fields) : () => basicHeader(auth, fields);
+          return replaced(() => isSent(present(), refused));
+        }
+        default:
+          return replaced(() => !token || isSent({ authorization: `Bearer ${token.token.accessToken}` }, refused));
+      }
+    },
+    async token(refused) {
+      if (auth?.type === 'apiKey') return apiKey(auth, fields);
+      if (auth === null || auth.type === 'basic') throw noToken(options.provider);
+      if (refused !== undefined && !(await replaced(() => !token || token.token.accessToken === refused))) {
+        throw authExpired('The source refused the access, and gave nothing to renew it.');
+      }
+      return (await usableToken()).token.accessToken;
+    },
+    async secret(name) {
+      const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (typeof value !== 'string') throw noSecret(name);
+      return value;
+    },
+  };
+}
+
+/** The authorization of a connection without credentials. */
+export function noAuthorization(provider: string): Authorization {
+  return {
+    headers: async () => ({}),
+    renew: async () => false,
+    token: async () => {
+      throw noToken(provider);
+    },
+    secret: async (name) => {
+      throw noSecret(name);
+    },
+  };
+}
+
+function noToken(provider: string): ConnectorError {
+  return badConfig(`The connector ${provider} has no authorization to take a token from.`);
+}
+
+function noSecret(name: string): ConnectorError {
+  return badConfig(`The connection holds no secret named ${name}.`);
+}
+
+function isSent(headers: Record<string, string>, refused: Record<string, string>): boolean {
+  const sent = new Map(Object.entries(refused).map(([name, value]) => [name.toLowerCase(), value]));
+  return Object.entries(headers).every(([name, value]) => sent.get(name.toLowerCase()) === value);
+}
+
+function apiKeyHeader(auth: ApiKeySpec, fields: JsonObject): Record<string, string> {
+  if (auth.header === null) return {};
+  const name = (auth.header ?? 'Authorization').toLowerCase();
+  const prefix = auth.prefix ?? (name === 'authorization' ? 'Bearer ' : '');
+  return { [name]: `${prefix}${apiKey(auth, fields)}` };
+}
+
+function apiKey(auth: ApiKeySpec, fields: JsonObject): string {
+  const properties = Object.entries(propertiesOf(auth.fields));
+  const [name] = properties.find(([, property]) => property['x-secret'] === true) ?? properties[0] ?? [];
+  return textOf(fields, auth.field ?? name ?? 'key');
+}
+
+/** RFC 7617 section 2, in UTF-8. */
+function basicHeader(auth: BasicSpec, fields: JsonObject): Record<string, string> {
+  if (auth.header === null) return {};
+  const user = textOf(fields, auth.userField ?? 'user');
+  const password = textOf(fields, auth.passwordField ?? 'password');
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
+}
+
+function textOf(fields: JsonObject, name: string): string {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (typeof value !== 'string' || value === '') throw badConfig(`The connection has no ${name}.`);
+  return value;
 }

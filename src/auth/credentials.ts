@@ -10,18 +10,18 @@ import {
 } from '../store/credentials.ts';
 import type { Database, Queryable, Transaction } from '../store/database.ts';
 import { isOAuth, storedAuth } from './auth-choice.ts';
-import type { Authorization } from './authorization.ts';
+import {
+  type Authorization,
+  createAuthorization,
+  noAuthorization,
+  type CredentialKeeper,
+  type HeldCredentials,
+} from './authorization.ts';
 import type { AuthSpec, ConnectorSpec, JsonObject, OAuth2Spec } from '../connector/contract.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import type { OAuthClients } from './oauth-clients.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 import { authorizationNames, secretSettings, secretValues, type Vault } from './vault.ts';
-import {
-  createAuthorization,
-  noAuthorization,
-  type CredentialKeeper,
-  type HeldCredentials,
-} from './create-authorization.ts';
 import { createRenewals, isRenewable, openToken, renewalError, type Renewals } from './renewal.ts';
 import { renewTime, type TokenSet } from './token-set.ts';
 import { createTokenSources, type CredentialOwner, type TokenSources } from './token-sources.ts';

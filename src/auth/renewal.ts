@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { unlessAborted } from '../base/unless-aborted.ts';
+import { unlessAborted } from '../base/promises.ts';
 import { failRenewal, findCredentials, saveToken, takeRenewal, type CredentialRow } from '../store/credentials.ts';
 import type { Database } from '../store/database.ts';
 import { authExpired, badConfig, ConnectorError } from '../connector/contract.ts';

@@ -5,9 +5,8 @@ import type { Database } from '../store/database.ts';
 import type { Connector } from '../connector/contract.ts';
 import { createCredentials, type Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
-import { createConsents, type Consents } from './consents.ts';
+import { createConsents, type Consents, createReactivation } from './consents.ts';
 import { createOAuthClients, type ClientConfig, type OAuthClients } from '../auth/oauth-clients.ts';
-import { createReactivation } from './reactivation.ts';
 import { createVault } from '../auth/vault.ts';
 
 export interface AuthorizingOptions {

@@ -4,15 +4,13 @@ import { changeDocumentField, updateConnection, type ConnectionFields } from '..
 import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { noteSettingChange } from '../store/memory-settings.ts';
-import { checkedHours, checkedSchedule } from '../schedule/checked-schedule.ts';
-import { nextSyncOf } from '../schedule/connection-schedule.ts';
-import type { ConnectionChange, MemorySettings } from './connections.ts';
+import { nextSyncOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
+import { type ConnectionChange, type MemorySettings, requireConnection } from './connections.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { parseFilters } from '../sync/filters.ts';
 import { checkLocalPaths } from '../source/local-paths.ts';
 import type { Registry } from '../connector/registry.ts';
-import { requireConnection } from './require-connection.ts';
 import { splitConfig, splitFields } from '../auth/vault.ts';
 
 export interface ChangeOptions {

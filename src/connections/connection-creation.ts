@@ -6,21 +6,19 @@ import type { Logger } from '../base/log.ts';
 import { listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { chooseAuth, withoutConsent, type AuthChoice } from '../auth/auth-choice.ts';
-import { checkedHours, checkedSchedule } from '../schedule/checked-schedule.ts';
+import { checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
 import { contextOver } from '../source/context.ts';
 import { storePlan, type ConnectionPlan } from './connection-plan.ts';
-import type { NewConnection, StartedConnection } from './connections.ts';
+import { type NewConnection, type StartedConnection, requireConnection } from './connections.ts';
 import type { AuthSpec, Connector, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
-import type { Consents } from './consents.ts';
+import { type Consents, createReactivation } from './consents.ts';
 import { parseFilters } from '../sync/filters.ts';
 import { checkLocalPaths } from '../source/local-paths.ts';
 import { checkRedirect } from '../auth/redirects.ts';
-import { createReactivation } from './reactivation.ts';
 import type { Registry } from '../connector/registry.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
-import { requireConnection } from './require-connection.ts';
 import { splitConfig, splitFields } from '../auth/vault.ts';
 
 export interface CreationOptions {

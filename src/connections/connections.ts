@@ -1,14 +1,18 @@
 import type { Scope } from '../base/scope.ts';
-import type { ConnectionRow } from '../store/connections.ts';
+import { type ConnectionRow, findConnection } from '../store/connections.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { CheckResult, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import type { SyncItems } from './items.ts';
 import type { SourcePreview } from './previews.ts';
 import type { ResourceList, ResourceQuery, SelectedResource } from './resources.ts';
+import { MemorydError } from '../base/errors.ts';
+import type { Queryable } from '../store/database.ts';
 
 export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_configuration' | 'deleting';
+
 export type SyncMode = 'full' | 'incremental';
-export type SyncTrigger = 'event' | 'cron' | 'manual';
+
+type SyncTrigger = 'event' | 'cron' | 'manual';
 
 /** How a connection's items enter memory. */
 export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
@@ -138,7 +142,7 @@ export interface InstalledConnector {
   capabilities: ConnectorCapabilities;
 }
 
-export interface ConnectorCapabilities {
+interface ConnectorCapabilities {
   /** Whether resources to mirror can be chosen. */
   selectable: boolean;
   /** The source reports changes by itself. */
@@ -226,4 +230,11 @@ export interface SyncRequest {
   dryRun?: boolean;
   /** Lists nothing: only reads the items whose time has come. */
   onlyDue?: boolean;
+}
+
+/** The connection, or `not_found` when there is none or it is being deleted. */
+export async function requireConnection(database: Queryable, id: string): Promise<ConnectionRow> {
+  const row = await findConnection(database, id);
+  if (!row || row.status === 'deleting') throw new MemorydError('not_found', 'Connection not found');
+  return row;
 }

@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { accountIdOf, isAccountShared, setConnectionAccount } from '../store/connection-account.ts';
-import { findConnection, type ConnectionRow } from '../store/connections.ts';
-import type { Database } from '../store/database.ts';
+import { findConnection, type ConnectionRow, requestSync, setConnectionStatus } from '../store/connections.ts';
+import type { Database, Transaction } from '../store/database.ts';
 import {
   cancelPendingAuthorizations,
   deletePendingAuthorizations,
@@ -22,7 +22,6 @@ import type { Connector, ConnectorSpec, OAuth2Spec } from '../connector/contract
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import { TokenRefusal, type TokenSet } from '../auth/token-set.ts';
-import type { Reactivation } from './reactivation.ts';
 import type { Vault } from '../auth/vault.ts';
 import type { Authorization } from '../auth/authorization.ts';
 import { createContext } from '../source/context.ts';
@@ -35,7 +34,7 @@ export interface CallbackAnswer {
   error?: string | undefined;
 }
 
-export type ConsentFailure = 'access_denied' | 'invalid_state' | 'exchange_failed';
+type ConsentFailure = 'access_denied' | 'invalid_state' | 'exchange_failed';
 
 export type ConsentResult =
   | { outcome: 'connected'; connectionId: string; redirectUrl: string | null }
@@ -43,9 +42,9 @@ export type ConsentResult =
   | { outcome: ConsentFailure; reason: string; redirectUrl: string | null };
 
 /** How an authorization stands. */
-export type ConsentState = 'pending' | 'expired' | AuthorizationOutcome;
+type ConsentState = 'pending' | 'expired' | AuthorizationOutcome;
 
-export interface StartedConsent {
+interface StartedConsent {
   /** That the connection will have. */
   id: string;
   authLink: string;
@@ -82,7 +81,7 @@ export interface PendingConnection {
   expiresAt: Date;
 }
 
-export interface ConsentsOptions {
+interface ConsentsOptions {
   database: Database;
   vault: Vault;
   credentials: Credentials;
@@ -99,6 +98,7 @@ export interface ConsentsOptions {
 }
 
 const lifeMs = 60 * 60_000;
+
 /** Used and expired ones are kept for a day, so that whoever comes late is sent back to where they came from. */
 const keptMs = 24 * 60 * 60_000;
 
@@ -344,4 +344,18 @@ async function nameAccount(options: AccountNameOptions): Promise<SourceAccount |
 /** A token for a mail server, too, names its account over HTTP. */
 function alwaysInHeader(authorization: Authorization): Authorization {
   return { ...authorization, headers: async () => ({ authorization: `Bearer ${await authorization.token()}` }) };
+}
+
+/** Lets a connection go on that waited for a new authorization. */
+type Reactivation = (tx: Transaction, connection: ConnectionRow) => Promise<void>;
+
+/** A paused connection stays paused: that was somebody's wish. */
+export function createReactivation(clock: Clock): Reactivation {
+  return async (tx, { id, status }) => {
+    const now = clock.now();
+    if (status === 'needs_reauth' || status === 'needs_configuration') {
+      await setConnectionStatus(tx, id, { status: 'active', reason: null, now });
+    }
+    await requestSync(tx, id, { mode: 'incremental', trigger: 'event' }, now);
+  };
 }

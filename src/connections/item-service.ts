@@ -14,10 +14,9 @@ import {
   type ListedItemRow,
   type FailureCauseRow,
 } from '../store/sync-items-list.ts';
-import type { SyncRequest, SyncRuns } from './connections.ts';
+import { type SyncRequest, type SyncRuns, requireConnection } from './connections.ts';
 import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems, FailureCause } from './items.ts';
 import { pushProvider, type Push } from '../inbound/push/push-service.ts';
-import { requireConnection } from './require-connection.ts';
 
 export interface ItemServiceOptions {
   database: Database;

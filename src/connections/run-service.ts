@@ -17,9 +17,14 @@ import {
   type SyncRunRow,
 } from '../store/sync-runs.ts';
 import { redriveSelected } from '../store/sync-items-list.ts';
-import type { ConnectionProgress, SyncRequest, SyncRun, SyncRuns } from './connections.ts';
+import {
+  type ConnectionProgress,
+  type SyncRequest,
+  type SyncRun,
+  type SyncRuns,
+  requireConnection,
+} from './connections.ts';
 import { issuesOf } from './partition-issues.ts';
-import { requireConnection } from './require-connection.ts';
 
 export interface RunServiceOptions {
   database: Database;

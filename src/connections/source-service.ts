@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { unlessAborted } from '../base/unless-aborted.ts';
+import { unlessAborted } from '../base/promises.ts';
 import { setConnectionStatus, type ConnectionRow, requestSync } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { listSubscriptions } from '../store/hooks.ts';
-import type { Configured } from './connections.ts';
+import { type Configured, requireConnection } from './connections.ts';
 import { openConnectionContext } from '../source/context.ts';
 import {
   ConnectorError,
@@ -19,7 +19,6 @@ import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
 import type { Registry } from '../connector/registry.ts';
-import { requireConnection } from './require-connection.ts';
 import { createPreviews, type SourcePreview } from './previews.ts';
 import { noResources, type ResourceList, type ResourceQuery, type SelectedResource } from './resources.ts';
 import { changeSelection, missPartitions } from '../store/partition-scope.ts';

@@ -20,7 +20,7 @@ import { createSharedHooks } from '../inbound/hooks/shared-hooks.ts';
 import { createOutbound } from '../source/http/outbound.ts';
 import { createPush } from '../inbound/push/create-push.ts';
 import type { Push } from '../inbound/push/push-service.ts';
-import { createReactivation } from '../connections/reactivation.ts';
+import { createReactivation } from '../connections/consents.ts';
 import { createRegistry, type Registry } from '../connector/registry.ts';
 import { defaultRunSettings, type RunSettings } from '../sync/run.ts';
 import { runSync } from '../sync/runner.ts';

@@ -10,6 +10,7 @@ import {
   moveParts,
   writeChangedDocument,
   type ChangingDocument,
+  requeueWhole,
 } from '../store/document-changes.ts';
 import { writeContents } from '../store/document-contents.ts';
 import { ensureContainers } from '../store/documents.ts';
@@ -21,7 +22,7 @@ import { requireWritable } from './require-writable.ts';
 export type FileBody = Extract<DocumentBody, { kind: 'file' }>;
 
 /** Changes to a document; absent fields stay as they are. */
-export interface DocumentChange extends Pick<
+interface DocumentChange extends Pick<
   DocumentInput,
   | 'containerTag'
   | 'containerTags'
@@ -44,6 +45,7 @@ export interface DocumentChange extends Pick<
   /** Merged key by key; null takes a key away. */
   metadata?: Record<string, Metadata[string] | null> | undefined;
 }
+
 export type PartialDocumentChange = Partial<DocumentChange>;
 
 /**
@@ -151,4 +153,27 @@ function isToBeProcessed(before: ChangingDocument, after: ChangingDocument, chan
 
 function differs(before: ChangingDocument, after: ChangingDocument): boolean {
   return JSON.stringify(before) !== JSON.stringify(after);
+}
+
+const settled = new Set(['done', 'failed']);
+
+/**
+ * Queues a document so that all that stands of it in the index is made again from its content; an address is fetched
+ * again. Throws `not_found`, and `conflict` for one that is under way, for one that holds a memory and no text of its
+ * own, and during a merge.
+ */
+export async function reindexDocument(database: Database, id: string, now: Date): Promise<void> {
+  await database.transaction(async (tx) => {
+    const document = await lockDocument(tx, id);
+    if (!document) throw new MemorydError('not_found', 'Document not found');
+    await requireWritable(tx, [document.container_tag]);
+    const reason =
+      document.source === 'memory'
+        ? 'This document holds a memory and has no text to index.'
+        : settled.has(document.status)
+          ? null
+          : 'The document is being processed already.';
+    if (reason !== null) throw new MemorydError('conflict', reason, { shouldRetry: false });
+    await requeueWhole(tx, id, now);
+  });
 }

@@ -38,10 +38,8 @@ import {
 } from './document.ts';
 import type { DocumentListQuery, Documents, DocumentSelectionQuery } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
-import { changeDocument } from './change-document.ts';
-import { reindexDocument } from './reindex-document.ts';
-import { removeDocuments } from './remove.ts';
-import { removeSelected } from './remove-selected.ts';
+import { changeDocument, reindexDocument } from './change-document.ts';
+import { removeDocuments, removeSelected } from './remove.ts';
 
 export interface DocumentServiceOptions {
   database: Database;

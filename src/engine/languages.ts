@@ -27,7 +27,7 @@ import { stopwords as spanishWords } from '@orama/stopwords/spanish';
 import { stopwords as swedishWords } from '@orama/stopwords/swedish';
 import { stopwords as turkishWords } from '@orama/stopwords/turkish';
 import { at } from '../base/collections.ts';
-import { stemGerman } from './stem-german.ts';
+import { stemGerman } from './stem.ts';
 
 /** A language other than English whose words are stemmed. */
 export interface Language {

@@ -12,13 +12,12 @@ import {
   type ChunkWithoutVector,
   type WordedDocument,
 } from '../store/vector-claims.ts';
-import { caught } from './caught.ts';
+import { caught } from '../base/promises.ts';
 import { withContext } from './chunk/context.ts';
 import { fail, mayBePoisoned, requireHarmless } from './failures.ts';
 import type { Pace } from './pace.ts';
 import { withRenewal, type Renewing } from './renewal.ts';
-import { writeVectors, type Writing } from './write-batch.ts';
-import { embedTexts } from './write-plan.ts';
+import { writeVectors, type Writing, embedTexts } from './write-batch.ts';
 
 export interface VectorWorkOptions extends Writing, Renewing {
   pace: Pace;

@@ -7,7 +7,7 @@ import { storedChunks, type StoredChunk } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
 import { releaseLeases, type ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput } from './extract/extracted.ts';
-import { caught } from './caught.ts';
+import { caught } from '../base/promises.ts';
 import { fail, mayBePoisoned, requireHarmless, type Failure } from './failures.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';
@@ -15,9 +15,17 @@ import type { Pace } from './pace.ts';
 import { readDocument } from './read-document.ts';
 import type { Cutting } from './text/tasks.ts';
 import type { TextWork, WorkOptions } from './text/text-work.ts';
-import { embedTexts, planWrites, type Work, type WritePlan } from './write-plan.ts';
-import { writeAll, writeVectors, writeWords, type Results } from './write-batch.ts';
-import { writtenOf } from './written-by.ts';
+import {
+  writeAll,
+  writeVectors,
+  writeWords,
+  type Results,
+  writtenOf,
+  embedTexts,
+  planWrites,
+  type Work,
+  type WritePlan,
+} from './write-batch.ts';
 
 export interface BatchOptions {
   database: Database;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { claimDocuments, type ClaimedDocument } from '../store/processing.ts';
-import { caught } from './caught.ts';
+import { caught } from '../base/promises.ts';
 import { createVectorWork } from './make-vectors.ts';
 import { createPace } from './pace.ts';
 import { processBatch, toBatch, type Batch, type BatchOptions } from './process-batch.ts';

@@ -16,7 +16,9 @@ const exceptions = new Map([
   ['only', 'onli'],
   ['singly', 'singl'],
 ]);
+
 const invariant = new Set(['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes']);
+
 const invariantAfterPlural = new Set([
   'inning',
   'outing',
@@ -55,6 +57,7 @@ const secondStep: readonly (readonly [suffix: string, replacement: string])[] = 
   ['ogi', 'og'],
   ['li', ''],
 ];
+
 const thirdStep: readonly (readonly [suffix: string, replacement: string])[] = [
   ['ational', 'ate'],
   ['tional', 'tion'],
@@ -66,6 +69,7 @@ const thirdStep: readonly (readonly [suffix: string, replacement: string])[] = [
   ['ness', ''],
   ['ful', ''],
 ];
+
 const fourthStep = [
   'ement',
   'able',
@@ -88,10 +92,14 @@ const fourthStep = [
 ];
 
 const vowel = /[aeiouy]/;
+
 /** Up to and including the first non-vowel after a vowel. */
 const region = /[aeiouy][^aeiouy]/g;
+
 const specialRegion = /^(?:gener|commun|arsen)/;
+
 const shortSyllable = /(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy])$/;
+
 const doubled = /(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/;
 
 /** The stem of an English word given in lower-case ASCII letters. */
@@ -169,4 +177,43 @@ function removeFinal(word: string, first: number, second: number): string {
     return root.length >= second || (root.length >= first && !shortSyllable.test(root)) ? root : word;
   }
   return word.endsWith('ll') && root.length >= second ? root : word;
+}
+
+/**
+ * The stem of a German word in lower case, without umlauts, by CISTEM (Weissweiler and Fraser, "Developing a stemmer for
+ * German based on a comparative analysis of publicly available stemmers", 2017). Snowball's stemmer leaves forms of a
+ * verb apart (`gluckern`, `gluckert`). Women are found with men: `Fahrerin` has the stem of `Fahrer`.
+ */
+export function stemGerman(word: string): string {
+  const plain = word.replace(feminine, '').replace(/[üöäß]/g, (letter) => plainLetters[letter]!);
+  const marked = plain
+    .replace(/^ge(?=.{4})/, '')
+    .replaceAll('sch', '$')
+    .replaceAll('ei', '%')
+    .replaceAll('ie', '&')
+    .replace(/(.)\1/g, '$1*');
+  return withoutSuffixes(marked)
+    .replace(/(.)\*/g, '$1$1')
+    .replace(/[&%$]/g, (mark) => marks[mark]!);
+}
+
+const feminine = /(?<=\p{L}{2}er)in(?:nen)?$/u;
+
+const plainLetters: Record<string, string> = { ü: 'u', ö: 'o', ä: 'a', ß: 'ss' };
+
+/** Letters that no suffix may be cut out of. */
+const marks: Record<string, string> = { '&': 'ie', '%': 'ei', $: 'sch' };
+
+const longSuffixes = new Set(['em', 'er', 'nd']);
+
+const shortSuffixes = new Set(['t', 'e', 's', 'n']);
+
+function withoutSuffixes(marked: string): string {
+  let end = marked.length;
+  while (end > 3) {
+    if (end > 5 && longSuffixes.has(marked.slice(end - 2, end))) end -= 2;
+    else if (shortSuffixes.has(marked[end - 1]!)) end -= 1;
+    else break;
+  }
+  return marked.slice(0, end);
 }

@@ -1,6 +1,5 @@
 import { firstOf } from '../base/collections.ts';
-import { readScope, requireWrite } from '../account/access.ts';
-import type { Caller } from '../account/caller.ts';
+import { readScope, requireWrite, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { McpCall } from './tool.ts';
 

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { Caller } from '../account/caller.ts';
+import type { Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn } from '../api/body.ts';
 import type { RouteContext } from '../api/context.ts';

@@ -10,11 +10,12 @@ import {
   type Schedule,
   nextOccurrence,
 } from './schedule-text.ts';
+import { MemorydError } from '../base/errors.ts';
 
 type ScheduleColumns = Pick<ConnectionRow, 'schedule' | 'syncEveryMs'>;
 
 /** The stored form of a caller's schedule: null (only on request) has a word of its own, nothing is null. */
-export function storedSchedule(given: string | null | undefined): string | null {
+function storedSchedule(given: string | null | undefined): string | null {
   return given === null ? manualSchedule : (given ?? null);
 }
 
@@ -61,7 +62,7 @@ export function upcomingOf(
 }
 
 /** How the connection stands after a run, or after its schedule was changed. */
-export interface ScheduleState {
+interface ScheduleState {
   /** Default: those of the row. */
   failures?: number;
   lastSyncedAt?: Date | null;
@@ -111,10 +112,14 @@ export interface SyncTiming {
 }
 
 const minuteMs = 60_000;
+
 const hourMs = 60 * minuteMs;
+
 const firstPauseMs = 30_000;
+
 /** Connections with equal schedules are spread over a tenth of the period, and at most over this. */
 const longestSpreadMs = 5 * minuteMs;
+
 const longestSharedSpreadMs = 6 * hourMs;
 
 /**
@@ -182,4 +187,32 @@ function pauseMs(failures: number, period: number): number {
 /** A number from 0 to 1 that belongs to the connection, so that its times are the same at every look. */
 function fractionOf(connectionId: string): number {
   return parseInt(hash('sha256', connectionId, 'hex').slice(0, 8), 16) / 2 ** 32;
+}
+
+/** A caller's schedule as it is stored. Throws `validation_failed` for one that cannot be read. */
+export function checkedSchedule(given: string | null | undefined): string | null {
+  if (typeof given !== 'string') return storedSchedule(given);
+  const parsed = parseSchedule(given);
+  if (!parsed.ok) throw invalid('schedule', parsed);
+  return given.trim();
+}
+
+/** The same for the hours in which a connection may sync. */
+export function checkedHours(given: string | null | undefined): string | null {
+  if (typeof given !== 'string') return null;
+  const parsed = parseAllowedHours(given);
+  if (!parsed.ok) throw invalid('allowedHours', parsed);
+  return given.trim();
+}
+
+/** A schedule of the configuration. Throws `config_invalid` for one that cannot be read. */
+export function requireSchedule(text: string, setting: string): string {
+  const parsed = parseSchedule(text);
+  if (parsed.ok) return text;
+  throw new MemorydError('config_invalid', `${setting} is not a schedule. ${parsed.problem} ${parsed.remedy}`);
+}
+
+function invalid(field: string, { problem, remedy }: { problem: string; remedy: string }): MemorydError {
+  const issues = [{ message: `${problem} ${remedy}`, path: [field] }];
+  return new MemorydError('validation_failed', problem, { issues });
 }

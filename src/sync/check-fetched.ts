@@ -2,7 +2,7 @@ import { firstOf } from '../base/collections.ts';
 import type { DocumentBody } from '../engine/document.ts';
 import { mayReadLater } from '../engine/ocr.ts';
 import type { Extractor } from '../engine/text/text-work.ts';
-import { refusalOf } from '../engine/refusal.ts';
+import { refusalOf } from '../engine/read-document.ts';
 import type { WrittenTurn } from '../store/document-contents.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Fetched, FetchedDocument, SkipReason } from '../connector/contract.ts';

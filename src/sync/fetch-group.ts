@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import { readableBytes } from '../base/readable-bytes.ts';
-import { refusalOfType } from '../engine/refusal.ts';
+import { refusalOfType } from '../engine/read-document.ts';
 import type { ClaimedItem } from '../store/sync-claims.ts';
 import {
   ConnectorError,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lastOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
-import { caught } from '../engine/caught.ts';
+import { caught } from '../base/promises.ts';
 import { mayReadLater } from '../engine/ocr.ts';
 import { roomIn } from '../store/quotas.ts';
 import {

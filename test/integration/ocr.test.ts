@@ -10,7 +10,7 @@ import { createOcr, type Ocr } from '../../src/engine/ocr.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
-import { withPictures } from '../../src/engine/read-pictures.ts';
+import { withPictures } from '../../src/engine/read-document.ts';
 import { makeZip } from '../../fixtures/make-documents.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { everyContainer } from '../../src/base/scope.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
-import { purgeDeleted } from '../../src/engine/remove.ts';
-import { removeSelected } from '../../src/engine/remove-selected.ts';
+import { purgeDeleted, removeSelected } from '../../src/engine/remove.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,5 +1,4 @@
-import { addedBy, type Caller } from '../../account/caller.ts';
-import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
+import { readScope, requireSomeWrite, requireWrite, addedBy, type Caller } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';

@@ -1,6 +1,12 @@
 import { firstOf } from '../../base/collections.ts';
-import { readScope, requireManagement, requireSomeWrite, requireWrite } from '../../account/access.ts';
-import { isLocal, type Caller } from '../../account/caller.ts';
+import {
+  readScope,
+  requireManagement,
+  requireSomeWrite,
+  requireWrite,
+  isLocal,
+  type Caller,
+} from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { ConnectionChange, MemorySettings, NewConnection } from '../../connections/connections.ts';
 import type { JsonObject } from '../../connector/contract.ts';

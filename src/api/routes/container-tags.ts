@@ -1,4 +1,4 @@
-import { publicMetadata } from '../views/metadata.ts';
+import { publicMetadata } from '../views/shared.ts';
 import * as schemas from '../schemas/container-tags.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { readScope, requireFullKey, requireManagement, requireWrite } from '../../account/access.ts';

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { addBody } from '../schemas/documents.ts';
-import { writeTag } from '../../account/access.ts';
-import { addedBy } from '../../account/caller.ts';
+import { writeTag, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Message } from '../../engine/conversations.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';

@@ -5,9 +5,8 @@ import { fileParams, fileQuery, fileUrlAnswer } from '../schemas/document-change
 import { containersOfWrite, listedTags } from '../tags.ts';
 import { documentInputOf } from '../document-input.ts';
 import { addInOrder, batchResults, readBatch } from '../batch.ts';
-import { addedBy } from '../../account/caller.ts';
 import { firstOf } from '../../base/collections.ts';
-import { readScope, requireSomeWrite, requireWrite } from '../../account/access.ts';
+import { readScope, requireSomeWrite, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { findDocument } from '../find-document.ts';
@@ -16,7 +15,7 @@ import type { DocumentStatus } from '../../engine/document.ts';
 import type { DocumentListQuery, DocumentSelectionQuery } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { parseFilters } from '../filters.ts';
-import { paginationOf } from '../pagination.ts';
+import { paginationOf } from '../views/shared.ts';
 
 const tags = ['Documents'];
 

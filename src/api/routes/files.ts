@@ -1,5 +1,5 @@
 import { firstOf } from '../../base/collections.ts';
-import { addedBy } from '../../account/caller.ts';
+import { addedBy } from '../../account/access.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { fileInputOf } from '../document-input.ts';
 import { readFileForm } from '../file-form.ts';

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { firstOf } from '../../base/collections.ts';
-import { requireManagement } from '../../account/access.ts';
-import type { Caller } from '../../account/caller.ts';
+import { requireManagement, type Caller } from '../../account/access.ts';
 import { scopedKeyRateLimit, type KeyChange, type KeySummary } from '../../account/keys.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';

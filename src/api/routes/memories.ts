@@ -1,15 +1,13 @@
-import { readScope, requireWrite } from '../../account/access.ts';
-import { addedBy } from '../../account/caller.ts';
+import { readScope, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { momentOf, pastTime } from '../dates.ts';
 import { parseFilters } from '../filters.ts';
-import { paginationOf } from '../pagination.ts';
+import { paginationOf } from '../views/shared.ts';
 import * as schemas from '../schemas/memories.ts';
 import { readPluralTag, requestedTags } from '../tags.ts';
-import { invalidField } from '../validation.ts';
+import { invalidField, momentOf, pastTime } from '../validation.ts';
 import { memoryEntryView, writtenMemoryView } from '../views/memories.ts';
 
 const tags = ['Memories'];

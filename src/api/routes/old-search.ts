@@ -6,7 +6,7 @@ import type { SearchResult } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
 import { searchedTags } from '../tags.ts';
-import { publicMetadata } from '../views/metadata.ts';
+import { publicMetadata } from '../views/shared.ts';
 
 /** `POST /v3/search` of section 24 of the API. */
 

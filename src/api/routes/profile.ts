@@ -5,7 +5,7 @@ import { citedMemory } from '../schemas/memories.ts';
 import { readScope } from '../../account/access.ts';
 import type { Section } from '../../memory/profiles.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { pastTime } from '../dates.ts';
+import { pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { containerParams } from '../schemas/container-tags.ts';
 import { profileView } from '../views/memories.ts';

@@ -1,10 +1,8 @@
-import { readScope } from '../../account/access.ts';
-import type { Caller } from '../../account/caller.ts';
+import { readScope, type Caller } from '../../account/access.ts';
 import { scoring, weakSimilarity } from '../../search/scoring.ts';
 import type { SearchRequest } from '../../search/search.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { pastTime } from '../dates.ts';
-import { abortOnDisconnect } from '../disconnect.ts';
+import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../context.ts';
+import { pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type ExplanationAnswer, type SearchBody } from '../schemas/search.ts';
 import type { ApiServices } from '../services.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../../account/caller.ts';
+import type { Caller } from '../../account/access.ts';
 import type { Organization } from '../../account/organization.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { sessionAnswer, type SessionAnswer } from '../schemas/keys.ts';

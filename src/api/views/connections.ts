@@ -1,7 +1,7 @@
 import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connections/connections.ts';
 import type { Document } from '../../engine/document.ts';
 import type { ConnectionAnswer, CreateConnectionAnswer, ProviderDocument } from '../schemas/connections.ts';
-import { publicMetadata } from './metadata.ts';
+import { publicMetadata } from './shared.ts';
 
 /** Section 19.2. `config` holds no secrets: those are in the vault. */
 export function connectionView(connection: Connection): ConnectionAnswer {

@@ -1,6 +1,6 @@
 import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../engine/document.ts';
 import type { DocumentAnswer, ListedDocument } from '../schemas/documents.ts';
-import { publicMetadata } from './metadata.ts';
+import { publicMetadata } from './shared.ts';
 
 /** Section 10.3. */
 export function documentView(document: Document & DocumentContent, memories: DocumentMemory[]): DocumentAnswer {

@@ -1,7 +1,7 @@
 import type { ListedMemory, Memory } from '../../memory/memories.ts';
 import type { CitedMemory, Profile, ProfileLine } from '../../memory/profiles.ts';
 import type { CitedMemoryAnswer, MemoryEntryAnswer } from '../schemas/memories.ts';
-import { publicMetadata } from './metadata.ts';
+import { publicMetadata } from './shared.ts';
 
 /** Section 16; what a write of a memory answers. */
 export function writtenMemoryView({ id, memory, createdAt, forgetAfter, forgetReason, ...source }: Memory) {

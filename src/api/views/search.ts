@@ -1,6 +1,6 @@
 import type { ContextEntry, MatchingChunk, MemoryContext, ResultDocument, SearchResult } from '../../search/search.ts';
 import type { SearchResultAnswer } from '../schemas/search.ts';
-import { publicMetadata } from './metadata.ts';
+import { publicMetadata } from './shared.ts';
 
 export interface ResultParts {
   /** Who searches memories finds passages in the field `memory`, too. */

@@ -1,11 +1,8 @@
-import { sentenceCuts } from './cuts.ts';
+import { sentenceCuts, blockStrength, toUnits, type Unit } from './cuts.ts';
 import { at } from '../../base/collections.ts';
-import { plainBlocks, type Block, type ChunkFormat } from './blocks.ts';
+import { plainBlocks, type Block, type ChunkFormat, markdownBlocks, plainLabel } from './blocks.ts';
 import { createContexts, withContext, type Contexts } from './context.ts';
-import { markdownBlocks, plainLabel } from './markdown.ts';
-import { contentEnd, contentStart, createMeasure, type Measure } from './measure.ts';
-import { sizePieces } from './size.ts';
-import { blockStrength, toUnits, type Unit } from './units.ts';
+import { contentEnd, contentStart, createMeasure, type Measure, sizePieces } from './measure.ts';
 
 export interface ChunkOptions {
   format: ChunkFormat;

@@ -1,4 +1,4 @@
-import { plainLabel } from '../chunk/markdown.ts';
+import { plainLabel } from '../chunk/blocks.ts';
 import type { Metadata } from '../document.ts';
 import type { Extracted } from './extracted.ts';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { firstOf } from '../../base/collections.ts';
-import { addedBy } from '../../account/caller.ts';
+import { addedBy } from '../../account/access.ts';
 import { documentInputOf } from '../../api/document-input.ts';
 import { words } from '../../api/schemas/shared.ts';
 import { MemorydError } from '../../base/errors.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { readScope } from '../../account/access.ts';
-import { pastTime } from '../../api/dates.ts';
+import { pastTime } from '../../api/validation.ts';
 import { asOf, nullable, timestamp, trust, words } from '../../api/schemas/shared.ts';
 import { containerToRead } from '../container.ts';
 import { createFence, fenceNote, quoted, type Fence } from '../fence.ts';

@@ -2,8 +2,8 @@ import { pageText } from '../../../src/engine/extract/pdf.ts';
 import { authorizationPage } from '../../../src/api/routes/authorizations.ts';
 import { profileAsMarkdown } from '../../../src/api/v5/routes/profile.ts';
 import { Readable } from 'node:stream';
-import * as jsonTextBounds from '../../../src/api/json-text.ts';
-import { momentOf } from '../../../src/api/dates.ts';
+import * as jsonTextBounds from '../../../src/api/body.ts';
+import { momentOf } from '../../../src/api/validation.ts';
 import { contentOf, dateOf } from '../../../src/api/document-input.ts';
 import { addedDocumentOf, documentChangeOf } from '../../../src/api/v5/document-input.ts';
 import { withoutCredentials } from '../../../src/base/config.ts';
@@ -28,7 +28,7 @@ import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
 import { chunk } from '../../../src/engine/chunk/chunk.ts';
 import { createContexts, withContext } from '../../../src/engine/chunk/context.ts';
 import * as cuts from '../../../src/engine/chunk/cuts.ts';
-import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/markdown.ts';
+import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/blocks.ts';
 import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/measure.ts';
 import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
 import { joinedText } from '../../../src/engine/joined-text.ts';
@@ -57,8 +57,7 @@ import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
 import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
 import { compoundParts, languagesOfText, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
-import { stem } from '../../../src/engine/stem.ts';
-import { stemGerman } from '../../../src/engine/stem-german.ts';
+import { stem, stemGerman } from '../../../src/engine/stem.ts';
 import { languagesOf } from '../../../src/engine/languages.ts';
 import { tasks } from '../../../src/engine/text/tasks.ts';
 import { oneLine, shortLine } from '../../../src/mcp/text.ts';
@@ -130,9 +129,13 @@ const letterTokens = {
 };
 
 export const textFunctions: Record<string, Record<string, Run>> = {
-  'src/engine/chunk/blocks.ts': Object.fromEntries(
-    formats.map((format) => [`plainBlocks ${format}`, (text: string) => plainBlocksOf.plainBlocks(text, format)]),
-  ),
+  'src/engine/chunk/blocks.ts': {
+    ...Object.fromEntries(
+      formats.map((format) => [`plainBlocks ${format}`, (text: string) => plainBlocksOf.plainBlocks(text, format)]),
+    ),
+    markdownBlocks,
+    plainLabel,
+  },
   'src/engine/chunk/chunk.ts': Object.fromEntries(
     formats.map((format) => [
       `chunk ${format}`,
@@ -158,7 +161,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     itemCuts: whole(cuts.itemCuts),
     sentenceCuts: whole(cuts.sentenceCuts),
   },
-  'src/engine/chunk/markdown.ts': { markdownBlocks, plainLabel },
   'src/engine/chunk/measure.ts': {
     contentEnd: (text) => contentEnd(text, 0, text.length),
     contentStart: (text) => contentStart(text, 0, text.length),
@@ -300,8 +302,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     'joinedText halves': (text) => joinedText(text, text.slice(text.length >> 1)),
     'joinedText other': (text) => joinedText(text, [...text].toReversed().join('')),
   },
-  'src/engine/stem.ts': { stem },
-  'src/engine/stem-german.ts': { stemGerman },
+  'src/engine/stem.ts': { stem, stemGerman },
   'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
   'src/engine/terms.ts': {
     terms,
@@ -375,14 +376,14 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/search/wordings.ts': { wordingsOf },
   'src/mcp/text.ts': { oneLine, shortLine },
   'src/mcp/fence.ts': { quoted },
-  'src/api/json-text.ts': {
+  'src/api/body.ts': {
     checkBounds: (text) => attempt(() => jsonTextBounds.checkBounds(text)),
     storableJson: (text) => jsonTextBounds.storableJson({ text }, JSON.stringify({ text })),
     storableText: jsonTextBounds.storableText,
     storableField: (text) => attempt(() => jsonTextBounds.storableField('customId', text)),
     requireStorable: (text) => attempt(() => jsonTextBounds.requireStorable('customId', text)),
   },
-  'src/api/dates.ts': { momentOf },
+  'src/api/validation.ts': { momentOf },
   'src/api/document-input.ts': {
     dateOf: (text) => attempt(() => dateOf(text)),
     contentOf: (text) => attempt(() => contentOf(text, maxTextBytes)),
@@ -486,7 +487,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },
-  'src/schedule/checked-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
+  'src/schedule/connection-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/source/rate-limit/limited-answers.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
   'src/engine/extract/extracted.ts': { failed: notText },
@@ -497,10 +498,9 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/models/transformer-embedder.ts': { frameTokens: notText },
   'src/store/memory-lists.ts': { lockByText: 'compares in the database' },
   'src/store/sql.ts': { rawSql: notText },
-  'src/engine/chunk/blocks.ts': { block: notText, lineEnd: parts, isBlank: parts },
-  'src/engine/chunk/measure.ts': { createMeasure: parts },
-  'src/engine/chunk/size.ts': { sizePieces: parts },
-  'src/engine/chunk/units.ts': { toUnits: parts },
+  'src/engine/chunk/blocks.ts': { lineEnd: parts },
+  'src/engine/chunk/measure.ts': { createMeasure: parts, sizePieces: parts },
+  'src/engine/chunk/cuts.ts': { toUnits: parts },
   'src/engine/extract/charset.ts': { isWideText: bounded },
   'src/engine/extract/clean.ts': { finish: 'measured by convert' },
   'src/engine/extract/archive.ts': { archiveText: 'measured by convert', gzipText: 'measured by convert' },

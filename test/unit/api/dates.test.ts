@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { momentOf } from '../../../src/api/dates.ts';
+import { momentOf } from '../../../src/api/validation.ts';
 
 it.each<[text: string, moment: string | null]>([
   ['2026', '2026-01-01T00:00:00.000Z'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPauses } from '../../../src/engine/write-plan.ts';
+import { createPauses } from '../../../src/engine/write-batch.ts';
 
 function workFor(durationMs: number): void {
   const end = performance.now() + durationMs;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stemGerman } from '../../../src/engine/stem-german.ts';
+import { stemGerman } from '../../../src/engine/stem.ts';
 
 describe('the stem of German words', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requireSchedule } from '../../../src/schedule/checked-schedule.ts';
+import { requireSchedule } from '../../../src/schedule/connection-schedule.ts';
 import { intervalText, nextOccurrence, parseSchedule } from '../../../src/schedule/schedule-text.ts';
 
 describe('a schedule', () => {

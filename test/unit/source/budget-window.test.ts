@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { capacityOf, emptyBudget, grant, mergeObservations, observe, refresh, refuse, settle, type BudgetState, type Grant } from '../../../src/source/rate-limit/budget-window.ts';
+import {
+  capacityOf,
+  emptyBudget,
+  grant,
+  mergeObservations,
+  observe,
+  refresh,
+  refuse,
+  settle,
+  type BudgetState,
+  type Grant,
+} from '../../../src/source/rate-limit/budget-window.ts';
 import type { BudgetSpec } from '../../../src/connector/contract.ts';
 
 const begin = Date.parse('2026-03-01T09:00:00Z');

@@ -1,8 +1,7 @@
 import type { ConnectorAnswer } from '../schemas/connectors.ts';
 import type { PendingConnection } from '../../../connections/consents.ts';
 import { firstOf } from '../../../base/collections.ts';
-import { mayWrite, readScope, requireManagement, requireWrite } from '../../../account/access.ts';
-import { isLocal } from '../../../account/caller.ts';
+import { mayWrite, readScope, requireManagement, requireWrite, isLocal } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import type { Scope } from '../../../base/scope.ts';
 import type {
@@ -13,7 +12,7 @@ import type {
   SyncRun,
 } from '../../../connections/connections.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
-import { paginationOf } from '../../pagination.ts';
+import { paginationOf } from '../../views/shared.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/connectors.ts';
 import { namespaceParams } from '../schemas/shared.ts';

@@ -1,8 +1,7 @@
 import { addInOrder } from '../../batch.ts';
 import type { DocumentInput } from '../../../engine/document.ts';
 import { firstOf } from '../../../base/collections.ts';
-import { readScope, requireWrite } from '../../../account/access.ts';
-import { addedBy, type Caller } from '../../../account/caller.ts';
+import { readScope, requireWrite, addedBy, type Caller } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { findDocument, removeEach } from '../../find-document.ts';

@@ -2,7 +2,7 @@ import { readScope } from '../../../account/access.ts';
 import type { Scope } from '../../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import type { Filter } from '../../filters.ts';
-import { paginationOf } from '../../pagination.ts';
+import { paginationOf } from '../../views/shared.ts';
 import { invalidField } from '../../validation.ts';
 import { parseFilterTree } from '../filter-tree.ts';
 import { listAnswer, listBody, listParams, listQuery, type ListAnswer } from '../schemas/lists.ts';

@@ -2,8 +2,7 @@ import Type from 'typebox';
 import { closedBody } from '../schemas/shared.ts';
 import { contentFields } from '../../schemas/settings.ts';
 import { nullable } from '../../schemas/shared.ts';
-import { readScope, requireManagement } from '../../../account/access.ts';
-import type { Caller } from '../../../account/caller.ts';
+import { readScope, requireManagement, type Caller } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 

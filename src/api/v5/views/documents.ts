@@ -1,5 +1,5 @@
 import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../../engine/document.ts';
-import { publicMetadata } from '../../views/metadata.ts';
+import { publicMetadata } from '../../views/shared.ts';
 import type { NamespaceDocumentAnswer } from '../schemas/documents.ts';
 
 export function systemOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }) {

@@ -1,6 +1,6 @@
 import { type Memory, isForgotten } from '../../../memory/memories.ts';
 import type { FoundMemory, RelatedMemory, SourceDocument } from '../../../memory/find-memory.ts';
-import { publicMetadata } from '../../views/metadata.ts';
+import { publicMetadata } from '../../views/shared.ts';
 import { systemOf } from './documents.ts';
 import { documentOfMemoryView } from './search.ts';
 

@@ -1,5 +1,5 @@
 import type { ContextEntry, MemoryContext, ResultDocument, SearchResult } from '../../../search/search.ts';
-import { publicMetadata } from '../../views/metadata.ts';
+import { publicMetadata } from '../../views/shared.ts';
 import type { SearchResultAnswer } from '../schemas/search.ts';
 import { systemOf } from './documents.ts';
 
