@@ -97,16 +97,17 @@ function changedAt(path) {
 }
 
 /**
- * glibc keeps a pool of memory for each of a daemon's many threads and gives little of it back, and V8 fills 96 MB
- * with new objects before it looks which are still needed. With these a daemon takes 200 MB less. They count only
- * when a process starts, so this one becomes another program, with the same id, streams and directory.
+ * glibc keeps a pool of memory for each of a daemon's many threads and gives back only its end, and of blocks above a
+ * threshold each; V8 fills 96 MB with new objects before it looks which are still needed. With these a daemon takes
+ * 200 MB less. They count only when a process starts, so this one becomes another program, with the same id, streams
+ * and directory.
  *
  * Where V8 may take 2 GB or more, it lets the heap grow to four times what is needed between two looks, and below that
  * to less than twice. No daemon needs so much.
  */
 const frugal = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_MMAP_THRESHOLD_: '16384',
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };
 

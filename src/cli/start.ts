@@ -8,6 +8,7 @@ import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
 import { MemorydError } from '../base/errors.ts';
+import { collectAtRest } from '../base/rest.ts';
 import { everyContainer } from '../base/scope.ts';
 import type { Connection, Connections } from '../connections/connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
@@ -46,6 +47,7 @@ function flagHelp(schema: ConfigField['schema']): string {
 async function start(folder: string | undefined, options: StartOptions, context: CommandContext): Promise<void> {
   // What the daemon writes is for its own user: keys, the mirrored texts, uploads on their way.
   process.umask(0o077);
+  collectAtRest();
   const flags = Object.fromEntries(flagFields.map(({ path }) => [path, options[path]]));
   const loaded = loadConfig({ flags, configFile: options.config, env: context.env, cwd: context.cwd });
   const mirrored = folder === undefined ? null : await checkFolder(folder, context.cwd);

@@ -3,6 +3,7 @@ import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { NearestTokens, OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
+import { collectAtRest } from '../../base/rest.ts';
 import type { Question } from '../comparison.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
 import { openModel } from './open-model.ts';
@@ -64,6 +65,7 @@ try {
     // One after another: the model must not be released while it runs.
     last = last.then(() => (request.type === 'run' ? answer(model, request) : close(model)));
   });
+  collectAtRest();
   reply({ type: 'ready', facts: model.facts });
 } catch (error) {
   const known = MemorydError.is(error) ? error : new MemorydError('model_unavailable', messageOf(error));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { collectAtRest } from '../../base/rest.ts';
 import { clusterSettings, initSettings } from './cluster-settings.ts';
 import { parseBeforeOthers } from './parser-memory.ts';
 import type { WorkerReply, WorkerRequest, WorkerStart } from './worker-messages.ts';
@@ -157,6 +158,7 @@ try {
   endOnBreakdown(engine);
   output.length = 0;
   port.on('message', (request: WorkerRequest) => void serve(engine, request).catch(fail));
+  collectAtRest();
   reply({ event: 'ready' });
 } catch (error) {
   process.off('exit', onEarlyEnd);
