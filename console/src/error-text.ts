@@ -8,7 +8,12 @@ export function errorText(body: string): string | undefined {
   }
   const { error, message, details } = answer;
   const said = [...sentencesOf(error), ...sentencesOf(message), ...sentencesOf(details)];
-  return said.length > 0 ? [...new Set(said)].join(': ') : undefined;
+  return said.length > 0 ? joined([...new Set(said)]) : undefined;
+}
+
+/** A sentence that is over stands by itself; what is none yet goes on behind a colon. */
+function joined(said: readonly string[]): string {
+  return said.reduce((before, next) => `${before}${/[.!?]$/.test(before) ? '' : ':'} ${next}`);
 }
 
 function sentencesOf(value: unknown): string[] {

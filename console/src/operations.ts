@@ -261,6 +261,7 @@ export interface Operations {
         fields?: Record<string, unknown>;
       }[];
       callbackAddress: string | null;
+      missingClient: string | null;
       limits: { match: string; rate: number; perMs: number; weight?: number }[];
       schedule: { everyMs: number; reconcileEveryMs?: number } | null;
       maxItemBytes: number;
@@ -762,7 +763,7 @@ export interface Operations {
       connectionId?: string;
       type?: string;
     };
-    answer: { totalItems: number; waiting: number };
+    answer: { totalItems: number; waiting: number; failed: number };
   };
   'POST /v3/documents/list': {
     body?: {

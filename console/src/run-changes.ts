@@ -1,15 +1,20 @@
+import { formatNumber } from './format.ts';
 import { texts } from './texts.ts';
 import type { Changes, Run } from './types.ts';
 
-/** What was changed, in a few words; empty where nothing was. */
-export function changesOf({ added, updated, deleted, failed }: Changes): string {
+/** What was changed, in a few words; empty where nothing was. The first of them says of what the source consists. */
+export function changesOf({ added, updated, deleted, failed }: Changes, provider = ''): string {
+  const { things } = texts;
+  const countOf = Object.hasOwn(things, provider) ? things[provider]! : texts.itemsCount;
+  const { home } = texts;
   return [
-    added > 0 && texts.home.added(added),
-    updated > 0 && texts.home.updated(updated),
-    deleted > 0 && texts.home.deleted(deleted),
-    failed > 0 && texts.home.failed(failed),
+    { count: added, says: home.added },
+    { count: updated, says: home.updated },
+    { count: deleted, says: home.deleted },
+    { count: failed, says: home.failed },
   ]
-    .filter(Boolean)
+    .filter(({ count }) => count > 0)
+    .map(({ count, says }, index) => says(index === 0 ? countOf(count) : formatNumber(count)))
     .join(' · ');
 }
 

@@ -33,6 +33,18 @@ export function scheduleWords(schedule: string | null, zone: string): string {
   return hours ? texts.schedule.every(Number(hours[1]), 'h') : value;
 }
 
+/** An interval as the API takes it, of whole minutes where it has them; undefined where there is none. */
+export function intervalOf(everyMs: number | undefined): string | undefined {
+  if (everyMs === undefined) return undefined;
+  const units = [
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+  ] as const;
+  const [unit, ms] = units.find(([, each]) => everyMs % each === 0) ?? units[2];
+  return `${Math.round(everyMs / ms)}${unit}`;
+}
+
 /** What is sent: null is only on request, and what is left to the source is not sent. */
 export function sentSchedule(value: string): { schedule?: string | null } {
   if (value === standard) return {};

@@ -1,13 +1,22 @@
-import type { Tone } from './parts/controls.tsx';
+import type { Tone } from './tone.ts';
 import { texts } from './texts.ts';
 import type { Connection } from './types.ts';
 
 /** What a source is called: the one thing that tells it from others of its kind. */
-export function sourceName({ provider, email, metadata }: Connection, displayName?: string): string {
+export function sourceName({ provider, email, metadata, selection }: Connection, displayName?: string): string {
   const { path, user, host, name, repositories } = metadata;
-  const own = [email, path, user, Array.isArray(repositories) ? repositories.join(', ') : undefined, host, name];
+  const chosen = namesOf(selection.map((each) => each.name));
+  const own = [email, path, user, namesOf(repositories), chosen, host, name];
   const telling = own.find((value) => typeof value === 'string' && value !== '');
   return typeof telling === 'string' ? telling : (displayName ?? provider);
+}
+
+const mostNames = 3;
+
+function namesOf(value: unknown): string | undefined {
+  const names = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+  if (names.length <= mostNames) return names.join(', ');
+  return texts.sources.andMore(names.slice(0, mostNames).join(', '), names.length - mostNames);
 }
 
 export interface SourceState {

@@ -23,15 +23,18 @@ const mostSamples = 200;
 
 const perMinute = (items: number, ms: number) => (items * 60_000) / ms;
 
-/** Items a minute of each run that had something to do, the oldest first. */
+const handled = ({ itemsAdded, itemsUpdated, itemsDeleted, itemsFailed }: Run) =>
+  itemsAdded + itemsUpdated + itemsDeleted + itemsFailed;
+
+/** Items a minute of each run that found something new, the oldest first. */
 export function throughputOfRuns(runs: readonly Run[]): Series {
   const working = runs
-    .filter(({ dryRun, completedAt, itemsProcessed }) => !dryRun && completedAt !== null && itemsProcessed > 0)
+    .filter((run) => !run.dryRun && run.completedAt !== null && handled(run) > 0)
     .toSorted((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));
   return {
     seconds: working.map(({ startedAt }) => Date.parse(startedAt) / 1_000),
-    values: working.map(({ startedAt, completedAt, itemsProcessed }) =>
-      perMinute(itemsProcessed, Math.max(Date.parse(completedAt!) - Date.parse(startedAt), shortestRunMs)),
+    values: working.map((run) =>
+      perMinute(handled(run), Math.max(Date.parse(run.completedAt!) - Date.parse(run.startedAt), shortestRunMs)),
     ),
   };
 }

@@ -51,7 +51,7 @@ export type Changes = Pick<Activity['sources'][number], 'added' | 'updated' | 'd
 export type DocumentAnswer = Answer<'GET /v3/documents/{id}'>;
 export type DocumentRow = Pick<
   DocumentAnswer,
-  'id' | 'title' | 'type' | 'status' | 'filepath' | 'containerTags' | 'updatedAt'
+  'id' | 'title' | 'type' | 'status' | 'filepath' | 'url' | 'containerTags' | 'updatedAt'
 >;
 export type DocumentStatus = DocumentAnswer['status'];
 export type DocumentQuery = Body<'POST /v3/documents/list'>;

@@ -62,6 +62,8 @@ export interface Credentials {
   client(owner: Omit<CredentialOwner, 'id'>, auth: OAuth2Spec): Promise<OAuthClient>;
   /** Whether connections can be made: consent needs an OAuth client. */
   isConfigured(spec: ConnectorSpec): Promise<boolean>;
+  /** What sets the OAuth client that the log-in at the source lacks; null where none is lacking. */
+  missingClient(spec: ConnectorSpec): Promise<string | null>;
   /** Ends a grant that no connection was made of; never throws. */
   revoke(owner: CredentialOwner, auth: AuthSpec, token: TokenSet): Promise<void>;
   /** Waits for renewals and revocations under way. */
@@ -87,6 +89,8 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     client: (owner, auth) => sources.client(owner, auth),
     isConfigured: async ({ name, auth }) =>
       auth.length === 0 || !auth.every(isOAuth) || (await options.clients.find(name)) !== null,
+    missingClient: async ({ name, auth }) =>
+      auth.some(isOAuth) && (await options.clients.find(name)) === null ? options.clients.howToSet(name) : null,
     revoke: (owner, auth, token) => sources.revoke(owner, auth, token),
     open: (owner, spec, signal) => openStored(parts, owner, spec, signal),
     preview: (owner, spec, fresh) => openPreview(parts, owner, spec, fresh),

@@ -26,6 +26,8 @@ export interface OAuthClients {
   find(provider: string, clientId?: string): Promise<ClientKeys | null>;
   /** `invalid_request` that says how to register one. */
   missing(provider: string): MemorydError;
+  /** Which settings name the client of a provider, as a sentence without a full stop. */
+  howToSet(provider: string): string;
   custom(name: CustomClientName): Promise<CustomClient>;
   /** Absent fields stay as they are; null removes. */
   setCustom(name: CustomClientName, change: CustomClientChange): Promise<void>;
@@ -102,6 +104,7 @@ export function createOAuthClients({ database, vault, clock, config }: OAuthClie
     },
     missing: (provider) =>
       new MemorydError('invalid_request', `OAuth is not configured for ${provider}`, { details: howToSet(provider) }),
+    howToSet,
     async custom(name) {
       const { enabled, clientId, clientSecret } = await stored(name);
       return { enabled, clientId, hasClientSecret: clientSecret !== null };

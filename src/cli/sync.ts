@@ -167,7 +167,7 @@ function outcome(heldDeletes: number, decision: HeldDecision): string {
   if (heldDeletes === 0) return 'no deletions are held.';
   return decision === 'confirm'
     ? `${counted(heldDeletes, 'document')} will be deleted by the sync that starts now.`
-    : `${counted(heldDeletes, 'document')} kept, until a later sync misses them again.`;
+    : `${counted(heldDeletes, 'document')} kept, until other items go missing too.`;
 }
 
 const pollMs = 500;

@@ -103,9 +103,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     ...createRemoval(options),
     connectors: async () => {
       const installed = await Promise.all((await registry.specs()).map(({ name }) => registry.load(name)));
-      return Promise.all(
-        installed.map(async (one) => toInstalled(one, await options.credentials.isConfigured(one.spec))),
-      );
+      return Promise.all(installed.map((one) => toInstalled(one, options.credentials)));
     },
     upcoming({ schedule, allowedHours }, count) {
       const timing = { schedule: checkedSchedule(schedule), allowedHours: checkedHours(allowedHours) };
@@ -134,11 +132,15 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
   };
 }
 
-function toInstalled(connector: Connector<any, any>, configured: boolean): InstalledConnector {
+async function toInstalled(
+  connector: Connector<any, any>,
+  credentials: Pick<Credentials, 'isConfigured' | 'missingClient'>,
+): Promise<InstalledConnector> {
   const { spec, resources, hooks, watch, head, changes } = connector;
   return {
     spec,
-    configured,
+    configured: await credentials.isConfigured(spec),
+    missingClient: await credentials.missingClient(spec),
     capabilities: {
       selectable: resources !== undefined,
       push: hooks !== undefined || watch !== undefined,

@@ -139,6 +139,8 @@ export interface InstalledConnector {
   spec: ConnectorSpec;
   /** Everything it needs to authorize is there: nothing, what a caller gives, or a registered OAuth client. */
   configured: boolean;
+  /** What sets the OAuth client that its log-in lacks; null where none is lacking. */
+  missingClient: string | null;
   capabilities: ConnectorCapabilities;
 }
 

@@ -133,10 +133,15 @@ function counted({ items, complete }: Listing, isChosen: (item: Item) => boolean
     add(preview.listed, item);
     if (takes) add(preview.chosen, item);
     const examples = takes ? preview.examples.chosen : preview.examples.leftOut;
-    const name = item.path ?? item.title;
+    const name = exampleOf(item);
     if (name !== undefined && examples.length < maxExamples) examples.push(name);
   }
   return preview;
+}
+
+/** The path tells files of one name apart; that of a mail is its mailbox, and says nothing of the mail. */
+function exampleOf({ path, title }: Item): string | undefined {
+  return title !== undefined && path?.endsWith(title) !== true ? title : path;
 }
 
 function add(amount: Amount, { size }: Item): void {

@@ -68,8 +68,8 @@ export interface Documents {
     query: Omit<DocumentListQuery, 'page'>,
     cursor: string,
   ): Promise<{ documents: (Document & { content: string | null })[]; next: string | null }>;
-  /** `waiting`: of them those that are still to be processed. */
-  count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number }>;
+  /** `waiting` and `failed`: of them those that are still to be processed, and those that could not be. */
+  count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number; failed: number }>;
   /** Deletes for good, with chunks, sourceless memories and contents. Returns how many were there. */
   remove(ids: readonly string[]): Promise<number>;
   /** Deletes whatever is selected. What is more than 10,000 documents is hidden at once and deleted later. */

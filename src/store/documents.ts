@@ -283,10 +283,17 @@ export async function listDocuments(
     order by ${order} limit ${page.limit} offset ${typeof from === 'number' ? from : 0}`);
 }
 
-/** How many there are, and how many of them are still to be processed. */
-export async function countDocuments(database: Queryable, where: Sql): Promise<{ total: number; waiting: number }> {
-  const [row] = await database.query<{ total: number; waiting: number }>(sql`
-    select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting
+export interface DocumentCount {
+  total: number;
+  waiting: number;
+  failed: number;
+}
+
+/** How many there are, how many of them are still to be processed, and how many could not be. */
+export async function countDocuments(database: Queryable, where: Sql): Promise<DocumentCount> {
+  const [row] = await database.query<DocumentCount>(sql`
+    select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting,
+      count(*) filter (where d.status = 'failed') as failed
     from documents d where d.deleted_at is null and ${where}`);
   return row!;
 }

@@ -12,7 +12,9 @@ function createShelves() {
   const folder = (id: string): Ref => ({ id, rev: '1', kind: 'container' });
   const pages: Record<string, Ref[][]> = {
     first: [[folder('plays'), book('plays/hamlet.md', 100)], [book('plays/notes.txt', 20, '2020-01-01T00:00:00Z')]],
-    second: [[folder('maps'), book('maps/world.png', 5_000_000), book('maps/unknown', undefined)]],
+    second: [
+      [folder('maps'), book('maps/world.png', 5_000_000), { ...book('maps/unknown', undefined), title: 'Of the sea' }],
+    ],
   };
   const connector: Connector<any, any> = defineConnector<any>({
     spec: {
@@ -73,7 +75,7 @@ describe('a preview of a connection', () => {
     expect(await preview()).toEqual({
       listed: { items: 4, bytes: 5_000_120 },
       chosen: { items: 2, bytes: 120 },
-      examples: { chosen: ['plays/hamlet.md', 'plays/notes.txt'], leftOut: ['maps/world.png', 'maps/unknown'] },
+      examples: { chosen: ['plays/hamlet.md', 'plays/notes.txt'], leftOut: ['maps/world.png', 'Of the sea'] },
       complete: true,
     });
     const { lists } = source;

@@ -351,6 +351,7 @@ describe('connections', () => {
       config: { type: 'object', properties: {}, additionalProperties: false },
       auth: [],
       callbackAddress: null,
+      missingClient: null,
       limits: [],
       schedule: { everyMs: 60_000 },
       maxItemBytes: 25 * 1024 * 1024,

@@ -117,7 +117,7 @@ describe('held deletions', () => {
 
   test.each([
     ['--confirm-deletes', 'confirm', '12 documents will be deleted by the sync that starts now.'],
-    ['--keep-deletes', 'reject', '12 documents kept, until a later sync misses them again.'],
+    ['--keep-deletes', 'reject', '12 documents kept, until other items go missing too.'],
   ])('%s answers them and starts no other sync', async (option, decision, message) => {
     const result = await cli.run(['sync', 'imap', option, '--json']);
     expect(result).toMatchObject({ exitCode: 0, stderr: `imap mail.example.com: ${message}\n` });

@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { formatAgo, formatFully } from '../format.ts';
 import { copyText } from '../message.ts';
 import { texts } from '../texts.ts';
-
-export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
+import type { Tone } from '../tone.ts';
 
 interface ButtonProps {
   children: ComponentChildren;
@@ -57,7 +56,9 @@ export function LoadProblem({ error, reload }: { error: string | undefined; relo
   return (
     <Notice tone="bad">
       <div class="row between">
-        <bdi>{error}</bdi>
+        <bdi>
+          <Coded text={error} />
+        </bdi>
         <Button onClick={reload}>{texts.errors.retry}</Button>
       </div>
     </Notice>
@@ -70,6 +71,11 @@ export function Loading() {
       {texts.loading}
     </p>
   );
+}
+
+/** A text of the daemon or of a connector, in which names of settings stand between backticks. */
+export function Coded({ text }: { text: string }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>;
 }
 
 interface EmptyProps {

@@ -102,7 +102,7 @@ interface CheckFieldProps {
   label: string;
   isOn: boolean;
   onChange: (isOn: boolean) => void;
-  help?: string;
+  help?: ComponentChildren;
   /** Of a group of which one is chosen. */
   group?: string;
 }

@@ -132,7 +132,9 @@ function Branch({ connectionId, parent, ...rest }: BranchProps) {
       </ul>
       {error && <LoadProblem error={error} reload={reload} />}
       {isLoading && <Loading />}
-      {!isLoading && !error && rows.length === 0 && <p class="quiet">{texts.source.chooseNone}</p>}
+      {!isLoading && !error && rows.length === 0 && (
+        <p class="quiet">{parent === '' ? texts.source.chooseNone : texts.source.chooseNoneHere}</p>
+      )}
       <More read={readMore} />
     </>
   );

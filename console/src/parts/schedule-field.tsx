@@ -10,15 +10,21 @@ interface ScheduleFieldProps {
   /** As the API takes it; `standard` leaves the source its own. */
   value: string;
   onChange: (value: string) => void;
-  /** Whether the source may be left its own. */
-  withStandard?: boolean;
+  /** Whether the source is to be connected, and may be left its own. */
+  isNew?: boolean;
+  /** That of the source itself, as the API takes it; undefined where it has none. */
+  own?: string | undefined;
 }
 
 /** How often a source is looked at, with the times that follow from it. */
-export function ScheduleField({ value, onChange, withStandard = false }: ScheduleFieldProps) {
-  const presets = presetsFor(Intl.DateTimeFormat().resolvedOptions().timeZone);
+export function ScheduleField({ value, onChange, isNew = false, own }: ScheduleFieldProps) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const presets = presetsFor(zone);
   const isOwn = isOwnSchedule(value, presets);
-  const options = Object.entries(presets).filter(([each]) => withStandard || each !== standard);
+  const options = Object.entries(presets).filter(([each]) => isNew || each !== standard);
+  const times = (schedule: string) => (
+    <NextTimes schedule={schedule === standard ? (own ?? standard) : schedule} isNew={isNew} />
+  );
   return (
     <>
       <ChoiceField
@@ -26,7 +32,7 @@ export function ScheduleField({ value, onChange, withStandard = false }: Schedul
         value={isOwn ? 'own' : value}
         options={[...options, ['own', texts.schedule.own]]}
         onChange={(chosen) => onChange(chosen === 'own' ? ' ' : chosen)}
-        help={isOwn ? undefined : <NextTimes schedule={value} />}
+        help={isOwn ? undefined : times(value)}
       />
       {isOwn && (
         <TextField
@@ -35,7 +41,7 @@ export function ScheduleField({ value, onChange, withStandard = false }: Schedul
           onInput={(typed) => onChange(` ${typed}`)}
           help={
             <>
-              {texts.schedule.ownHelp} <NextTimes schedule={value.trim()} />
+              {texts.schedule.ownHelp} {times(value.trim())}
             </>
           }
         />
@@ -44,7 +50,7 @@ export function ScheduleField({ value, onChange, withStandard = false }: Schedul
   );
 }
 
-function NextTimes({ schedule }: { schedule: string }) {
+function NextTimes({ schedule, isNew }: { schedule: string; isNew: boolean }) {
   const asked = useDelayed(schedule);
   const { data, error } = useLoad(
     async (signal) => {
@@ -61,5 +67,5 @@ function NextTimes({ schedule }: { schedule: string }) {
   const [first, ...others] = data.next.slice(0, 3);
   if (first === undefined) return null;
   const times = [`${formatMoment(first)} (${formatAgo(first, new Date())})`, ...others.map(formatMoment)];
-  return <span role="status">{texts.schedule.next(times)}</span>;
+  return <span role="status">{isNew ? texts.schedule.afterFirst(times) : texts.schedule.next(times)}</span>;
 }

@@ -1,6 +1,7 @@
 import { formatBytes } from '../format.ts';
 import { problemOf, type FieldValue, type FormField, type FormValues } from '../schema-form.ts';
 import { texts } from '../texts.ts';
+import { Coded } from './controls.tsx';
 import { CheckField, ChoiceField, Field, TextField } from './field.tsx';
 
 interface SchemaFieldsProps {
@@ -49,9 +50,9 @@ interface SchemaFieldProps {
 
 function SchemaField({ field, value, problem, onChange }: SchemaFieldProps) {
   const { kind, title, isRequired } = field;
-  const help = <Help text={helpOf(field, value)} />;
+  const help = <Coded text={helpOf(field, value)} />;
   if (kind === 'switch')
-    return <CheckField label={title} isOn={value === true} onChange={onChange} help={field.help} />;
+    return <CheckField label={title} isOn={value === true} onChange={onChange} help={field.help && help} />;
   if (kind === 'choices') return <Choices field={field} value={value} onChange={onChange} />;
   if (kind === 'choice') {
     const options = field.options.map((option) => [option, option] as const);
@@ -73,11 +74,6 @@ function helpOf(field: FormField, value: FieldValue): string {
   ]
     .filter(Boolean)
     .join(' ');
-}
-
-/** Connectors write names of settings between backticks. */
-function Help({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>;
 }
 
 interface LongTextProps {
@@ -110,7 +106,7 @@ function Choices({ field, value, onChange }: Omit<SchemaFieldProps, 'problem'>) 
     <fieldset class="field">
       <legend>{field.title}</legend>
       <div class="help">
-        <Help text={field.help} />
+        <Coded text={field.help} />
       </div>
       {field.options.map((option) => (
         <CheckField

@@ -5,11 +5,12 @@ import { say } from '../message.ts';
 import { hrefOf } from '../address.ts';
 import { mayWrite } from '../session.ts';
 import { texts } from '../texts.ts';
+import type { Tone } from '../tone.ts';
 import type { Item, ItemState } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { usePages } from '../use-pages.ts';
-import { Ago, Badge, Button, LoadProblem, Notice, Section, type Tone } from './controls.tsx';
+import { Ago, Badge, Button, LoadProblem, Notice, Section } from './controls.tsx';
 import { ChoiceField, TextField } from './field.tsx';
 import { WindowedList } from './windowed-list.tsx';
 

@@ -51,6 +51,12 @@ function ShareDone({ progress: { documents } }: { progress: Progress }) {
   return <progress aria-label={texts.source.reading(documents.waiting)} value={all - documents.waiting} max={all} />;
 }
 
+/** While it is still looked at, nobody knows how many there are. */
+function countOf({ itemsProcessed, itemsTotal, itemsSeen }: Run): string {
+  if (itemsTotal !== null) return `${formatNumber(itemsProcessed)} / ${formatNumber(itemsTotal)}`;
+  return itemsSeen === 0 ? texts.source.looking : texts.source.foundSoFar(itemsProcessed, itemsSeen);
+}
+
 function RunningRun({ run, isLive, connectionId }: { run: Run; isLive: boolean; connectionId: string }) {
   const stop = useAction(async () => {
     await call('POST /v3/connections/{connectionId}/runs/{runId}/cancel', { path: { connectionId, runId: run.id } });
@@ -58,7 +64,7 @@ function RunningRun({ run, isLive, connectionId }: { run: Run; isLive: boolean; 
   });
   const title = run.dryRun ? texts.source.runningDry : texts.source.running;
   const facts = [
-    `${formatNumber(run.itemsProcessed)} / ${formatNumber(run.itemsTotal ?? run.itemsSeen)}`,
+    countOf(run),
     run.itemsPerSecond !== null && texts.source.perSecond(run.itemsPerSecond.toFixed(1)),
     run.etaMs !== null && texts.source.left(formatDuration(run.etaMs)),
     isLive ? texts.source.ends : texts.source.polled,

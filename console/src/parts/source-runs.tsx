@@ -2,9 +2,10 @@ import { call } from '../api.ts';
 import { formatDuration } from '../format.ts';
 import { changesOf, changesOfRun } from '../run-changes.ts';
 import { texts } from '../texts.ts';
+import type { Tone } from '../tone.ts';
 import type { Run } from '../types.ts';
 import { usePages } from '../use-pages.ts';
-import { Ago, Badge, LoadProblem, More, Section, type Tone } from './controls.tsx';
+import { Ago, Badge, Coded, LoadProblem, More, Section } from './controls.tsx';
 
 const pageSize = 15;
 const tones: Readonly<Record<Run['status'], Tone>> = { running: 'busy', completed: 'good', failed: 'bad' };
@@ -31,7 +32,12 @@ export function SourceRuns({ connectionId, runKey }: { connectionId: string; run
             <Badge tone={tones[run.status]}>{texts.source.runStatus[run.status]}</Badge>
             <span class="grow">
               {resultOf(run)}
-              {run.error && <bdi class="wrap"> {run.error}</bdi>}
+              {run.error && (
+                <bdi class="wrap">
+                  {' '}
+                  <Coded text={run.error} />
+                </bdi>
+              )}
               {run.warnings.map(({ message }) => (
                 <bdi key={message} class="small quiet wrap">
                   {' '}

@@ -13,7 +13,7 @@ export function SystemChecks() {
       {isLoading && !data && <p role="status">{texts.system.checking}</p>}
       <ul class="rows" aria-label={texts.system.checks}>
         {data?.checks.map(({ name, ok, detail, remedy }) => (
-          <li key={name} class="line wide">
+          <li key={name} class="line wide log">
             <Badge tone={ok ? 'good' : 'bad'}>{ok ? texts.system.inOrder : texts.system.notInOrder}</Badge>
             <span class="grow wrap">
               {texts.system.checkNames[name] ?? name}

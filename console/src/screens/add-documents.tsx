@@ -35,6 +35,7 @@ export function AddDocuments() {
           help={texts.add.noteHelp}
           submit={texts.add.noteSubmit}
           lines={5}
+          isNote
           accepts={(text) => (text === '' ? texts.addSource.problems.missing : '')}
         />
       </Section>
@@ -48,17 +49,20 @@ interface AddTextProps {
   help: string;
   submit: string;
   lines?: number;
+  /** Whether its facts are to be remembered at once. */
+  isNote?: boolean;
   /** What is wrong with it; empty where nothing is. */
   accepts: (text: string) => string;
 }
 
-function AddText({ namespace, label, help, submit, lines, accepts }: AddTextProps) {
+function AddText({ namespace, label, help, submit, lines, isNote = false, accepts }: AddTextProps) {
   const [text, setText] = useState('');
   const [added, setAdded] = useState('');
   const add = useAction(async () => {
     const problem = accepts(text.trim());
     if (problem !== '') throw new Error(problem);
-    const body = { content: text.trim(), containerTag: namespace };
+    const dreaming = isNote ? 'instant' : 'dynamic';
+    const body = { content: text.trim(), containerTag: namespace, dreaming } as const;
     const { id } = await call('POST /v3/documents', { body });
     setAdded(id);
     setText('');
@@ -149,7 +153,7 @@ function Uploads({ namespace }: { namespace: string }) {
         </Field>
       </div>
       <UploadSummary uploads={uploads} />
-      <ul class="rows">
+      <ul class="rows uploads">
         {uploads.map((each, index) => (
           <li key={index} class="line">
             <UploadLine {...each} />
@@ -199,6 +203,8 @@ function UploadLine({ name, share, id, error }: Upload) {
 async function sendOne(file: File, namespace: string, tell: (change: Partial<Upload>) => void): Promise<void> {
   const form = new FormData();
   form.append('containerTag', namespace);
+  // So that it has a name also where nothing in it can be read.
+  form.append('filepath', file.name);
   form.append('file', file);
   try {
     const { id } = await upload(form, (share) => tell({ share }));

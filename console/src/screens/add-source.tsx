@@ -1,13 +1,14 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { copyText, say } from '../message.ts';
-import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
+import { Button, Coded, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
 import { CheckField, ChoiceField, TextField } from '../parts/field.tsx';
 import { defaultNamespace } from '../parts/namespace-choice.tsx';
 import { ScheduleField } from '../parts/schedule-field.tsx';
 import { SchemaFields } from '../parts/schema-fields.tsx';
 import { goTo } from '../route.ts';
-import { sentSchedule, standard } from '../schedules.ts';
+import { intervalOf, sentSchedule, standard } from '../schedules.ts';
+import { mayManage } from '../session.ts';
 import { safeLink } from '../safe-link.ts';
 import { answersOf, fieldsOf, initialValues, problemOf, type FormValues } from '../schema-form.ts';
 import { texts } from '../texts.ts';
@@ -20,9 +21,18 @@ export function AddSource({ provider }: { provider: string }) {
     (signal) => call('GET /v3/connectors/{name}/spec', { path: { name: provider }, signal }),
     [provider],
   );
+  const title = texts.addSource.title(data?.title ?? provider);
+  if (!mayManage.value) {
+    return (
+      <>
+        <Head title={title} />
+        <Notice tone="warn">{texts.addSource.mayNot}</Notice>
+      </>
+    );
+  }
   return (
     <>
-      <Head title={texts.addSource.title(data?.title ?? provider)} note={data?.description} />
+      <Head title={title} note={data?.description} />
       <LoadProblem error={error} reload={reload} />
       {!data && !error && <Loading />}
       {data && <SourceForm spec={data} />}
@@ -87,7 +97,7 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
     >
       {spec.auth.length > 1 && <AuthChoice kinds={spec.auth} index={authIndex} onChange={setAuthIndex} />}
       <SchemaFields fields={required} {...parts} />
-      {isOAuth(auth) && <OAuthHelp isConfigured={spec.configured} address={spec.callbackAddress ?? ''} />}
+      {isOAuth(auth) && <OAuthHelp missing={spec.missingClient} address={spec.callbackAddress ?? ''} />}
       <SchemaFields fields={openFields(config)} {...parts} />
       <TextField
         label={texts.namespace}
@@ -102,7 +112,9 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
             fields={fields.filter((field) => !required.includes(field) && !openFields(config).includes(field))}
             {...parts}
           />
-          {spec.name !== 'push' && <ScheduleField value={schedule} onChange={setSchedule} withStandard />}
+          {spec.name !== 'push' && (
+            <ScheduleField value={schedule} onChange={setSchedule} isNew own={ownSchedule(spec, values)} />
+          )}
           <ChoiceField
             label={texts.addSource.memories}
             value={memories}
@@ -112,17 +124,24 @@ function SourceForm({ spec }: { spec: ConnectorSpec }) {
           />
         </div>
       </details>
-      {submit.error && <Notice tone="bad">{submit.error}</Notice>}
-      <div class="row">
-        <Button submit look="main" isBusy={submit.isBusy}>
-          {submitText(submit.isBusy, auth)}
-        </Button>
-        {spec.name !== 'push' && (
-          <Button isBusy={submit.isBusy} onClick={() => submit.run(true)}>
-            {texts.addSource.submitPaused}
+      {submit.error && (
+        <Notice tone="bad">
+          <Coded text={submit.error} />
+        </Notice>
+      )}
+      {/* Without a client nothing can begin at the source. */}
+      {!(isOAuth(auth) && spec.missingClient) && (
+        <div class="row">
+          <Button submit look="main" isBusy={submit.isBusy}>
+            {submitText(submit.isBusy, auth)}
           </Button>
-        )}
-      </div>
+          {spec.name !== 'push' && (
+            <Button isBusy={submit.isBusy} onClick={() => submit.run(true)}>
+              {texts.addSource.submitPaused}
+            </Button>
+          )}
+        </div>
+      )}
     </form>
   );
 }
@@ -137,9 +156,14 @@ function openFields(config: ReturnType<typeof fieldsOf>): ReturnType<typeof fiel
   return config.some((field) => field.isRequired) ? [] : config.filter((field) => field.kind === 'lines').slice(0, 1);
 }
 
+/** How often the source is looked at where nobody says otherwise: what its settings say goes before its connector. */
+function ownSchedule({ schedule }: ConnectorSpec, { pollEveryMs }: FormValues): string | undefined {
+  return intervalOf(Number(pollEveryMs) || schedule?.everyMs);
+}
+
 /** The first way that works as the daemon is set up; OAuth needs a client of its own. */
-function firstUsable({ auth, configured }: ConnectorSpec): number {
-  const found = auth.findIndex((kind) => configured || !isOAuth(kind));
+function firstUsable({ auth, missingClient }: ConnectorSpec): number {
+  const found = auth.findIndex((kind) => missingClient === null || !isOAuth(kind));
   return Math.max(found, 0);
 }
 
@@ -193,10 +217,10 @@ function AuthChoice({ kinds, index, onChange }: AuthChoiceProps) {
   );
 }
 
-function OAuthHelp({ isConfigured, address }: { isConfigured: boolean; address: string }) {
+function OAuthHelp({ missing, address }: { missing: string | null; address: string }) {
   return (
     <div class="notice stack">
-      <p>{isConfigured ? texts.addSource.oauth : texts.addSource.notConfigured}</p>
+      <p>{missing === null ? texts.addSource.oauth : texts.addSource.notConfigured(missing)}</p>
       <div>
         <strong>{texts.addSource.redirect}</strong>
         <p class="small quiet">{texts.addSource.redirectHelp}</p>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { baseAddress, call } from '../api.ts';
 import { formatMoment, formatNumber } from '../format.ts';
 import { say } from '../message.ts';
-import { Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
+import { Ago, Button, Head, LoadProblem, Loading, Notice } from '../parts/controls.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -14,7 +14,7 @@ import { texts } from '../texts.ts';
 import type { DocumentAnswer } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
-import { DocumentBadge } from './documents.tsx';
+import { DocumentBadge, documentTitle } from './documents.tsx';
 
 const settled = new Set(['done', 'failed']);
 const lookEveryMs = 2_000;
@@ -45,7 +45,7 @@ function DocumentView({ document, reload }: { document: DocumentAnswer; reload: 
   return (
     <>
       <Head
-        title={title ?? filepath ?? texts.untitled}
+        title={documentTitle(document)}
         note={
           <div class="row">
             <DocumentBadge status={status} />
@@ -55,11 +55,17 @@ function DocumentView({ document, reload }: { document: DocumentAnswer; reload: 
       >
         <Actions document={document} reload={reload} />
       </Head>
-      {error && status === 'failed' && (
-        <Notice tone="bad">
-          <strong>{texts.document.failedTitle}</strong>
+      {error && status !== 'done' && (
+        <Notice tone={status === 'failed' ? 'bad' : 'warn'}>
+          <strong>{status === 'failed' ? texts.document.failedTitle : texts.document.notYetTitle}</strong>
           <p>
             <bdi>{error.message}</bdi>
+            {status !== 'failed' && error.nextRetryAt && (
+              <>
+                {' '}
+                {texts.document.nextTry} <Ago at={error.nextRetryAt} />
+              </>
+            )}
           </p>
         </Notice>
       )}
@@ -210,22 +216,34 @@ function DrawnMemories({ document: { memories = [], containerTags } }: { documen
   );
 }
 
+/** A list as its parts; what has parts of its own as it is sent. */
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const isPlainList = Array.isArray(value) && value.every((each) => typeof each === 'string');
+  return isPlainList ? value.join(', ') : JSON.stringify(value);
+}
+
 function Details({ document }: { document: DocumentAnswer }) {
   const { labels } = texts.document;
-  const facts: [string, string | null][] = [
+  const facts: [string, preact.ComponentChildren][] = [
     [labels.path, document.filepath],
     [labels.type, document.type.replaceAll('_', ' ')],
     [labels.status, texts.documents.statuses[document.status]],
     [labels.namespace, document.containerTags.join(', ')],
-    [labels.source, document.source],
+    [
+      labels.source,
+      document.connectionId === null ? (
+        document.source
+      ) : (
+        <a href={hrefOf(['sources', document.connectionId])}>{document.source}</a>
+      ),
+    ],
     [labels.author, document.author],
     [labels.dated, document.documentDate && formatMoment(document.documentDate)],
     [labels.updated, formatMoment(document.updatedAt)],
     [labels.customId, document.customId],
-    ...Object.entries(document.metadata).map(([name, value]): [string, string] => [
-      name,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
+    [labels.length, document.content && texts.document.characters(document.content.length)],
+    ...Object.entries(document.metadata).map(([name, value]): [string, string] => [name, valueText(value)]),
   ];
   return (
     <dl class="facts">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading, type Tone } from '../parts/controls.tsx';
+import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading } from '../parts/controls.tsx';
 import { ChoiceField, TextField } from '../parts/field.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
 import { WindowedList } from '../parts/windowed-list.tsx';
@@ -9,6 +9,7 @@ import { replaceRoute, route } from '../route.ts';
 import { mayWrite } from '../session.ts';
 import { sourceName } from '../source-state.ts';
 import { texts } from '../texts.ts';
+import type { Tone } from '../tone.ts';
 import type { DocumentQuery, DocumentRow, DocumentStatus } from '../types.ts';
 import { useDelayed } from '../use-delayed.ts';
 import { useLoad } from '../use-load.ts';
@@ -136,8 +137,13 @@ export function DocumentBadge({ status }: { status: DocumentStatus }) {
   return <Badge tone={tones[status] ?? 'busy'}>{texts.documents.statuses[status]}</Badge>;
 }
 
+/** What a document is called. */
+export function documentTitle({ title, filepath, url }: Pick<DocumentRow, 'title' | 'filepath' | 'url'>): string {
+  return title ?? filepath ?? url ?? texts.untitled;
+}
+
 function DocumentLine({ row }: { row: DocumentRow }) {
-  const title = row.title ?? row.filepath ?? texts.untitled;
+  const title = documentTitle(row);
   return (
     <a class="line" href={hrefOf(['documents', row.id])}>
       <span class="grow">

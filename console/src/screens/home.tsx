@@ -2,7 +2,7 @@ import { call } from '../api.ts';
 import { formatBytes, formatDuration, formatNumber } from '../format.ts';
 import { growthSeries } from '../growth.ts';
 import { Plot } from '../parts/plot.tsx';
-import { Ago, Badge, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
+import { Ago, Badge, Coded, Empty, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
 import { hrefOf } from '../address.ts';
 import { changesOf } from '../run-changes.ts';
@@ -15,6 +15,7 @@ import { useLoad } from '../use-load.ts';
 interface SourceView {
   connection: Connection;
   progress: Progress;
+  name: string;
 }
 
 interface HomeView {
@@ -24,6 +25,8 @@ interface HomeView {
   documentCount: number;
   /** Documents that are not yet made searchable, in every namespace that the key may read. */
   waiting: number;
+  /** Documents that could not be read and are of no source. */
+  failedUploads: number;
 }
 
 const everyMs = 4_000;
@@ -32,21 +35,31 @@ const activityEveryMs = 60_000;
 const manyDocuments = 20_000;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
-  const [status, connections, documents] = await Promise.all([
+  const [status, connectors, connections, documents] = await Promise.all([
     isFull.value ? call('GET /v3/status', { signal }) : undefined,
+    call('GET /v3/connectors', { signal }),
     call('POST /v3/connections/list', { body: {}, signal }),
     call('POST /v3/documents/count', { body: {}, signal }),
   ]);
-  const sources = await Promise.all(connections.map((connection) => readSource(connection, signal)));
-  return { status, sources, documentCount: documents.totalItems, waiting: documents.waiting };
-}
-
-async function readSource(connection: Connection, signal: AbortSignal): Promise<SourceView> {
-  const progress = await call('GET /v3/connections/{connectionId}/progress', {
-    path: { connectionId: connection.id },
-    signal,
-  });
-  return { connection, progress };
+  const titles = new Map(connectors.map(({ provider, displayName }) => [provider, displayName]));
+  const sources = await Promise.all(
+    connections.map(async (connection) => ({
+      connection,
+      name: sourceName(connection, titles.get(connection.provider)),
+      progress: await call('GET /v3/connections/{connectionId}/progress', {
+        path: { connectionId: connection.id },
+        signal,
+      }),
+    })),
+  );
+  const ofSources = sources.reduce((sum, { progress }) => sum + progress.documents.failed, 0);
+  return {
+    status,
+    sources,
+    documentCount: documents.totalItems,
+    waiting: documents.waiting,
+    failedUploads: Math.max(0, documents.failed - ofSources),
+  };
 }
 
 export function Home() {
@@ -61,7 +74,7 @@ export function Home() {
   );
 }
 
-function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
+function HomeSections({ status, sources, documentCount, waiting, failedUploads }: HomeView) {
   // Anew when something came or went; where that takes long, when a run is over.
   const keys = [Math.min(documentCount, manyDocuments), sources.map(({ progress }) => progress.run?.completedAt)];
   const activity = useLoad((signal) => call('GET /v3/activity', { signal }), keys, activityEveryMs);
@@ -70,7 +83,7 @@ function HomeSections({ status, sources, documentCount, waiting }: HomeView) {
   const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
   return (
     <>
-      <Attention status={status} sources={sources} />
+      <Attention status={status} sources={sources} failedUploads={failedUploads} />
       {(running.length > 0 || waiting > 0) && (
         <Section title={texts.home.running}>
           <ul class="rows">
@@ -132,8 +145,13 @@ interface Concern {
   detail: string;
 }
 
-function Attention({ status, sources }: Pick<HomeView, 'status' | 'sources'>) {
-  const concerns = [...sources.flatMap(concernsOf), ...modelConcerns(status), ...backupConcerns(status)];
+function Attention({ status, sources, failedUploads }: Pick<HomeView, 'status' | 'sources' | 'failedUploads'>) {
+  const concerns = [
+    ...sources.flatMap(concernsOf),
+    ...uploadConcerns(failedUploads),
+    ...modelConcerns(status),
+    ...backupConcerns(status),
+  ];
   return (
     <Section title={texts.home.attention}>
       {concerns.length === 0 ? (
@@ -145,7 +163,9 @@ function Attention({ status, sources }: Pick<HomeView, 'status' | 'sources'>) {
               <a class="line wide" href={concern.href}>
                 <span class="grow">
                   <Badge tone={concern.tone}>{concern.title}</Badge>
-                  <bdi class="quiet small sub wrap">{concern.detail}</bdi>
+                  <bdi class="quiet small sub wrap">
+                    <Coded text={concern.detail} />
+                  </bdi>
                 </span>
               </a>
             </li>
@@ -156,8 +176,7 @@ function Attention({ status, sources }: Pick<HomeView, 'status' | 'sources'>) {
   );
 }
 
-function concernsOf({ connection, progress }: SourceView): Concern[] {
-  const name = sourceName(connection);
+function concernsOf({ connection, progress, name }: SourceView): Concern[] {
   const href = hrefOf(['sources', connection.id]);
   const concerns: Concern[] = [];
   const add = (title: string, tone: Concern['tone'], detail: string) =>
@@ -167,6 +186,13 @@ function concernsOf({ connection, progress }: SourceView): Concern[] {
   if (progress.heldDeletes > 0) add(texts.home.held(progress.heldDeletes), 'warn', `${name}. ${texts.home.heldHelp}`);
   if (progress.items.failed > 0) add(texts.home.failedItems(progress.items.failed), 'warn', name);
   return concerns;
+}
+
+function uploadConcerns(count: number): Concern[] {
+  if (count === 0) return [];
+  const { failedUploads, failedUploadsHelp } = texts.home;
+  const href = hrefOf(['documents'], { status: 'failed' });
+  return [{ key: 'uploads', href, title: failedUploads(count), tone: 'warn', detail: failedUploadsHelp }];
 }
 
 function modelConcerns(status: Status | undefined): Concern[] {
@@ -184,14 +210,14 @@ function backupConcerns(status: Status | undefined): Concern[] {
   return isOverdue ? [{ ...place, title: texts.home.backupOverdue, tone: 'warn', detail: texts.home.backupHelp }] : [];
 }
 
-function SourceLine({ connection, children }: SourceView & { children: preact.ComponentChildren }) {
+function SourceLine({ connection, name, children }: SourceView & { children: preact.ComponentChildren }) {
   const { tone, text } = sourceState(connection);
   return (
     <li>
       <a class="line wide" href={hrefOf(['sources', connection.id])}>
         <SourceMark provider={connection.provider} />
         <span class="grow">
-          <bdi class="title">{sourceName(connection)}</bdi>
+          <bdi class="title">{name}</bdi>
           <span class="quiet small">{children}</span>
         </span>
         <Badge tone={tone}>{text}</Badge>
@@ -233,7 +259,7 @@ interface ChangesProps {
 
 /** What changed at each source in the last day, the latest first. */
 function Changes({ activity, sources }: ChangesProps) {
-  const names = new Map(sources.map(({ connection }) => [connection.id, sourceName(connection)]));
+  const names = new Map(sources.map(({ connection, name }) => [connection.id, name]));
   const changed = activity.sources.filter((each) => changesOf(each) !== '');
   return (
     <Section title={texts.home.changes}>
@@ -243,7 +269,7 @@ function Changes({ activity, sources }: ChangesProps) {
           <li key={each.connectionId} class="line">
             <SourceMark provider={each.provider} />
             <span class="grow">
-              {changesOf(each)}
+              {changesOf(each, each.provider)}
               {' · '}
               <a class="quiet" href={hrefOf(['sources', each.connectionId])}>
                 <bdi class="wrap">{names.get(each.connectionId) ?? each.provider}</bdi>

@@ -91,7 +91,7 @@ interface KeyLineProps {
 }
 
 function KeyLine({ apiKey, onToggle, onDelete }: KeyLineProps) {
-  const { name, start, kind, permission, containerTags, enabled, lastUsedAt, expiresAt } = apiKey;
+  const { name, kind, permission, containerTags, enabled, lastUsedAt, expiresAt } = apiKey;
   const scope = kind === 'full' ? texts.keys.full : containerTags.join(', ');
   const verb = enabled ? texts.keys.turnOff : texts.keys.turnOn;
   return (
@@ -99,7 +99,7 @@ function KeyLine({ apiKey, onToggle, onDelete }: KeyLineProps) {
       <div class="grow">
         <bdi class="title">{name}</bdi>
         <div class="quiet small wrap">
-          <code>{start}…</code> · {texts.keys.permissions[permission]} · <bdi>{scope}</bdi>
+          {texts.keys.permissions[permission]} · <bdi>{scope}</bdi>
         </div>
         <div class="quiet small">
           {texts.keys.lastUsed}: {lastUsedAt ? <Ago at={lastUsedAt} /> : texts.keys.never} · {texts.keys.expires}:{' '}

@@ -61,6 +61,8 @@ export function Search() {
   );
   const ask = (changed: Partial<Asked>) => replaceRoute(['search'], { ...asked, ...changed });
   useEffect(() => input.current?.focus(), []);
+  // Another address may ask something else, as the way back does.
+  useEffect(() => setTyped(asked.q), [asked.q]);
   return (
     <>
       <Head title={texts.search.title} />
@@ -145,7 +147,7 @@ const excerptCharacters = 420;
 function Hit({ hit, query }: { hit: SearchHit; query: string }) {
   const source = hit.sources[0];
   const text = hit.memory ?? hit.chunk ?? '';
-  const title = source?.title ?? hit.filepath ?? texts.search.kinds[hit.kind];
+  const title = source?.title ?? source?.filepath ?? hit.filepath ?? source?.url ?? texts.search.untold;
   const link = safeLink(source?.url);
   return (
     <li class="hit">

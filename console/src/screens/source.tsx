@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { say } from '../message.ts';
-import { Badge, Button, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
+import { Badge, Button, Coded, Head, LoadProblem, Loading, Notice, Section } from '../parts/controls.tsx';
 import { SourceFailures } from '../parts/source-failures.tsx';
 import { SourceHeld } from '../parts/source-held.tsx';
 import { SourceItems } from '../parts/source-items.tsx';
@@ -66,7 +66,9 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
   const { progress } = live;
   const [itemState, setItemState] = useState<ItemState | ''>('');
   const [isEditing, setEditing] = useState(false);
+  const [question, setQuestion] = useState<Question>();
   const isNew = connection.status === 'paused' && progress?.run === null;
+  const mustChoose = connection.status === 'needs_configuration' && connector?.capabilities.selectable === true;
   const edited = () => {
     setEditing(false);
     onChange();
@@ -89,11 +91,28 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
           </div>
         }
       >
-        {mayWrite.value && <Actions connection={connection} connector={connector} name={name} onChange={onChange} />}
+        {mayWrite.value && (
+          <Actions
+            connection={connection}
+            name={name}
+            isNew={isNew}
+            mayChoose={connector?.capabilities.selectable === true && !mustChoose}
+            question={question}
+            onAsk={setQuestion}
+            onChange={onChange}
+          />
+        )}
       </Head>
       {reason && (
         <Notice tone={tone === 'bad' ? 'bad' : 'warn'}>
-          <bdi>{reason}</bdi>
+          <div class="row between">
+            <bdi class="wrap">
+              <Coded text={reason} />
+            </bdi>
+            {mustChoose && mayManage.value && (
+              <Button onClick={() => setQuestion('choose')}>{texts.source.choose}</Button>
+            )}
+          </div>
         </Notice>
       )}
       <LoadProblem error={live.error} reload={live.reload} />
@@ -102,14 +121,18 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
       {progress && progress.heldDeletes > 0 && (
         <SourceHeld connectionId={connection.id} count={progress.heldDeletes} onChange={onChange} />
       )}
-      <SourceFailures
-        connectionId={connection.id}
-        counts={progress && `${progress.items.failed} ${progress.items.skipped}`}
-        onShow={(state) => setItemState(state)}
-        onChange={onChange}
-      />
-      <SourceThroughput connectionId={connection.id} run={progress?.run ?? null} runKey={runKey} />
-      <SourceRuns connectionId={connection.id} runKey={runKey} />
+      {!isNew && (
+        <>
+          <SourceFailures
+            connectionId={connection.id}
+            counts={progress && `${progress.items.failed} ${progress.items.skipped}`}
+            onShow={(state) => setItemState(state)}
+            onChange={onChange}
+          />
+          <SourceThroughput connectionId={connection.id} run={progress?.run ?? null} runKey={runKey} />
+          <SourceRuns connectionId={connection.id} runKey={runKey} />
+        </>
+      )}
       <Section title={texts.source.settings}>
         {isEditing ? (
           <SourceEdit connection={connection} onDone={edited} />
@@ -124,31 +147,36 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
           </>
         )}
       </Section>
-      <SourceItems
-        connectionId={connection.id}
-        state={itemState}
-        onState={(state) => setItemState(state)}
-        counts={progress && JSON.stringify(progress.items)}
-        onChange={onChange}
-      />
+      {!isNew && (
+        <SourceItems
+          connectionId={connection.id}
+          state={itemState}
+          onState={(state) => setItemState(state)}
+          counts={progress && JSON.stringify(progress.items)}
+          onChange={onChange}
+        />
+      )}
     </>
   );
 }
 
 interface ActionsProps {
   connection: Connection;
-  connector: Connector | undefined;
   name: string;
+  isNew: boolean;
+  /** Whether it is offered here to choose what is mirrored. */
+  mayChoose: boolean;
+  question: Question | undefined;
+  onAsk: (question: Question | undefined) => void;
   onChange: () => void;
 }
 
 type Question = 'full' | 'disconnect' | 'choose';
 
-function Actions({ connection, connector, name, onChange }: ActionsProps) {
-  const [question, setQuestion] = useState<Question>();
+function Actions({ connection, name, isNew, mayChoose, question, onAsk, onChange }: ActionsProps) {
   const path = { connectionId: connection.id };
   const isPaused = connection.status === 'paused';
-  const close = () => setQuestion(undefined);
+  const close = () => onAsk(undefined);
   const sync = useAction(async (body: SyncBody, said: string) => {
     await call('POST /v3/connections/{connectionId}/sync', { path, body });
     say(said);
@@ -177,18 +205,18 @@ function Actions({ connection, connector, name, onChange }: ActionsProps) {
           >
             {texts.source.dry}
           </Button>
-          <Button onClick={() => setQuestion('full')}>{texts.source.full}</Button>
+          <Button onClick={() => onAsk('full')}>{texts.source.full}</Button>
         </>
       )}
       {mayManage.value && (
         <>
-          <Button isBusy={pause.isBusy} onClick={() => pause.run()}>
-            {isPaused ? texts.source.resume : texts.source.pause}
-          </Button>
-          {connector?.capabilities.selectable && (
-            <Button onClick={() => setQuestion('choose')}>{texts.source.choose}</Button>
+          {!isNew && (
+            <Button isBusy={pause.isBusy} onClick={() => pause.run()}>
+              {isPaused ? texts.source.resume : texts.source.pause}
+            </Button>
           )}
-          <Button look="bad" onClick={() => setQuestion('disconnect')}>
+          {mayChoose && <Button onClick={() => onAsk('choose')}>{texts.source.choose}</Button>}
+          <Button look="bad" onClick={() => onAsk('disconnect')}>
             {texts.source.disconnect}
           </Button>
         </>

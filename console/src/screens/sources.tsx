@@ -1,5 +1,5 @@
 import { call } from '../api.ts';
-import { Ago, Badge, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
+import { Ago, Badge, Coded, Head, LoadProblem, Loading, Section } from '../parts/controls.tsx';
 import { SourceMark } from '../parts/source-mark.tsx';
 import { hrefOf } from '../address.ts';
 import { mayManage } from '../session.ts';
@@ -69,7 +69,11 @@ function ConnectionLine({ connection, progress, connectors }: ConnectionView & {
               </>
             )}
           </span>
-          {reason && <bdi class="small sub wrap">{reason}</bdi>}
+          {reason && (
+            <bdi class="small sub wrap">
+              <Coded text={reason} />
+            </bdi>
+          )}
           {progress.heldDeletes > 0 && <span class="small sub">{texts.home.held(progress.heldDeletes)}</span>}
         </span>
         <Badge tone={tone}>{text}</Badge>

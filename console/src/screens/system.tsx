@@ -72,17 +72,19 @@ function About({ status }: { status: Status }) {
           {facts.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
         </dl>
       </Section>
-      <Section title={texts.system.documents}>
-        <dl class="facts">
-          {counts.map(([state, count]) => [
-            <dt key={state}>
-              <a href={hrefOf(['documents'], { status: state })}>{texts.documents.statuses[state]}</a>
-            </dt>,
-            <dd key={`${state} count`}>{formatNumber(count)}</dd>,
-          ])}
-        </dl>
-        {status.foundByWords > 0 && <p class="quiet">{texts.system.byWords(status.foundByWords)}</p>}
-      </Section>
+      {counts.length > 0 && (
+        <Section title={texts.system.documents}>
+          <dl class="facts">
+            {counts.map(([state, count]) => [
+              <dt key={state}>
+                <a href={hrefOf(['documents'], { status: state })}>{texts.documents.statuses[state]}</a>
+              </dt>,
+              <dd key={`${state} count`}>{formatNumber(count)}</dd>,
+            ])}
+          </dl>
+          {status.foundByWords > 0 && <p class="quiet">{texts.system.byWords(status.foundByWords)}</p>}
+        </Section>
+      )}
     </>
   );
 }
@@ -139,7 +141,7 @@ function Audit() {
       {!pages.isLoading && pages.rows.length === 0 && <p class="line quiet">{texts.system.auditEmpty}</p>}
       <ul class="rows">
         {pages.rows.map((event) => (
-          <li key={event.id} class="line wide">
+          <li key={event.id} class="line wide log">
             <Badge tone={event.outcome === 'done' ? 'good' : 'bad'}>{texts.system.outcomes[event.outcome]}</Badge>
             <span class="grow wrap">
               <code>{event.action}</code> <bdi class="quiet small">{event.target}</bdi>

@@ -74,6 +74,10 @@ const connectorSpecAnswer = Type.Object({
     description:
       'The redirect address that the OAuth client at the source must list, exactly. Null: there is no OAuth.',
   }),
+  missingClient: nullable(Type.String(), {
+    description:
+      'What sets the OAuth client that the log-in at the source lacks. Null: it is set, or there is no OAuth.',
+  }),
   limits: Type.Array(
     Type.Object({
       match: Type.String(),
@@ -209,7 +213,7 @@ const standardItemBytes = 25 * 1024 * 1024;
 
 /** All that a connector says about itself, without what is code. */
 function connectorSpecView(
-  { spec, configured, capabilities }: InstalledConnector,
+  { spec, configured, missingClient, capabilities }: InstalledConnector,
   callbackAddress: string,
 ): ConnectorSpecAnswer {
   const { name, title, description, kind, version, config, auth, schedule } = spec;
@@ -224,6 +228,7 @@ function connectorSpecView(
     config,
     auth: auth.map(authorizationView),
     callbackAddress: auth.some(({ type }) => type === 'oauth2' || type === 'xoauth2') ? callbackAddress : null,
+    missingClient,
     limits: limitsOf(spec, {}).map(({ match, rate, perMs, weight }) => ({
       match,
       rate,

@@ -279,8 +279,8 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
     async (request) => {
       const { body } = request;
       const query = { ...selectionQuery(body), ...listedTags(callerOf(request), body, config) };
-      const { total, waiting } = await services.documents.count(query);
-      return { totalItems: total, waiting };
+      const { total, waiting, failed } = await services.documents.count(query);
+      return { totalItems: total, waiting, failed };
     },
   );
 

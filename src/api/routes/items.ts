@@ -140,7 +140,7 @@ function pendingDeletesRoute(app: Api, { services }: RouteContext): void {
 
 const decisions = {
   confirm: 'Delete the documents whose deletion is held',
-  reject: 'Keep the documents whose deletion is held, until a later listing misses them again',
+  reject: 'Keep the documents whose deletion is held, until other items go missing too',
 } as const;
 
 /** Answers to a brake that holds deletions: let them happen, or forget them until the next listing. */

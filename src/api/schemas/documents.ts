@@ -239,6 +239,7 @@ export type CountBody = Static<typeof countBody>;
 export const countAnswer = Type.Object({
   totalItems: Type.Integer(),
   waiting: Type.Integer({ description: 'Of them those that are still to be processed.' }),
+  failed: Type.Integer({ description: 'Of them those that could not be read.' }),
 });
 
 export const processingQuery = Type.Object(

@@ -68,6 +68,10 @@ describeWithBrowser('a source that is looked at before it is mirrored', () => {
     await start.getByText(/2 of 4 items, \d+ bytes/).waitFor();
     await start.getByText('drafts/old.md').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
+    // Nothing is said of syncs before there was one, and there is one way to begin.
+    for (const name of ['Runs', 'Items', /^What failed/])
+      expect(await page.getByRole('region', { name }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0);
     expect(await titles()).toEqual([]);
     await start.getByRole('button', { name: 'Start' }).click();
     await page.getByText('Up to date').waitFor();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { filterForm, filtersOf } from '../../../console/src/filter-form.ts';
-import { scheduleWords, sentSchedule, standard } from '../../../console/src/schedules.ts';
+import { intervalOf, scheduleWords, sentSchedule, standard } from '../../../console/src/schedules.ts';
 
 describe('filters in a form', () => {
   it('are what they were, with those that the form does not know', () => {
@@ -41,5 +41,12 @@ describe('schedules', () => {
 
   it('are sent as the API takes them', () => {
     expect([standard, 'manual', ' 10m'].map(sentSchedule)).toEqual([{}, { schedule: null }, { schedule: '10m' }]);
+  });
+});
+
+describe('the interval of a source', () => {
+  it('is told in the largest unit that has no rest', () => {
+    expect(intervalOf(undefined)).toBeUndefined();
+    expect([4 * 3_600_000, 90 * 60_000, 60_000, 90_000].map(intervalOf)).toEqual(['4h', '90m', '1m', '90s']);
   });
 });

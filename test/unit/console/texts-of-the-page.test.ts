@@ -3,7 +3,10 @@ import { searchAsCurl, shellQuoted } from '../../../console/src/client-code.ts';
 import { errorText } from '../../../console/src/error-text.ts';
 import { formatAgo, formatBytes, formatDuration } from '../../../console/src/format.ts';
 import { hrefOf, parseRoute } from '../../../console/src/address.ts';
+import { changesOf } from '../../../console/src/run-changes.ts';
 import { safeLink } from '../../../console/src/safe-link.ts';
+import { sourceName } from '../../../console/src/source-state.ts';
+import type { Connection } from '../../../console/src/types.ts';
 
 describe('addresses within the page', () => {
   it('lead back to what they were made of', () => {
@@ -32,6 +35,7 @@ describe('what the API says is wrong', () => {
     expect(errorText('{"success":false,"error":[{"message":"asOf must be a time","path":["asOf"]}]}')).toBe(
       'asOf must be a time',
     );
+    expect(errorText('{"error":"It is gone.","details":"Put it back."}')).toBe('It is gone. Put it back.');
     expect(errorText('{"error":{"message":"No"}}')).toBe('No');
     for (const body of ['', '<html>', '{}', '{"error":""}']) expect(errorText(body)).toBeUndefined();
   });
@@ -67,5 +71,27 @@ describe('numbers and times', () => {
         formatAgo(at, now),
       ),
     ).toEqual(['just now', '3 minutes ago', 'in 2 hours', 'yesterday']);
+  });
+});
+
+describe('what changed at a source', () => {
+  it('says once of what the source consists', () => {
+    const changes = { added: 1, updated: 2, deleted: 0, failed: 1_000 };
+    expect(changesOf(changes, 'folder')).toBe('1 file new · 2 updated · 1,000 failed');
+    expect(changesOf({ ...changes, added: 0 }, 'imap')).toBe('2 threads updated · 1,000 failed');
+    expect(changesOf(changes, 'constructor')).toBe('1 item new · 2 updated · 1,000 failed');
+    expect(changesOf({ added: 0, updated: 0, deleted: 0, failed: 0 }, 'folder')).toBe('');
+  });
+});
+
+describe('a source', () => {
+  const named = (change: Partial<Connection>) =>
+    sourceName({ provider: 'github', metadata: {}, selection: [], ...change } as unknown as Connection, 'GitHub');
+
+  it('is called by what is mirrored of it', () => {
+    expect(named({})).toBe('GitHub');
+    expect(named({ metadata: { repositories: ['acme/a', 'acme/b'] } })).toBe('acme/a, acme/b');
+    const chosen = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ id: name, name }));
+    expect(named({ selection: chosen })).toBe('a, b, c and 2 more');
   });
 });

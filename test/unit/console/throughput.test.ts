@@ -2,15 +2,16 @@ import { expect, it } from 'vitest';
 import { throughputOfRuns, throughputOfSamples, withSample, type Sample } from '../../../console/src/throughput.ts';
 import type { Run } from '../../../console/src/types.ts';
 
-const run = (startedAt: string, seconds: number | null, itemsProcessed: number, dryRun = false) =>
+/** A run that looked at 100 items, of which so many were new. */
+const run = (startedAt: string, seconds: number | null, itemsAdded: number, dryRun = false) =>
   ({
     startedAt,
     completedAt: seconds === null ? null : new Date(Date.parse(startedAt) + seconds * 1_000).toISOString(),
-    itemsProcessed,
+    ...{ itemsAdded, itemsUpdated: 0, itemsDeleted: 0, itemsFailed: 0, itemsProcessed: 100 },
     dryRun,
   }) as Run;
 
-it('is that of each run which had something to do, in order', () => {
+it('is that of each run which found something new, in order', () => {
   const runs = [
     run('2026-03-03T00:00:00Z', 30, 10),
     run('2026-03-04T00:00:00Z', null, 5),
