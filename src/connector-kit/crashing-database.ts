@@ -61,6 +61,7 @@ export function createCrashingDatabase(database: Database, watcher?: DatabaseWat
           return result;
         }),
       ),
+    executeWith: (settings, statement) => database.executeWith(settings, statement),
     script: (text) => database.script(text),
     close: async () => {},
     crash: () => void (crashed = true),

@@ -6,6 +6,7 @@ const sqlStates = {
   serializationFailure: '40001',
   deadlock: '40P01',
   diskFull: '53100',
+  outOfMemory: '53200',
 } as const;
 
 /** A failed statement's error on both engines; fields are set where the server stated them. */
@@ -33,6 +34,8 @@ export const isTransactionConflict = (error: unknown) =>
   hasState(error, sqlStates.serializationFailure) || hasState(error, sqlStates.deadlock);
 
 export const isDiskFull = (error: unknown) => MemorydError.is(error) && error.code === 'disk_full';
+
+export const isOutOfMemory = (error: unknown) => hasState(error, sqlStates.outOfMemory);
 
 /** The connection broke, the server restarts, or the embedded engine stopped; later statements may succeed. */
 export const isUnreachable = (error: unknown) => MemorydError.is(error) && error.code === 'database_unreachable';

@@ -28,6 +28,11 @@ export interface Database extends Queryable {
    * context throws at once on every adapter (on PGlite it would wait for itself for ever).
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs a statement outside of any transaction, with settings of the server that hold for it alone
+   * (`{ maintenance_work_mem: '256MB' }`). Returns the number of rows it touched.
+   */
+  executeWith(settings: Readonly<Record<string, string>>, statement: Sql): Promise<number>;
   /** Runs a script of several statements without parameters (migrations). Not inside a transaction. */
   script(text: string): Promise<void>;
   close(): Promise<void>;

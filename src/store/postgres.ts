@@ -38,8 +38,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     max: options.poolSize ?? 10,
     application_name: options.applicationName ?? 'memoryd',
     connectionTimeoutMillis: connectTimeoutMs,
-    // Searches are many and short, so compiling them costs more than it saves; index builds want memory.
-    options: `-c jit=off -c maintenance_work_mem=256MB -c random_page_cost=1.1 -c idle_in_transaction_session_timeout=${options.idleTransactionMs ?? 30_000}`,
+    // Searches are many and short, so compiling them costs more than it saves.
+    options: `-c jit=off -c random_page_cost=1.1 -c idle_in_transaction_session_timeout=${options.idleTransactionMs ?? 30_000}`,
     keepAlive: true,
     types: valueTypes,
   });

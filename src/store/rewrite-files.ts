@@ -20,15 +20,10 @@ export async function tablesToRewrite(database: Queryable): Promise<string[]> {
 export async function rewriteTable(database: Database, table: string): Promise<boolean> {
   const before = await fileOf(database, table);
   const options = table === 'pg_statistic' ? 'full' : 'full, analyze';
-  // A vector index is built again with its table, many times faster where all of it has room. On a server the operator
-  // says how much there is; the embedded engine has one session, so that this holds for the next statement.
-  const isEmbedded = database.engine === 'pglite';
-  if (isEmbedded) await database.execute(rawSql(`set maintenance_work_mem = '256MB'`));
-  try {
-    await database.execute(rawSql(`vacuum (${options}) ${table}`));
-  } finally {
-    if (isEmbedded) await database.execute(rawSql('reset maintenance_work_mem'));
-  }
+  // A vector index is built again with its table, many times faster where all of it has room. Processes that build it
+  // together would need as much shared memory, of which a container may have little.
+  const settings = { maintenance_work_mem: '256MB', max_parallel_maintenance_workers: '0' };
+  await database.executeWith(settings, rawSql(`vacuum (${options}) ${table}`));
   return (await fileOf(database, table)) !== before;
 }
 

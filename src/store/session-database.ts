@@ -54,9 +54,23 @@ export function createDatabase(engine: Database['engine'], sessions: SessionSour
       withSession('statement', (loan) => unlessInConflict(() => loan.query(named(names, statement)))),
     ),
     transaction: (work) => withSession('transaction', (loan) => unlessInConflict(() => transact(loan, work))),
+    executeWith: (settings, statement) =>
+      withSession('transaction', (loan) => executeWith(loan, Object.entries(settings), statement)),
     script: (text) => withSession('transaction', async (loan) => void (await loan.query(text))),
     close: () => (closing ??= inFlight.ended().then(() => sessions.close())),
   };
+}
+
+async function executeWith(loan: Loan, settings: readonly [string, string][], { text, values }: Sql): Promise<number> {
+  for (const setting of settings) {
+    await loan.query({ text: 'select set_config($1, $2, false)', values: [...setting] });
+  }
+  try {
+    return (await loan.query({ text, values: [...values] })).rowCount ?? 0;
+  } finally {
+    // A session that is lost has lost them too, and the statement's error says more.
+    for (const [name] of settings) await loan.query(`reset ${name}`).catch(() => undefined);
+  }
 }
 
 /** Of transactions that wait for each other the database stops one, which may succeed when it is done again. */

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database, Queryable } from './database.ts';
+import { isDiskFull, isOutOfMemory } from './database-errors.ts';
 import { holdLease, releaseLease } from './leases.ts';
 import { sql, type Sql, rawSql } from './sql.ts';
 import type { EmbeddedKind } from './stored-vectors.ts';
@@ -67,6 +68,10 @@ const leadership = 'vector-index';
 const leadershipMs = 60_000;
 const suspension = 'vector-index-suspended:';
 const suspensionMs = 10 * 60_000;
+/** What the graph takes beside the vector itself, with room to spare; measured with pgvector 0.8 and `m` 16. */
+const graphBytes = 750;
+/** For building an index. All of a parallel build's memory is taken at its start. */
+const buildMegabytes = { pglite: { least: 64, most: 256 }, postgres: { least: 256, most: 4_096 } } as const;
 /** Looking costs a query or two; workers call after each batch. */
 const restMs = 10_000;
 const cancelAgainMs = 500;
@@ -197,41 +202,37 @@ async function lead({ database, clock, holder }: Context): Promise<boolean> {
   );
 }
 
-async function drop({ database, log }: Context, name: string): Promise<void> {
+async function drop({ database, log }: Pick<Context, 'database' | 'log'>, name: string): Promise<void> {
   await database.execute(dropIndexStatement(name, database.engine === 'postgres'));
   log.info({ index: name }, 'vector index dropped');
 }
 
 async function build(context: Context, signal: AbortSignal | undefined): Promise<VectorIndexState> {
   if (signal?.aborted) return 'deferred';
-  const { database, clock, log, name } = context;
+  const { clock, log, name } = context;
   const started = clock.now().getTime();
   log.info({ index: name }, 'building the vector index');
-  if (database.engine === 'pglite') await buildEmbedded(context);
-  else if (!(await buildConcurrently(context, signal))) return 'deferred';
+  if (!(await runBuild(context, signal))) return 'deferred';
   log.info({ index: name, durationMs: clock.now().getTime() - started }, 'vector index built');
   return 'ready';
 }
 
-/** Nothing else runs meanwhile: about a second per thousand vectors. */
-async function buildEmbedded({ database, kind, name, embedder }: Context): Promise<void> {
-  await database.transaction(async (tx) => {
-    await tx.execute(sql`set local maintenance_work_mem = '256MB'`);
-    await tx.execute(createIndexStatement(kind, name, embedder, false));
-  });
-}
-
 /**
- * Readers and writers go on meanwhile. No transaction may be around it, so the memory for the build
- * is what the server's maintenance_work_mem says. False when the signal ended it.
+ * On a server readers and writers go on meanwhile; on the embedded engine nothing else runs, for about a second per
+ * thousand vectors. False when the signal ended it.
  */
-async function buildConcurrently(context: Context, signal: AbortSignal | undefined): Promise<boolean> {
+async function runBuild(context: Context, signal: AbortSignal | undefined): Promise<boolean> {
   const { database, kind, name, embedder } = context;
-  const statement = createIndexStatement(kind, name, embedder, true);
+  const statement = createIndexStatement(kind, name, embedder, database.engine === 'postgres');
+  const memory = await buildMemory(context);
+  if (database.engine === 'pglite') {
+    await database.executeWith(memory, statement);
+    return true;
+  }
   const over = new AbortController();
   const beside = [keepLeading(context, over.signal), cancelOnAbort(context, statement, over.signal, signal)];
   try {
-    await database.execute(statement);
+    await buildConcurrently(context, memory, statement);
     return true;
   } catch (error) {
     if (signal?.aborted) return false;
@@ -239,6 +240,34 @@ async function buildConcurrently(context: Context, signal: AbortSignal | undefin
   } finally {
     over.abort();
     await Promise.all(beside);
+  }
+}
+
+/** A graph for which the memory does not suffice is finished on disk, many times more slowly. */
+async function buildMemory({ database, kind, embedder }: Context): Promise<{ maintenance_work_mem: string }> {
+  const vectors = await countVectors(database, kind, embedder.id, Number.MAX_SAFE_INTEGER);
+  const needed = (vectors * (embedder.dimensions * Float32Array.BYTES_PER_ELEMENT + graphBytes)) / 2 ** 20;
+  const { least, most } = buildMegabytes[database.engine];
+  return { maintenance_work_mem: `${Math.ceil(Math.min(Math.max(needed, least), most))}MB` };
+}
+
+/**
+ * Several processes of the server share the memory of a build, and a container may give them less (64 MB in Docker's
+ * default). One alone has memory of its own.
+ */
+async function buildConcurrently(
+  { database, log, name }: Context,
+  memory: { maintenance_work_mem: string },
+  statement: Sql,
+): Promise<void> {
+  try {
+    await database.executeWith(memory, statement);
+  } catch (error) {
+    if (!isDiskFull(error) && !isOutOfMemory(error)) throw error;
+    log.warn({ index: name, ...memory }, 'the server has too little shared memory (shm_size), so one process builds');
+    await drop({ database, log }, name);
+    const alone = { maintenance_work_mem: `${buildMegabytes.postgres.least}MB`, max_parallel_maintenance_workers: '0' };
+    await database.executeWith(alone, statement);
   }
 }
 

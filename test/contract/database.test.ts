@@ -421,6 +421,20 @@ describe.each(engines)('database on %s', (engine) => {
     expect(claimed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
   });
 
+  test('a statement with settings has them alone, whether it succeeds or fails', async () => {
+    const limit = () => database.query<{ value: string }>(sql`select current_setting('work_mem') as value`);
+    const before = await limit();
+    await database.executeWith(
+      { work_mem: '77MB' },
+      sql`insert into items (id, note) values (1, current_setting('work_mem') || ${'!'}::text)`,
+    );
+    expect(await database.query(sql`select note from items`)).toEqual([{ note: '77MB!' }]);
+    await expect(database.executeWith({ work_mem: '77MB' }, sql`select 1 / 0`)).rejects.toThrow('division by zero');
+    for (let session = 0; session < 20; session++) expect(await limit()).toEqual(before);
+    // No transaction is around it.
+    await database.executeWith({ work_mem: '77MB' }, sql`vacuum items`);
+  });
+
   test('a script is several statements, all or none', async () => {
     await database.script(`insert into items (id) values (1); insert into items (id) values (2);`);
     expect(await countItems()).toBe(2);

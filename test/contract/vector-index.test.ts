@@ -262,6 +262,26 @@ describe.each(engines)('vector index on %s', (engine) => {
         expect(await indexes()).toEqual([expect.objectContaining({ name: built!.name, valid: true })]);
       });
 
+      test('a server without shared memory for several builders has one', async () => {
+        // What a container with Docker's default of 64 MB answers.
+        await database.script(`
+          create function no_shared_memory() returns event_trigger language plpgsql as $$
+          begin
+            if current_setting('max_parallel_maintenance_workers') <> '0' then
+              raise exception 'could not resize shared memory segment: No space left on device' using errcode = '53100';
+            end if;
+          end $$;
+          create event trigger shared_memory on ddl_command_start when tag in ('CREATE INDEX')
+            execute function no_shared_memory();`);
+        try {
+          await storeVectors(threshold);
+          expect(await create().ensure()).toBe('ready');
+          expect((await indexes()).map(({ valid }) => valid)).toEqual([true]);
+        } finally {
+          await database.script('drop event trigger shared_memory; drop function no_shared_memory()');
+        }
+      });
+
       test('several processes make one index; those that do not lead go on', async () => {
         await storeVectors(threshold);
         const states = await Promise.all([create(), create(), create()].map((index) => index.ensure()));

@@ -18,6 +18,7 @@ export function crashingAt(database: Database, count: number): Database {
     ...counted(database),
     engine: database.engine,
     transaction: (work) => database.transaction((tx) => work(counted(tx))),
+    executeWith: (settings, statement) => database.executeWith(settings, statement),
     script: (text) => database.script(text),
     close: async () => {},
   });

@@ -29,6 +29,7 @@ export function createFreezingDatabase(database: Database, freezeAt: number): Fr
     engine: database.engine,
     // Inside, nothing is stopped: the database ends such a transaction, or another process waits for it.
     transaction: (work) => step(() => database.transaction(work)),
+    executeWith: (settings, statement) => database.executeWith(settings, statement),
     script: (text) => database.script(text),
     close: async () => {},
     get steps() {

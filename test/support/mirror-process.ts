@@ -44,6 +44,7 @@ export function createModelProcess(database: Database, onStatement: (process: Mo
     query: (statement) => counted(() => database.query(statement)),
     execute: (statement) => counted(() => database.execute(statement)),
     transaction: (work) => counted(() => database.transaction(work)),
+    executeWith: (settings, statement) => counted(() => database.executeWith(settings, statement)),
     script: (text) => counted(() => database.script(text)),
     close: () => database.close(),
   };

@@ -59,6 +59,7 @@ function lend(database: Database, giveBack: (database: Database) => Promise<void
     query: (statement) => use(() => database.query(statement)),
     execute: (statement) => use(() => database.execute(statement)),
     transaction: (work) => use(() => database.transaction(work)),
+    executeWith: (settings, statement) => use(() => database.executeWith(settings, statement)),
     script: (text) => use(() => database.script(text)),
     close: () => (closing ??= Promise.allSettled(underWay).then(() => giveBack(database))),
   };
