@@ -6,14 +6,24 @@ import { conversational } from './scoring.ts';
 
 /**
  * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its
- * score, and a session that has much of what is asked raises all of its turns. Turns that ask and those of a machine
- * are worth less than what people tell. Changes the scores of what it is given.
+ * score, what answers a question more than others, and a session that has much of what is asked raises all of its
+ * turns. Turns that ask and those of a machine are worth less than what people tell, and so are short ones by
+ * themselves. Changes the scores of what it is given.
  */
 export async function scoreTurns(ranked: Scored[], database: Database): Promise<Scored[]> {
-  for (const one of ranked) one.score *= conversational.worth[one.type];
   const turns = ranked.filter(isSaid);
-  if (turns.length > 1) raise(turns, await neighboursOf(turns, database));
+  const questions = bestOfPlaces(turns.filter(({ type }) => type === 'question'));
+  for (const one of ranked) one.score *= worthOf(one);
+  if (turns.length > 1) raise(turns, { questions, lone: await neighboursOf(turns, database) });
   return ranked;
+}
+
+/**
+ * The vector of a few words says little but who says them (`Maya: Always.`), and is near whatever asks about that
+ * person. Within a session it is made with the end of the turn before.
+ */
+function worthOf({ type, isLone, length }: Scored): number {
+  return conversational.worth[type] * (isLone ? length / (length + conversational.lonePenalty) : 1);
 }
 
 function isSaid({ type, places }: Scored): boolean {
@@ -26,20 +36,35 @@ async function neighboursOf(turns: readonly Scored[], database: Database): Promi
   const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
   if (documents.length === 0) return new Map();
   const rows = await readNeighbours(database, documents);
-  return new Map(rows.map((row) => [row.id, row]));
+  const found = new Map(rows.map((row) => [row.id, row]));
+  // Their neighbours may not be among the best: a short answer is found by its question.
+  for (const { id, previous, next, session } of rows) {
+    if (previous !== null && !found.has(previous))
+      found.set(previous, { id: previous, previous: null, next: id, session });
+    if (next !== null && !found.has(next)) found.set(next, { id: next, previous: id, next: null, session });
+  }
+  return found;
+}
+
+interface Surroundings {
+  /** Scores of turns that ask, by their places, before they are worth less. */
+  questions: ReadonlyMap<string, number>;
+  lone: ReadonlyMap<string, Neighbours>;
 }
 
 /** Adds to the scores what stands around, with the best as high as before: others are not compared anew. */
-function raise(turns: readonly Scored[], lone: ReadonlyMap<string, Neighbours>): void {
-  const { before, after, session } = conversational;
-  const said = new Map<string, number>();
-  for (const one of turns) said.set(placeOf(one), Math.max(said.get(placeOf(one)) ?? 0, one.score));
-  const at = (place: string | null) => (place === null ? 0 : (said.get(place) ?? 0));
+function raise(turns: readonly Scored[], { questions, lone }: Surroundings): void {
+  const { answer, before, after, session } = conversational;
+  const said = bestOfPlaces(turns);
   const priors = sessionPriors(said, lone);
   const scores = turns.map((one) => {
     const [previous, next] = around(one, lone);
+    const question = answers(one) ? questions.get(previous) : undefined;
     return (
-      one.score + before * at(previous) + after * at(next) + session * (priors.get(sessionOf(placeOf(one), lone)) ?? 0)
+      one.score +
+      (question === undefined ? before * (said.get(previous) ?? 0) : answer * question) +
+      after * (said.get(next) ?? 0) +
+      session * (priors.get(sessionOf(placeOf(one), lone)) ?? 0)
     );
   });
   const most = (values: readonly number[]) => values.reduce((high, value) => Math.max(high, value), 0);
@@ -49,15 +74,28 @@ function raise(turns: readonly Scored[], lone: ReadonlyMap<string, Neighbours>):
 
 const separator = ' ';
 
+/** What people say after a question; who asks a machine wants to find what he told it. */
+function answers({ type }: Scored): boolean {
+  return type === 'turn' || type === 'episode';
+}
+
+/** The best score of each place. */
+function bestOfPlaces(turns: readonly Scored[]): Map<string, number> {
+  const best = new Map<string, number>();
+  for (const one of turns) best.set(placeOf(one), Math.max(best.get(placeOf(one)) ?? 0, one.score));
+  return best;
+}
+
 function placeOf({ places: [place] }: Scored): string {
   return `${place!.document}${separator}${place!.first}`;
 }
 
-function around(one: Scored, lone: ReadonlyMap<string, Neighbours>): [string | null, string | null] {
+/** The places before and after; no place where there is none. */
+function around(one: Scored, lone: ReadonlyMap<string, Neighbours>): [string, string] {
   const { document, first, last } = firstOf(one.places);
   const found = lone.get(document);
   if (!found) return [`${document}${separator}${first - 1}`, `${document}${separator}${last + 1}`];
-  const alone = (id: string | null) => (id === null ? null : `${id}${separator}0`);
+  const alone = (id: string | null) => (id === null ? '' : `${id}${separator}0`);
   return [alone(found.previous), alone(found.next)];
 }
 

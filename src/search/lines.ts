@@ -22,7 +22,8 @@ interface Links {
  *
  * 1. A chunk and its memories raise each other's score.
  * 2. A memory stands for its chunk unless it scores less by `memoryMargin`, and a fact for its episode unless it is
- *    less similar by as much. With `wholeTurns` a turn stands for the memories that say only a part of it.
+ *    less similar by as much. With `wholeTurns` a turn stands for the memories that say only a part of it, and for an
+ *    episode, which says the same in more words.
  * 3. What an earlier line says already is left out: an equal statement, a linked chunk or memory, or, of facts and
  *    episodes, the same stretch of text.
  */
@@ -38,8 +39,8 @@ export function* toLines(ranked: readonly Scored[], { wholeTurns }: { wholeTurns
     const brief = fact ?? memory ?? text;
     const line = (wholeTurns ? turnAround(brief, links, shown.isTold) : undefined) ?? brief;
     shown.add(line);
-    // A memory stands for its place, so it is as similar as what stands there.
-    const told = [text, line, ...(links.chunksOf.get(line.id) ?? [])];
+    // A line is as similar as whatever it stands for.
+    const told = [text, brief, line, ...(links.chunksOf.get(line.id) ?? [])];
     yield {
       ...{ id: line.id, kind: line.kind, score },
       similarity: Math.max(...told.map((one) => one.similarity)),
@@ -118,11 +119,15 @@ function standIn(
   return worthy.toSorted(bestFirst)[0];
 }
 
-/** The turn that a memory came from and says only a part of. */
-function turnAround({ id, length }: Scored, { chunksOf }: Links, isTold: (one: Scored) => boolean): Scored | undefined {
+/** The turn that a memory came from and says only a part of, or that an episode tells. */
+function turnAround(
+  { id, type, length }: Scored,
+  { chunksOf }: Links,
+  isTold: (one: Scored) => boolean,
+): Scored | undefined {
   const [chunk, ...others] = chunksOf.get(id) ?? [];
-  const isPart = chunk && others.length === 0 && chunk.type !== 'text' && length < wholeTurn * chunk.length;
-  return isPart && !isTold(chunk) ? chunk : undefined;
+  const isTurn = chunk && others.length === 0 && chunk.type !== 'text';
+  return isTurn && (type === 'episode' || length < wholeTurn * chunk.length) && !isTold(chunk) ? chunk : undefined;
 }
 
 function createShown({ chunksOf, memoriesOf }: Links) {

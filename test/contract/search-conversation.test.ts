@@ -5,7 +5,7 @@ import { chunk, find as findIn, ids, near, ships } from '../support/search-finde
 import { emptyWorld, storeWorld, worldTime, type WorldChunk, type WorldDocument } from '../support/search-world.ts';
 
 const turn = (id: string, likeness: number, more: Partial<WorldChunk> = {}): WorldChunk => ({
-  ...chunk(id, `Words of ${id}.`, near(ships, likeness)),
+  ...chunk(id, `Words of ${id.replaceAll('-', '')}.`, near(ships, likeness)),
   ...{ type: 'turn', ...more },
 });
 
@@ -65,9 +65,39 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
   test('count less when they only ask, or a machine says them', async () => {
     const question = turn('question', 0.62, { type: 'question' });
     const reply = turn('reply', 0.61, { type: 'reply' });
-    const alone = (id: string, one: WorldChunk) => ({ id, containerTag: 'team', chunks: [one, turn(`${id}-end`, 0)] });
+    const alone = (id: string, one: WorldChunk) => ({
+      id,
+      containerTag: 'team',
+      chunks: [one, turn(`${id}-end`, 0, { type: 'reply' })],
+    });
     const documents = [alone('a', turn('told', 0.6)), alone('b', question), alone('c', reply)];
     expect((await found(documents)).slice(0, 3)).toEqual(['told', 'reply', 'question']);
+  });
+
+  test('that answer a question share more in its score, but those of a machine', async () => {
+    const question = turn('question', 0.9, { type: 'question' });
+    for (const type of ['turn', 'reply'] as const) {
+      const turns = [turn('start', 0), question, turn('answer', 0.1, { type }), turn('end', 0), turn('other', 0.35)];
+      for (const documents of [[{ id: 'talk', containerTag: 'team', chunks: turns }], row(turns)]) {
+        const order = await found(documents, { q: 'words schooner' });
+        expect(order.indexOf('answer') < order.indexOf('other'), `${type} of ${documents.length}`).toBe(
+          type === 'turn',
+        );
+        await emptyWorld(opened.database);
+      }
+    }
+  });
+
+  test('count less the shorter they are, where each is a document of its own', async () => {
+    const short = { ...chunk('short', 'Always.', near(ships, 0.68)), type: 'turn' as const };
+    const long = {
+      ...chunk('long', 'The winter was spent on the old ship in the harbour, painting.', near(ships, 0.6)),
+      type: 'turn' as const,
+    };
+    const turns = [turn('start', 0), short, turn('filler', 0), turn('end', 0), long, turn('last', 0)];
+    expect((await found(row(turns))).slice(0, 2)).toEqual(['long', 'short']);
+    await emptyWorld(opened.database);
+    expect((await found([{ id: 'talk', containerTag: 'team', chunks: turns }])).slice(0, 2)).toEqual(['short', 'long']);
   });
 
   test('do not change how other texts are ranked', async () => {

@@ -160,16 +160,24 @@ describe.each(engines)('memories beside what they came from on %s', (engine) => 
           chunks: [
             turn('t0', 'The schooner pays four hundred less, but every second Friday is off.'),
             turn('t1', 'My schooner is blue.'),
+            turn('t2', 'My ship left.'),
           ],
         },
       ],
       memories: [
         memory('part', { text: 'Mira has every second Friday off.', sources: ['told'], span: spanIn(0) }),
         memory('all', { text: "Mira's schooner is blue.", sources: ['told'], span: spanIn(1) }),
+        // In more words.
+        memory('episode', {
+          kind: 'episode',
+          text: "On 3 May Mira said: Mira's ship left.",
+          sources: ['told'],
+          span: spanIn(2),
+        }),
       ],
     });
-    expect(ids(await find({ mode: 'hybrid' })).sort()).toEqual(['all', 't0']);
-    expect(ids(await find({ mode: 'memories' })).sort()).toEqual(['all', 'part']);
+    expect(ids(await find({ mode: 'hybrid' })).sort()).toEqual(['all', 't0', 't2']);
+    expect(ids(await find({ mode: 'memories' })).sort()).toEqual(['all', 'episode', 'part']);
   });
 
   test('a passage that passes the threshold is not lost to a memory that does not', async () => {
