@@ -1,11 +1,12 @@
 /**
- * What the console costs with a large store: fills an embedded one with documents and items of one folder, and looks
- * at the screens with a browser.
+ * What the console costs with a large store: fills an embedded one with documents and items of many connections, most of
+ * them of one folder, and looks at the screens with a browser.
  *
- *     node scripts/measure-console.ts [--count 100000]
+ *     node scripts/measure-console.ts [--count 100000] [--connections 20]
  *
  * Of each screen: milliseconds until its first rows are there, requests until then, the longest task of the page's
- * thread while it was read and scrolled, and what was scrolled to.
+ * thread while it was read and scrolled, and what was scrolled to. Then how long the requests take that the screens
+ * repeat, the first time and the median of some more.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,8 +24,11 @@ import { signIn } from '../test/support/console-page.ts';
 import { putEmptyDatabase, startDaemon, type Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '100000' } } });
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '100000' }, connections: { type: 'string', default: '20' } },
+});
 const count = Number(values.count);
+const connections = Number(values.connections);
 const filesAtFirst = 100;
 const env = {
   MEMORYD_EMBEDDER_KIND: 'hashing',
@@ -32,6 +36,18 @@ const env = {
   MEMORYD_FOLDER_ROOTS: tmpdir(),
 };
 const scrolledPages = 20;
+/** Requests that screens repeat. */
+const repeated = (id: string) =>
+  [
+    ['POST', '/v3/connections/list'],
+    ['GET', `/v3/connections/${id}/progress`],
+    ['GET', '/v3/activity'],
+    ['GET', '/v3/status'],
+    ['POST', '/v3/documents/count'],
+  ] as const;
+const repetitions = 9;
+/** Longer than counts are remembered. */
+const forgottenMs = 6_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'memoryd-measure-'));
 const [files, dataDir] = [join(folder, 'files'), join(folder, 'data')];
@@ -55,8 +71,16 @@ async function fill(): Promise<void> {
   await putEmptyDatabase(dataDir);
   const daemon = await startDaemon({ dataDir, env });
   const { id } = await call(daemon, 'POST', '/v3/connections/folder', { metadata: { path: files, watch: false } });
+  for (let index = 1; index < connections; index++) {
+    const path = join(folder, `small-${index}`);
+    await mkdir(path);
+    await writeFile(join(path, `other-${index}.md`), `Glaze ${index} is blue.\n`);
+    const metadata = { path, watch: false };
+    await call(daemon, 'POST', '/v3/connections/folder', { metadata, containerTag: `other-${index}` });
+  }
   const done = async () => (await call(daemon, 'GET', `/v3/connections/${id}/progress`)).documents.done;
-  while ((await done()) < filesAtFirst) await systemClock.sleep(200);
+  const waits = async () => (await call(daemon, 'POST', '/v3/documents/count', {})).waiting > 0;
+  while ((await done()) < filesAtFirst || (await waits())) await systemClock.sleep(200);
   await daemon.stop();
   const database = await openPglite({ dataDir, log: silentLogger });
   await multiply(database, 'documents', ['id', 'custom_id', 'title']);
@@ -71,6 +95,7 @@ async function multiply(database: Database, table: string, changed: readonly str
     rawSql(`select attname as name from pg_attribute
       where attrelid = '${table}'::regclass and attnum > 0 and not attisdropped`),
   );
+  const isOfMany = table === 'documents' ? `container_tag = 'sm_project_default'` : `ext_id like '%/note-%'`;
   const value = (name: string) => {
     if (changed.includes(name)) return `${name} || '-' || n`;
     return name === 'updated_at' ? `updated_at - n * interval '1 minute'` : name;
@@ -79,7 +104,7 @@ async function multiply(database: Database, table: string, changed: readonly str
   const copies = count / filesAtFirst - 1;
   await database.execute(
     rawSql(`insert into ${table} (${names.join(', ')})
-      select ${names.map(value).join(', ')} from ${table}, generate_series(1, ${copies}) n`),
+      select ${names.map(value).join(', ')} from ${table}, generate_series(1, ${copies}) n where ${isOfMany}`),
   );
 }
 
@@ -88,14 +113,32 @@ async function measure(daemon: Daemon): Promise<void> {
   try {
     const { page } = await openPage(browser);
     await signIn(page, daemon.url, daemon.key);
-    const [{ id }] = await call(daemon, 'POST', '/v3/connections/list', {});
-    await look(page, 'Home', `${daemon.url}/#/`, page.getByText(`${count.toLocaleString('en')} documents`).first());
+    const listed = await call<{ id: string; documentCount: number }[]>(daemon, 'POST', '/v3/connections/list', {});
+    const { id } = listed.toSorted((one, other) => other.documentCount - one.documentCount)[0]!;
+    const inAll = (count + connections - 1).toLocaleString('en');
+    await look(page, 'Home', `${daemon.url}/#/`, page.getByText(`${inAll} documents`).first());
+    await look(page, 'Sources', `${daemon.url}/#/sources`, page.getByText(`${count.toLocaleString('en')} documents`));
     const rows = (name: string) => page.getByRole('list', { name }).getByRole('listitem');
     await look(page, 'Documents', `${daemon.url}/#/documents`, rows('Documents').first(), rows('Documents').last());
     await look(page, 'Source', `${daemon.url}/#/sources/${id}`, rows('Items').first(), rows('Items').last());
+    await look(page, 'System', `${daemon.url}/#/system`, page.getByText('in order').first());
+    for (const [method, path] of repeated(id)) await time(daemon, method, path);
   } finally {
     await browser.close();
   }
+}
+
+async function time(daemon: Daemon, method: 'GET' | 'POST', path: string): Promise<void> {
+  await systemClock.sleep(forgottenMs);
+  const took: number[] = [];
+  for (let index = 0; index <= repetitions; index++) {
+    const begunMs = performance.now();
+    await call(daemon, method, path, method === 'POST' ? {} : undefined);
+    took.push(performance.now() - begunMs);
+  }
+  const [first, ...more] = took as [number, ...number[]];
+  const median = more.toSorted((one, other) => one - other)[Math.floor(repetitions / 2)]!;
+  console.log(`${method} ${path}: first ${first.toFixed(0)} ms, then ${median.toFixed(0)} ms`);
 }
 
 type Place = ReturnType<Page['getByText']>;

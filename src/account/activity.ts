@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { createRemembered } from '../base/remembered.ts';
 import type { Scope } from '../base/scope.ts';
 import {
   countUploads,
@@ -25,19 +26,42 @@ export interface ActivityReport {
 
 const hourMs = 60 * 60_000;
 
-export function createActivity({ database, clock }: { database: Database; clock: Clock }): Activity {
+export interface ActivityOptions {
+  database: Database;
+  clock: Clock;
+  /** What came of more documents than this is read once in `keptMs`. */
+  manyDocuments?: number;
+  keptMs?: number;
+}
+
+type Read = Pick<ActivityReport, 'uploads' | 'growth'>;
+
+export function createActivity(options: ActivityOptions): Activity {
+  const { database, clock, manyDocuments = 20_000, keptMs = 60_000 } = options;
+  const remembered = createRemembered<Read>(clock, keptMs);
+
+  /** Reads every document of the days. */
+  async function readDocuments(containerTags: readonly string[] | null, since: Date, firstDay: Date): Promise<Read> {
+    const [uploads, growth] = await Promise.all([
+      countUploads(database, containerTags, since),
+      growthByDay(database, containerTags, firstDay),
+    ]);
+    return { uploads, growth };
+  }
+
   return {
     async describe({ containerTags }, { hours, days }) {
       const nowMs = clock.now().getTime();
       const since = new Date(nowMs - hours * hourMs);
       // Whole days, today among them.
       const firstDay = new Date(Math.floor(nowMs / (24 * hourMs) - days + 1) * 24 * hourMs);
-      const [sources, uploads, growth] = await Promise.all([
-        sourceActivity(database, containerTags, since),
-        countUploads(database, containerTags, since),
-        growthByDay(database, containerTags, firstDay),
-      ]);
-      return { since, sources, uploads, growth };
+      const sources = await sourceActivity(database, containerTags, since);
+      const key = JSON.stringify([containerTags, hours, firstDay]);
+      const known = remembered.find(key);
+      const read = known ?? (await readDocuments(containerTags, since, firstDay));
+      const documents = read.growth.reduce((sum, day) => sum + day.documents, read.uploads);
+      if (!known && documents > manyDocuments) remembered.keep(key, read);
+      return { since, sources, ...read };
     },
   };
 }

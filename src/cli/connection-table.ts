@@ -49,7 +49,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
     localTime(connection.lastSyncRun?.completedAt),
     targetOf(connection),
   ]);
-  const notes = states.flatMap((state, index) => notesOf(state).map((note) => [at(ids, index), note]));
+  const notes = states.flatMap((state, index) => notesOf(state, at(ids, index)).map((note) => [at(ids, index), note]));
   const headings = [
     'ID',
     'PROVIDER',
@@ -68,19 +68,20 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
   ];
 }
 
-function notesOf({ connection, progress }: ConnectionState): string[] {
+/** With commands that name the connection by its shown id. */
+function notesOf({ connection, progress }: ConnectionState, id: string): string[] {
   const notes: string[] = [];
   const reason = whyNot(connection);
   if (reason) notes.push(reason);
   const news = connection.problems?.filter((problem) => !reason?.includes(problem.reason));
   notes.push(...(news ?? []).map(problemNote));
   if (!progress) return notes;
-  if (progress.heldDeletes > 0) notes.push(heldNote(progress.heldDeletes, connection.id));
+  if (progress.heldDeletes > 0) notes.push(heldNote(progress.heldDeletes, id));
   const counts = [
     ...(progress.items.failed > 0 ? [`${counted(progress.items.failed, 'item')} failed`] : []),
     ...(progress.items.skipped > 0 ? [`${counted(progress.items.skipped, 'item')} skipped`] : []),
   ];
-  if (counts.length > 0) notes.push(`${counts.join(', ')}: see \`memoryd failures ${connection.id}\`.`);
+  if (counts.length > 0) notes.push(`${counts.join(', ')}: see \`memoryd failures ${id}\`.`);
   return notes;
 }
 

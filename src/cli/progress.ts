@@ -19,8 +19,12 @@ export interface ProgressView {
   heldDeletes: number;
 }
 
-/** `312 seen, 20 found by words, 280 done, 2 failed, 41/s, 12 s left`. The time is left out while nobody can know it. */
+/**
+ * `312 seen, 20 found by words, 280 done, 2 failed, 41/s, 12 s left`. The time is left out while nobody can know it.
+ * Before anything was seen: `looking at what is there`.
+ */
 export function progressLine(view: ProgressView, perSecond: number | null): string {
+  if (isBeginning(view)) return 'looking at what is there';
   const waiting = view.items.pending + view.documents.waiting;
   const counted = view.run !== null && (view.run.itemsTotal !== null || view.run.status !== 'running');
   return [
@@ -28,6 +32,12 @@ export function progressLine(view: ProgressView, perSecond: number | null): stri
     ...(perSecond ? [`${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)}/s`] : []),
     ...(perSecond && waiting > 0 && counted ? [`${duration((waiting / perSecond) * 1000)} left`] : []),
   ].join(', ');
+}
+
+/** Nothing was seen in this run, and nothing is there from one before. */
+function isBeginning({ run, items, documents }: ProgressView): boolean {
+  const isRunning = run === null || run.status === 'running';
+  return isRunning && (run?.itemsSeen ?? 0) + items.failed + documents.done === 0;
 }
 
 /** The outcome in one or more lines, with the commands for remaining problems. */

@@ -136,8 +136,17 @@ async function introduction(loaded: LoadedConfig, app: DaemonApp, context: Comma
     // What is read by a log or a journal is for more eyes than those of whoever may sign in.
     consoleLink: answers(config) && context.stdout.isTTY ? await app.consoleLink() : null,
     storage: config.databaseUrl === undefined ? config.dataDir : `PostgreSQL, as the ${describeSource(source)} says`,
+    dataDirOption: dataDirOption(loaded),
     screen: context.stdout,
   };
+}
+
+/** What commands in another terminal need to find the daemon: nothing, where they look for it by themselves. */
+function dataDirOption({ config, sources }: LoadedConfig): string {
+  const kind = sources['dataDir']?.kind;
+  if (kind !== 'flag' && kind !== 'environment') return '';
+  const { dataDir } = config;
+  return ` --data-dir ${/^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", `'\\''`)}'`}`;
 }
 
 function stopped(signal: AbortSignal): Promise<void> {
@@ -188,6 +197,8 @@ interface Introduction {
   consoleLink: string | null;
   /** Where everything is kept, in words. */
   storage: string;
+  /** Goes behind commands; empty, or begins with a space. */
+  dataDirOption: string;
   screen: Screen;
 }
 
@@ -208,15 +219,16 @@ export function welcome(introduction: Introduction): string[] {
   ];
 }
 
-function console({ consoleLink, screen }: Introduction): string[] {
-  if (consoleLink === null) return ['The console, in a browser: `memoryd console` prints a link that signs in.'];
+function console({ consoleLink, dataDirOption: option, screen }: Introduction): string[] {
+  if (consoleLink === null)
+    return [`The console, in a browser: \`memoryd console${option}\` prints a link that signs in.`];
   return [
-    'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
+    `The console, in a browser (signs in once, within five minutes; \`memoryd open${option}\` does it again):`,
     `  ${paint(screen, 'cyan', consoleLink)}`,
   ];
 }
 
-function newKey(key: string, { url, namespace, screen }: Introduction): string[] {
+function newKey(key: string, { url, namespace, dataDirOption: option, screen }: Introduction): string[] {
   const dim = (text: string) => paint(screen, 'dim', text);
   return [
     '',
@@ -225,8 +237,8 @@ function newKey(key: string, { url, namespace, screen }: Introduction): string[]
     '',
     'Next, in another terminal:',
     dim('  # mirror a folder and search it; no key needed on this machine'),
-    '  npx memoryd connect folder ./notes',
-    '  npx memoryd search "what did we decide?"',
+    `  npx memoryd connect folder ./notes${option}`,
+    `  npx memoryd search "what did we decide?"${option}`,
     dim('  # or by HTTP'),
     `  curl ${url}/ns/${encodeURIComponent(namespace)}/search -H 'Authorization: Bearer ${key}' \\`,
     `    -H 'Content-Type: application/json' -d '{"query":"what did we decide?"}'`,

@@ -3,7 +3,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import {
-  countDocumentsOf,
   findConnection,
   listConnections,
   type ConnectionRow,
@@ -15,6 +14,7 @@ import {
 import type { Database } from '../store/database.ts';
 import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
+import { createCounts } from './counts.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
 import { shownSchedule, upcomingOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
@@ -61,6 +61,7 @@ export interface ConnectionServiceOptions {
 export function createConnections(given: ConnectionServiceOptions): Connections {
   const options = { standardSchedule, redirectAllowlist: [], folderRoots: [], ...given };
   const { database, registry, clock } = options;
+  const counts = createCounts(options);
 
   async function shown(id: string): Promise<Connection> {
     return firstOf(await toConnections([await requireConnection(database, id)]));
@@ -81,10 +82,10 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
   async function toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]> {
     const ids = rows.map((row) => row.id);
     const lastRunOf = await lastRunsOf(rows);
-    const counts = new Map((await countDocumentsOf(database, ids)).map((one) => [one.connectionId, one]));
+    const documents = await counts.documentsOf(ids);
     const troubled = Map.groupBy(await troubledPartitions(database, ids), (one) => one.connectionId);
     return rows.map((row) => {
-      const count = counts.get(row.id);
+      const count = documents.get(row.id);
       return {
         ...toConnection(row, options.standardSchedule),
         lastRun: lastRunOf(row.id),
@@ -94,7 +95,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     });
   }
 
-  const runs = createSyncRuns(options);
+  const runs = createSyncRuns({ ...options, counts });
   const change = createChange(options);
   return {
     ...runs,

@@ -1,11 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { countDocumentsOf, requestSync, type ConnectionRow } from '../store/connections.ts';
+import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { forgetJudgements } from '../store/partition-scope.ts';
 import { isPending, listPartitions } from '../store/partitions.ts';
-import { countItems } from '../store/sync-items.ts';
 import {
   cancelRun,
   failLostRuns,
@@ -24,11 +23,14 @@ import {
   type SyncRuns,
   requireConnection,
 } from './connections.ts';
+import { createCounts, type Counts } from './counts.ts';
 import { issuesOf } from './partition-issues.ts';
 
 export interface RunServiceOptions {
   database: Database;
   clock: Clock;
+  /** Default: counts of its own. */
+  counts?: Counts;
   /** Wakes a worker for the connection. */
   wake(connectionId: string): Promise<void>;
 }
@@ -36,7 +38,12 @@ export interface RunServiceOptions {
 /** A run that shows no life for this long has lost its worker. */
 const lostAfterMs = 10 * 60_000;
 
-export function createSyncRuns({ database, clock, wake }: RunServiceOptions): SyncRuns {
+export function createSyncRuns({
+  database,
+  clock,
+  wake,
+  counts = createCounts({ database, clock }),
+}: RunServiceOptions): SyncRuns {
   async function find(id: string, runId: string): Promise<SyncRun | null> {
     const row = await findRun(database, id, runId);
     return row && toRun(row);
@@ -97,11 +104,11 @@ export function createSyncRuns({ database, clock, wake }: RunServiceOptions): Sy
     async progress(id) {
       const connection = await requireConnection(database, id);
       const [run] = await latestRuns(database, [id]);
-      const [documents] = await countDocumentsOf(database, [id]);
+      const documents = (await counts.documentsOf([id])).get(id);
       const partitions = await listPartitions(database, id);
       return {
         run: run ? toRun(run) : null,
-        items: await countItems(database, id),
+        items: await counts.itemsOf(id, run),
         documents: countsOf(documents),
         heldDeletes: partitions.reduce((sum, { heldSweep: held }) => sum + (isPending(held) ? held.count : 0), 0),
         problems: issuesOf(connection, partitions),

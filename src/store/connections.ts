@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
-import { lacksVectors } from './processing.ts';
+import { isToBeRead, lacksVectors } from './processing.ts';
 import { rawSql, sql } from './sql.ts';
 
 export interface ConnectionRow {
@@ -279,10 +279,20 @@ export async function releaseDocuments(tx: Transaction, connectionId: string): P
     from connections c where d.connection_id = ${connectionId} and c.id = d.connection_id`);
 }
 
+export interface DocumentCounts {
+  connectionId: string;
+  waiting: number;
+  /** Of them those that lack their vectors only. */
+  foundByWords: number;
+  done: number;
+  failed: number;
+}
+
+/** Reads every document of the connections; those without any are left out. */
 export async function countDocumentsOf(
   database: Queryable,
   connectionIds: readonly string[],
-): Promise<{ connectionId: string; waiting: number; foundByWords: number; done: number; failed: number }[]> {
+): Promise<DocumentCounts[]> {
   return database.query(sql`
     select connection_id as "connectionId",
       count(*) filter (where status not in ('done', 'failed', 'unknown')) as waiting,
@@ -290,5 +300,20 @@ export async function countDocumentsOf(
       count(*) filter (where status = 'done') as done,
       count(*) filter (where status = 'failed') as failed
     from documents where connection_id = any(${connectionIds}::text[]) and deleted_at is null
+    group by connection_id`);
+}
+
+/** Reads only the documents that wait; connections without any are left out. */
+export async function countOpenDocumentsOf(
+  database: Queryable,
+  connectionIds: readonly string[],
+): Promise<Pick<DocumentCounts, 'connectionId' | 'waiting' | 'foundByWords'>[]> {
+  const ofThese = sql`connection_id = any(${connectionIds}::text[])`;
+  return database.query(sql`
+    select connection_id as "connectionId", count(*) as waiting, count(*) filter (where is_found) as "foundByWords"
+    from (
+      select connection_id, false as is_found from documents where ${isToBeRead} and ${ofThese}
+      union all
+      select connection_id, true as is_found from documents where ${lacksVectors} and ${ofThese}) open
     group by connection_id`);
 }

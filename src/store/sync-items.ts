@@ -228,12 +228,16 @@ export async function suppressItemsOfDocuments(
     where document_id = any(${documentIds}::text[])`);
 }
 
+export interface ItemCounts {
+  pending: number;
+  done: number;
+  failed: number;
+  skipped: number;
+}
+
 /** How the items of a connection stand. One whose document could not be processed has failed. */
-export async function countItems(
-  database: Reader,
-  connectionId: string,
-): Promise<{ pending: number; done: number; failed: number; skipped: number }> {
-  const [row] = await database.query<{ pending: number; done: number; failed: number; skipped: number }>(sql`
+export async function countItems(database: Reader, connectionId: string): Promise<ItemCounts> {
+  const [row] = await database.query<ItemCounts>(sql`
     select count(*) filter (where i.state in ('pending', 'held', 'fetching')) as pending,
       count(*) filter (where i.state = 'done' and d.id is null) as done,
       count(*) filter (where i.state = 'failed' or d.id is not null) as failed,

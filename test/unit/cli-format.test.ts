@@ -212,6 +212,12 @@ describe('progress', () => {
     expect(progressLine(view({ run: { itemsTotal: null } }), 16)).not.toContain('left');
     expect(progressLine(view({ run: { itemsTotal: null, status: 'completed' } }), 16)).toContain('left');
     expect(progressLine({ ...view(), run: null }, null)).toBe('0 seen, 280 done, 2 failed');
+    const none = { items: { pending: 0, failed: 0, skipped: 0 }, documents: { waiting: 0, done: 0, failed: 0 } };
+    const begun = { ...view().run!, itemsSeen: 0, itemsTotal: null };
+    expect(progressLine({ ...view(none), run: begun }, null)).toBe('looking at what is there');
+    expect(progressLine({ ...view(none), run: { ...begun, status: 'completed' } }, null)).toBe(
+      '0 seen, 0 done, 0 failed',
+    );
   });
 
   test('is over when the run ended and its documents can be found', () => {
@@ -293,6 +299,7 @@ describe('welcome', () => {
     namespace: 'sm_project_default',
     consoleLink: 'http://127.0.0.1:6767/#/sign-in/token',
     storage: '/data',
+    dataDirOption: '',
     screen: createScreen(),
   } as const;
 
@@ -303,6 +310,12 @@ describe('welcome', () => {
     expect(text).toContain("curl http://127.0.0.1:6767/ns/sm_project_default/search -H 'Authorization: Bearer sm_new'");
     expect(text).toContain('npx memoryd search "');
     expect(text).toContain("new Supermemory({ baseURL: 'http://127.0.0.1:6767', apiKey: 'sm_new' })");
+  });
+
+  test('names the data directory in commands that would not find it', () => {
+    const text = welcome({ ...introduction, dataDirOption: ' --data-dir /data' }).join('\n');
+    expect(text).toContain('`memoryd open --data-dir /data` does it again');
+    expect(text).toContain('npx memoryd connect folder ./notes --data-dir /data\n');
   });
 
   test('is short at later starts and for processes without the API', () => {
@@ -458,8 +471,8 @@ describe('status', () => {
       'nTPkyR  It is listed every 60 s instead of watched.',
     ]);
     expect(lines[6]).toContain('12 deletions held back');
-    expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --confirm-deletes\``);
-    expect(lines[6]).toContain(`\`memoryd sync ${connection.id} --keep-deletes\``);
-    expect(lines[7]).toBe(`nTPkyR  3 items failed, 4 items skipped: see \`memoryd failures ${connection.id}\`.`);
+    expect(lines[6]).toContain(`\`memoryd sync nTPkyR --confirm-deletes\``);
+    expect(lines[6]).toContain(`\`memoryd sync nTPkyR --keep-deletes\``);
+    expect(lines[7]).toBe(`nTPkyR  3 items failed, 4 items skipped: see \`memoryd failures nTPkyR\`.`);
   });
 });
