@@ -201,7 +201,7 @@ function documentWrite(
 ): DocumentWrite {
   const metadata = metadataOf(input, before);
   const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
-  const givenTitle = input.title ?? metadataTitle ?? keptTitle(input, before);
+  const givenTitle = titleOf(input, body) ?? metadataTitle ?? keptTitle(input, before);
   const supportingContext = input.supportingContext ?? before?.supporting_context ?? null;
   return {
     ...(body === null ? contentFields(before!) : newContentFields(input, body, before)),
@@ -221,6 +221,13 @@ function documentWrite(
     created_at: input.createdAt ?? now,
     updated_at: now,
   };
+}
+
+/** The name of a mirrored file is no title: it is called what its text calls itself, whichever source it is from. */
+function titleOf({ title, connectionId }: DocumentInput, body: DocumentBody | null): string | undefined {
+  const isName = connectionId !== undefined && body?.kind === 'file' && body.name === title;
+  // Without an ending it is what people call it: a page of a wiki.
+  return isName && /\.\w+$/.test(title ?? '') ? undefined : title;
 }
 
 /** A mirrored file that was given its name as title before, and none now, is called what its text calls itself. */

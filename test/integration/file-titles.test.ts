@@ -81,12 +81,20 @@ describe('a mirrored file', () => {
   });
 
   it('that was given its name as title before is called as its text calls itself once it changes', async () => {
-    await add(file('plan.md', '# Lisbon\n\nWe fly on 9 May.', { title: 'plan.md' }));
-    await process();
-    expect(await titles()).toEqual(['plan.md']);
+    await add(file('plan.md', '# Lisbon\n\nWe fly on 9 May.'));
+    await opened.database.execute(sql`update documents set given_title = 'plan.md', title = 'plan.md'`);
     await add(file('plan.md', '# Lisbon\n\nWe fly on 10 May.'));
     await process();
     expect(await titles()).toEqual(['Lisbon']);
+  });
+
+  it('is called as its text calls itself also where its source names it, as services for files do', async () => {
+    await add(file('trips/plan.md', '# Lisbon\n\nWe fly on 9 May.', { title: 'plan.md' }));
+    await add(file('bill.txt', 'Forty euros.', { title: 'bill.txt', customId: 'bill' }));
+    await add(file('sheet.md', '# Draft\n\nTides.', { title: 'Tide tables', customId: 'sheet' }));
+    expect(await titles()).toEqual(['plan.md', 'bill.txt', 'Tide tables']);
+    await process();
+    expect(await titles()).toEqual(['Lisbon', 'bill.txt', 'Tide tables']);
   });
 
   it('keeps a title that somebody gave it', async () => {

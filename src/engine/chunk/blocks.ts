@@ -284,11 +284,19 @@ function continues(scan: Scan, line: Line): boolean {
   return scan.open?.kind === 'prose';
 }
 
-/** A heading's text as a person reads it, in one line of at most 160 characters. */
+/**
+ * A heading's text as a person reads it, in one line of at most 160 characters. Pictures, such as badges, are left out,
+ * and only what they say in place of themselves stays where there is nothing else.
+ */
 export function plainLabel(markup: string): string {
+  const read = markup.slice(0, maxLabel * 8);
+  return labelOf(read.replace(/!\[[^\]]*\](?:\([^)]*(?:\)|$)|\[[^\]]*(?:\]|$))/g, ' ')) || labelOf(read);
+}
+
+function labelOf(markup: string): string {
   return markup
-    .slice(0, maxLabel * 4)
-    .replace(/!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replace(/!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
     .replace(/[*`]+|(?<!\w)_+|_+(?!\w)|<[^>]*>/g, '')
     .replace(/\s+/g, ' ')
     .trim()

@@ -188,10 +188,21 @@ function joint(previous: Line, line: Line, usualGap: number, right: number): str
   return wrapped && !/[-\u00ad]$/.test(previous.text) ? ' ' : '\n';
 }
 
-/** "con-" and "firming" are one word, unless the text writes it with its hyphen elsewhere. */
+/**
+ * "con-" and "firming" are one word, unless the text writes it with its hyphen elsewhere. "TIME-" and "OUT" are one
+ * where the text writes it so elsewhere: names in capitals have hyphens of their own.
+ */
 function joinHyphenated(text: string): string {
   const written = new Set(text.match(/(?<!\p{L})\p{L}+-\p{Ll}+/gu));
-  return text.replace(/(?<!\p{L})(\p{L}+)[-\u00ad]\n(\p{Ll}+)/gu, (_, first: string, second: string) =>
-    written.has(`${first}-${second}`) ? `${first}-${second}` : first + second,
+  const capitals = new Set(text.match(/(?<!\p{L})\p{Lu}{4,}(?!\p{L})/gu));
+  const whole = text.replace(
+    /(?<!\p{L})(\p{Lu}+)[-\u00ad]\n(\p{Lu}+)(?!\p{L})/gu,
+    (parts, first: string, second: string) => (capitals.has(first + second) ? first + second : parts),
+  );
+  // A part of a compound that has hyphens already has another one: state-of-the-art.
+  return whole.replace(
+    /((?<=\p{L})-|(?<!\p{L}))(\p{L}+)[-\u00ad]\n(\p{Ll}+)/gu,
+    (_, hyphen: string, first: string, second: string) =>
+      hyphen !== '' || written.has(`${first}-${second}`) ? `${hyphen}${first}-${second}` : first + second,
   );
 }

@@ -96,9 +96,18 @@ describe('text on a page', () => {
       line(588, 'known.', 40),
     ];
     expect(pageText(items)).toBe(
-      'A long line of running text that goes on and on to the margin of the page, where it wraps, as the state-of-theart says, and on to the end.\n\n' +
+      'A long line of running text that goes on and on to the margin of the page, where it wraps, as the state-of-the-art says, and on to the end.\n\n' +
         'Another paragraph, well-known.\n\nIt is well-known.',
     );
+  });
+
+  it('joins words in capitals where they stand whole elsewhere', () => {
+    const items = [
+      line(700, 'The keyword OP-'),
+      line(688, 'TIONAL is used, or OPTIONAL is not, and UTC-'),
+      line(676, 'OFFSET.'),
+    ];
+    expect(pageText(items)).toBe('The keyword OPTIONAL is used, or OPTIONAL is not, and UTC-\nOFFSET.');
   });
 
   it('keeps the lines of forms and the gaps of tables', () => {

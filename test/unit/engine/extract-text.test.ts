@@ -37,6 +37,15 @@ describe('titles', () => {
     ['a heading with a line under it', 'markdown', 'Underlined\n====\n\ntext', 'Underlined'],
     ['the first top heading', 'markdown', 'Intro.\n\n```sh\n# comment\n```\n\n## Small\n\n# Big', 'Big'],
     [
+      'a heading with badges',
+      'markdown',
+      '# tide <sup>[![Version][svg]][url]</sup> [![CI](https://a.b/c)](https://d.e)',
+      'tide',
+    ],
+    ['a heading after a picture', 'markdown', '![logo](a.svg) Tide Tables\n=====\n', 'Tide Tables'],
+    ['a heading that is a picture', 'markdown', '# [![Tide](a.svg)](https://tide.example)', 'Tide'],
+    ['a heading with a link', 'markdown', '# The [tide](https://tide.example) tables', 'The tide tables'],
+    [
       'a heading in HTML',
       'markdown',
       '<p align="center"><img src="a.png"></p>\n\n<h1 align="center">\n  The <b>fast</b> one<br></h1>\n\n# Usage',
