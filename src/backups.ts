@@ -30,61 +30,25 @@ export interface BackupOptions {
  * daemon starts on it.
  */
 export function createBackups(options: BackupOptions): Backups & { runDue(): Promise<void> } {
-  const { database, dataDir, clock, log } = options;
+  const { dataDir, clock, log } = options;
   const folder = resolve(dataDir, 'backups');
   let underWay = false;
 
   async function list(): Promise<Backup[]> {
-    return Promise.all((await names()).map(describe));
-  }
-
-  /** Newest first. */
-  async function names(): Promise<string[]> {
-    const found = (await readdir(folder).catch(() => [])).filter((name) => namePattern.test(name));
-    return found.toSorted().toReversed();
-  }
-
-  async function describe(name: string): Promise<Backup> {
-    const path = join(folder, name);
-    const sizes = await Promise.all((await filesIn(path)).map(async (file) => (await stat(file)).size));
-    return { name, at: momentOf(name), path, bytes: sizes.reduce((sum, size) => sum + size, 0) };
-  }
-
-  async function make(): Promise<Backup> {
-    const name = nameOf(clock.now());
-    const target = join(folder, `${name}${unfinished}`);
-    await removeUnfinished();
-    await mkdir(target, { recursive: true, mode: 0o700 });
-    try {
-      await copyCluster(database, join(dataDir, 'database'), join(target, 'database'));
-      for (const part of otherParts) await copyIfThere(join(dataDir, part), join(target, part));
-      await flushAll(await filesIn(target));
-      await rename(target, join(folder, name));
-    } catch (error) {
-      await rm(target, { recursive: true, force: true });
-      if (!saysDiskFull(error)) throw error;
-      throw new MemorydError('disk_full', `The backup does not fit on the disk of ${folder}.`, { cause: error });
-    }
-    return describe(name);
-  }
-
-  /** What a stop has interrupted. */
-  async function removeUnfinished(): Promise<void> {
-    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(unfinished));
-    for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
+    return Promise.all((await names(folder)).map((name) => describe(folder, name)));
   }
 
   const backups = {
     list,
     async lastAt() {
-      const [newest] = await names();
+      const [newest] = await names(folder);
       return newest === undefined ? null : momentOf(newest);
     },
     async make(keep: number | null) {
       if (underWay) throw new MemorydError('conflict', 'A backup is being made already.', { shouldRetry: false });
       underWay = true;
       try {
-        const made = await make();
+        const made = await make(options, folder);
         const older = keep === null ? [] : (await list()).slice(keep);
         for (const { path } of older) await rm(path, { recursive: true, force: true });
         return made;
@@ -99,6 +63,42 @@ export function createBackups(options: BackupOptions): Backups & { runDue(): Pro
     schedule: async () => (await scheduled?.state()) ?? null,
     runDue: async () => scheduled?.runDue(),
   };
+}
+
+async function make({ database, dataDir, clock }: BackupOptions, folder: string): Promise<Backup> {
+  const name = nameOf(clock.now());
+  const target = join(folder, `${name}${unfinished}`);
+  await removeUnfinished(folder);
+  await mkdir(target, { recursive: true, mode: 0o700 });
+  try {
+    await copyCluster(database, join(dataDir, 'database'), join(target, 'database'));
+    for (const part of otherParts) await copyIfThere(join(dataDir, part), join(target, part));
+    await flushAll(await filesIn(target));
+    await rename(target, join(folder, name));
+  } catch (error) {
+    await rm(target, { recursive: true, force: true });
+    if (!saysDiskFull(error)) throw error;
+    throw new MemorydError('disk_full', `The backup does not fit on the disk of ${folder}.`, { cause: error });
+  }
+  return describe(folder, name);
+}
+
+/** Newest first. */
+async function names(folder: string): Promise<string[]> {
+  const found = (await readdir(folder).catch(() => [])).filter((name) => namePattern.test(name));
+  return found.toSorted().toReversed();
+}
+
+async function describe(folder: string, name: string): Promise<Backup> {
+  const path = join(folder, name);
+  const sizes = await Promise.all((await filesIn(path)).map(async (file) => (await stat(file)).size));
+  return { name, at: momentOf(name), path, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** What a stop has interrupted. */
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(unfinished));
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 async function copyIfThere(from: string, to: string): Promise<void> {

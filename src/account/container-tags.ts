@@ -92,47 +92,7 @@ export interface ContainerTagsOptions {
 }
 
 export function createContainerTags(options: ContainerTagsOptions): ContainerTags {
-  const { database, clock, defaultContainerTag } = options;
-
-  async function change(tag: string, changes: ContainerChange, { makes } = { makes: true }): Promise<Container> {
-    if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
-    const now = clock.now();
-    return database.transaction(async (tx) => {
-      if (changes.quota) await countUsage(tx, tag);
-      if (makes) await insertContainer(tx, { tag, id: newId(now) }, now);
-      await requireWritable(tx, [tag]);
-      const before = await findContainer(tx, tag);
-      if (!before) throw new MemorydError('not_found', 'Container not found');
-      const quota = { ...before.quota, ...changes.quota };
-      const after = { ...before, ...changes, quota, updatedAt: now };
-      if (after.memories !== before.memories) await noteSettingChange(tx, { scope: 'container', id: tag });
-      return writeContainer(tx, after);
-    });
-  }
-
-  async function changeBuckets(tag: string, { put = [], remove = [] }: BucketChange): Promise<void> {
-    await database.transaction(async (tx) => {
-      // Changes at the same time come one after the other.
-      if ((await lockContainers(tx, [tag])).length === 0) throw new MemorydError('not_found', 'Container not found');
-      await requireWritable(tx, [tag]);
-      const before = (await findContainer(tx, tag))!;
-      const { profileBuckets: shared } = await readContentSettings(tx);
-      const after = changedBuckets(before.profileBuckets, { put, remove }, shared);
-      await writeContainer(tx, { ...before, profileBuckets: after, updatedAt: clock.now() });
-    });
-  }
-
-  /** Additions that began while the rest was deleted have ended once the container is locked. */
-  async function end(tag: string): Promise<number> {
-    return database.transaction(async (tx) => {
-      await lockContainers(tx, [tag]);
-      const late = await selectDocuments(tx, { containerTags: [tag] }, 10_000);
-      await removeDocuments(tx, late, clock.now());
-      if (tag === defaultContainerTag) await clearContainer(tx, tag, clock.now());
-      else await deleteContainer(tx, tag);
-      return late.length;
-    });
-  }
+  const { database, clock } = options;
 
   return {
     list: (scope) => listContainerTagSummaries(database, scope.containerTags, clock.now()),
@@ -146,15 +106,64 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
     requestQuotas: () => requestQuotas(database),
     usage: async ({ containerTag, quota }) =>
       quota.documents === null && quota.bytes === null ? null : usageOf(database, containerTag),
-    change,
-    changeBuckets,
+    change: (tag, changes, how) => change(options, tag, changes, how),
+    changeBuckets: (tag, changes) => changeBuckets(options, tag, changes),
     async remove(tag) {
       if (!(await findContainer(database, tag))) return null;
       await database.transaction((tx) => requireWritable(tx, [tag]));
       await options.removeConnections(tag);
       const memories = await database.transaction((tx) => deleteMemoriesOf(tx, tag));
       const documents = await removeSelected(database, { containerTags: [tag] }, clock);
-      return { memories, documents: documents + (await end(tag)) };
+      return { memories, documents: documents + (await end(options, tag)) };
     },
   };
+}
+
+async function change(
+  { database, clock }: ContainerTagsOptions,
+  tag: string,
+  changes: ContainerChange,
+  { makes } = { makes: true },
+): Promise<Container> {
+  if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
+  const now = clock.now();
+  return database.transaction(async (tx) => {
+    if (changes.quota) await countUsage(tx, tag);
+    if (makes) await insertContainer(tx, { tag, id: newId(now) }, now);
+    await requireWritable(tx, [tag]);
+    const before = await findContainer(tx, tag);
+    if (!before) throw new MemorydError('not_found', 'Container not found');
+    const quota = { ...before.quota, ...changes.quota };
+    const after = { ...before, ...changes, quota, updatedAt: now };
+    if (after.memories !== before.memories) await noteSettingChange(tx, { scope: 'container', id: tag });
+    return writeContainer(tx, after);
+  });
+}
+
+async function changeBuckets(
+  { database, clock }: ContainerTagsOptions,
+  tag: string,
+  { put = [], remove = [] }: BucketChange,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    // Changes at the same time come one after the other.
+    if ((await lockContainers(tx, [tag])).length === 0) throw new MemorydError('not_found', 'Container not found');
+    await requireWritable(tx, [tag]);
+    const before = (await findContainer(tx, tag))!;
+    const { profileBuckets: shared } = await readContentSettings(tx);
+    const after = changedBuckets(before.profileBuckets, { put, remove }, shared);
+    await writeContainer(tx, { ...before, profileBuckets: after, updatedAt: clock.now() });
+  });
+}
+
+/** Additions that began while the rest was deleted have ended once the container is locked. */
+async function end({ database, clock, defaultContainerTag }: ContainerTagsOptions, tag: string): Promise<number> {
+  return database.transaction(async (tx) => {
+    await lockContainers(tx, [tag]);
+    const late = await selectDocuments(tx, { containerTags: [tag] }, 10_000);
+    await removeDocuments(tx, late, clock.now());
+    if (tag === defaultContainerTag) await clearContainer(tx, tag, clock.now());
+    else await deleteContainer(tx, tag);
+    return late.length;
+  });
 }

@@ -61,56 +61,8 @@ const batchSize = 200;
 const stalledAfterMs = 60_000;
 
 export function createErasures(options: ErasuresOptions): Erasures {
-  const { database, clock, containerTags } = options;
+  const { database, clock } = options;
   const rewriting = createRewriting({ ...options, holder: randomUUID() });
-
-  async function targetOf(input: ErasureInput): Promise<ErasureTarget> {
-    if ('documents' in input) return { documentIds: await idsOf(database, input.documents) };
-    if ('deleted' in input) return input;
-    if (await containerTags.find(input.containerTag)) return input;
-    throw new MemorydError('not_found', 'Container not found', { details: wayToDeleted });
-  }
-
-  async function remove({ id, target }: Pick<ErasureRow, 'id' | 'target'>): Promise<void> {
-    if ('documentIds' in target) await removeBatch(id, async () => target.documentIds);
-    else if ('containerTag' in target) await removeContainer(id, target.containerTag);
-    else await removeDeleted(id);
-    await database.transaction(async (tx) => {
-      await eraseKeptAnswers(tx);
-      await endRemoving(tx, id, clock.now());
-    });
-  }
-
-  async function removeContainer(id: string, tag: string): Promise<void> {
-    const removed = await containerTags.remove(tag);
-    if (removed) await database.transaction((tx) => noteErased(tx, id, removed, clock.now()));
-    while (await removeBatch(id, (tx) => lockDocumentsToErase(tx, tag, batchSize)));
-  }
-
-  async function removeDeleted(id: string): Promise<void> {
-    while (await removeBatch(id, (tx) => lockDocumentsToErase(tx, null, batchSize)));
-    const now = clock.now();
-    for (const tag of await containersWithForgotten(database, now)) {
-      await database.transaction(async (tx) => {
-        const memories = await eraseForgotten(tx, tag, now);
-        await noteErased(tx, id, { documents: 0, memories }, now);
-      });
-    }
-    await database.transaction(eraseAllCopies);
-  }
-
-  /** Answers whether there may be more. */
-  function removeBatch(id: string, choose: (tx: Transaction) => Promise<string[]>): Promise<boolean> {
-    return database.transaction(async (tx) => {
-      const ids = await choose(tx);
-      const now = clock.now();
-      const memories = await countMemoriesOnlyFrom(tx, ids);
-      await eraseCopies(tx, ids);
-      await suppressItemsOfDocuments(tx, ids, now);
-      await noteErased(tx, id, { documents: await removeDocuments(tx, ids, now), memories }, now);
-      return ids.length === batchSize;
-    });
-  }
 
   function shown({ notRewritten, ...row }: ErasureRow): Erasure {
     return { ...row, left: leftOf(database.engine, row.rewrite, notRewritten) };
@@ -124,20 +76,75 @@ export function createErasures(options: ErasuresOptions): Erasures {
   return {
     async start(input, { rewrite }) {
       const now = clock.now();
-      const erasure = { id: newId(now), target: await targetOf(input), rewrite };
+      const erasure = { id: newId(now), target: await targetOf(options, input), rewrite };
       await insertErasure(database, erasure, now);
-      await remove(erasure);
+      await remove(options, erasure);
       rewriting.runLater();
       return (await find(erasure.id))!;
     },
     find,
     async runOpen(signal) {
       const before = new Date(clock.now().getTime() - stalledAfterMs);
-      for (const erasure of await stalledErasures(database, before)) await remove(erasure);
+      for (const erasure of await stalledErasures(database, before)) await remove(options, erasure);
       await rewriting.run(signal);
     },
     close: () => rewriting.close(),
   };
+}
+
+async function targetOf({ database, containerTags }: ErasuresOptions, input: ErasureInput): Promise<ErasureTarget> {
+  if ('documents' in input) return { documentIds: await idsOf(database, input.documents) };
+  if ('deleted' in input) return input;
+  if (await containerTags.find(input.containerTag)) return input;
+  throw new MemorydError('not_found', 'Container not found', { details: wayToDeleted });
+}
+
+async function remove(options: ErasuresOptions, { id, target }: Pick<ErasureRow, 'id' | 'target'>): Promise<void> {
+  if ('documentIds' in target) await removeBatch(options, id, async () => target.documentIds);
+  else if ('containerTag' in target) await removeContainer(options, id, target.containerTag);
+  else await removeDeleted(options, id);
+  const { database, clock } = options;
+  await database.transaction(async (tx) => {
+    await eraseKeptAnswers(tx);
+    await endRemoving(tx, id, clock.now());
+  });
+}
+
+async function removeContainer(options: ErasuresOptions, id: string, tag: string): Promise<void> {
+  const { database, clock, containerTags } = options;
+  const removed = await containerTags.remove(tag);
+  if (removed) await database.transaction((tx) => noteErased(tx, id, removed, clock.now()));
+  while (await removeBatch(options, id, (tx) => lockDocumentsToErase(tx, tag, batchSize)));
+}
+
+async function removeDeleted(options: ErasuresOptions, id: string): Promise<void> {
+  const { database, clock } = options;
+  while (await removeBatch(options, id, (tx) => lockDocumentsToErase(tx, null, batchSize)));
+  const now = clock.now();
+  for (const tag of await containersWithForgotten(database, now)) {
+    await database.transaction(async (tx) => {
+      const memories = await eraseForgotten(tx, tag, now);
+      await noteErased(tx, id, { documents: 0, memories }, now);
+    });
+  }
+  await database.transaction(eraseAllCopies);
+}
+
+/** Answers whether there may be more. */
+function removeBatch(
+  { database, clock }: ErasuresOptions,
+  id: string,
+  choose: (tx: Transaction) => Promise<string[]>,
+): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const ids = await choose(tx);
+    const now = clock.now();
+    const memories = await countMemoriesOnlyFrom(tx, ids);
+    await eraseCopies(tx, ids);
+    await suppressItemsOfDocuments(tx, ids, now);
+    await noteErased(tx, id, { documents: await removeDocuments(tx, ids, now), memories }, now);
+    return ids.length === batchSize;
+  });
 }
 
 const wayToDeleted = 'Content that was deleted before is erased with `deleted`';

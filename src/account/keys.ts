@@ -113,56 +113,40 @@ export function createKeys(dependencies: KeysDependencies): Keys {
     return callerOf(row);
   }
 
-  async function create(input: NewKey): Promise<{ secret: string; key: KeySummary }> {
-    const secret = newKeySecret(organization.id);
-    const row = newKeyRow(input, secret, clock.now());
-    await insertApiKey(database, row);
-    return { secret, key: summaryOf(row, new Map()) };
-  }
-
-  async function rotate(id: string, overlapMs: number) {
-    const rotated = await rotateKey(dependencies, id, overlapMs);
-    cache.clear();
-    if (!rotated) return null;
-    const { secret, row, replacedUntil } = rotated;
-    return { secret, key: summaryOf(row, await usageOfKeys(database)), replacedUntil };
-  }
-
-  async function change(id: string, changes: KeyChange): Promise<KeySummary | null> {
-    const changed = await changeKey(database, id, changes);
-    cache.clear();
-    return changed && summaryOf(changed, await usageOfKeys(database));
-  }
-
-  async function list(): Promise<KeySummary[]> {
-    const [rows, usage] = await Promise.all([listApiKeys(database), usageOfKeys(database)]);
-    return rows.map((row) => summaryOf(row, usage));
-  }
-
-  async function remove(id: string, askedBy: Caller): Promise<boolean> {
-    if (id === askedBy.keyId) {
-      throw new MemorydError('conflict', 'A key cannot delete itself; use another full key', { shouldRetry: false });
-    }
-    const removed = await deleteApiKey(database, id);
-    cache.clear();
-    return removed;
-  }
-
-  async function toggle(id: string): Promise<boolean | null> {
-    const enabled = await toggleApiKey(database, id);
-    cache.clear();
-    return enabled;
-  }
-
   return {
     authenticate,
     holderOf,
-    create,
-    rotate,
-    change,
-    remove,
-    toggle,
-    list,
+    async create(input) {
+      const secret = newKeySecret(organization.id);
+      const row = newKeyRow(input, secret, clock.now());
+      await insertApiKey(database, row);
+      return { secret, key: summaryOf(row, new Map()) };
+    },
+    async rotate(id, overlapMs) {
+      const rotated = await rotateKey(dependencies, id, overlapMs);
+      cache.clear();
+      if (!rotated) return null;
+      const { secret, row, replacedUntil } = rotated;
+      return { secret, key: summaryOf(row, await usageOfKeys(database)), replacedUntil };
+    },
+    async change(id, changes) {
+      const changed = await changeKey(database, id, changes);
+      cache.clear();
+      return changed && summaryOf(changed, await usageOfKeys(database));
+    },
+    async remove(id, askedBy) {
+      if (id === askedBy.keyId) {
+        throw new MemorydError('conflict', 'A key cannot delete itself; use another full key', { shouldRetry: false });
+      }
+      const removed = await deleteApiKey(database, id);
+      cache.clear();
+      return removed;
+    },
+    toggle: (id) => toggleApiKey(database, id).finally(() => cache.clear()),
+    async list() {
+      const [rows, usage] = await Promise.all([listApiKeys(database), usageOfKeys(database)]);
+      return rows.map((row) => summaryOf(row, usage));
+    },
     close: () => lastUse.close(),
   };
 }

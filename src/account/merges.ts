@@ -58,38 +58,9 @@ export function createMerges(options: MergesOptions): Merges {
   const stop = new AbortController();
   const going = new Set<Promise<void>>();
 
-  async function store(
-    sourceTags: readonly string[],
-    targetTag: string,
-    { makesTarget = false, renamesIds = false }: MergeOptions,
-  ): Promise<string> {
-    const now = clock.now();
-    const id = newId(now);
-    await database.transaction(async (tx) => {
-      if (makesTarget) await insertContainer(tx, { tag: targetTag, id: newId(now) }, now);
-      const tags = [...sourceTags, targetTag];
-      const existing = await lockContainers(tx, tags);
-      const missing = tags.find((tag) => !existing.includes(tag));
-      if (missing !== undefined) throw new MemorydError('not_found', `Container ${missing} not found`);
-      await requireWritable(tx, tags);
-      await insertMerge(tx, { id, sourceTags, targetTag, renamesIds }, now);
-    });
-    return id;
-  }
-
-  /** One attempt, in one transaction. Answers whether the merge is over. */
-  async function attempt(id: string): Promise<boolean> {
-    try {
-      return await database.transaction((tx) => moveAll(tx, id, options));
-    } catch (error) {
-      log.error({ err: error, mergeId: id }, 'merge of containers failed');
-      return database.transaction((tx) => noteFailure(tx, id, clock.now()));
-    }
-  }
-
   async function run(id: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (await attempt(id)) return;
+      if (await attempt(options, id)) return;
       await clock.sleep(waitMs, signal);
     }
   }
@@ -103,18 +74,18 @@ export function createMerges(options: MergesOptions): Merges {
   }
 
   return {
-    async start(sourceTags, targetTag, options = {}) {
+    async start(sourceTags, targetTag, wanted = {}) {
       const sources = [...new Set(sourceTags)].filter((tag) => tag !== targetTag);
       if (sources.length === 0) throw new MemorydError('invalid_request', 'There is no container to merge from');
-      const id = await store(sources, targetTag, options);
+      const id = await store(options, sources, targetTag, wanted);
       runLater(id);
-      const { renamesIds = false } = options;
+      const { renamesIds = false } = wanted;
       return { id, sourceTags: sources, targetTag, renamesIds, status: 'queued', progress: null, lastError: null };
     },
     find: (id) => findMerge(database, id),
     async runOpen(signal) {
       for (const id of await openMerges(database)) {
-        if (!signal.aborted) await attempt(id);
+        if (!signal.aborted) await attempt(options, id);
       }
     },
     async close() {
@@ -122,6 +93,37 @@ export function createMerges(options: MergesOptions): Merges {
       await Promise.all(going);
     },
   };
+}
+
+async function store(
+  { database, clock }: MergesOptions,
+  sourceTags: readonly string[],
+  targetTag: string,
+  { makesTarget = false, renamesIds = false }: MergeOptions,
+): Promise<string> {
+  const now = clock.now();
+  const id = newId(now);
+  await database.transaction(async (tx) => {
+    if (makesTarget) await insertContainer(tx, { tag: targetTag, id: newId(now) }, now);
+    const tags = [...sourceTags, targetTag];
+    const existing = await lockContainers(tx, tags);
+    const missing = tags.find((tag) => !existing.includes(tag));
+    if (missing !== undefined) throw new MemorydError('not_found', `Container ${missing} not found`);
+    await requireWritable(tx, tags);
+    await insertMerge(tx, { id, sourceTags, targetTag, renamesIds }, now);
+  });
+  return id;
+}
+
+/** One attempt, in one transaction. Answers whether the merge is over. */
+async function attempt(options: MergesOptions, id: string): Promise<boolean> {
+  const { database, clock, log } = options;
+  try {
+    return await database.transaction((tx) => moveAll(tx, id, options));
+  } catch (error) {
+    log.error({ err: error, mergeId: id }, 'merge of containers failed');
+    return database.transaction((tx) => noteFailure(tx, id, clock.now()));
+  }
 }
 
 async function moveAll(tx: Transaction, id: string, options: MergesOptions): Promise<boolean> {

@@ -36,56 +36,26 @@ const restShare = 4;
 /** Rewriting that takes less time than this needs no rest. */
 const shortMs = 2_000;
 
-export function createRewriting(options: { database: Database; clock: Clock; log: Logger; holder: string }): Rewriting {
+interface RewritingOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  /** Names this process among those that could rewrite. */
+  holder: string;
+}
+
+export function createRewriting(options: RewritingOptions): Rewriting {
   const { database, clock, log, holder } = options;
   const stop = new AbortController();
   let turn: Promise<void> = Promise.resolve();
   let restUntilMs = 0;
 
-  function keepLease() {
-    const now = clock.now();
-    return holdLease(database, role, { holder, now, until: new Date(now.getTime() + leaseMs) });
-  }
-
-  async function rewriteAll(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    await waitForReaders(signal);
-    const tables = await tablesToRewrite(database);
-    const notRewritten = await rewriteTables(tables, signal);
-    if (notRewritten === null) return;
-    notRewritten.push(...(await clearStatistics(database, tables)));
-    if (!(await rewriteTable(database, 'pg_statistic'))) notRewritten.push('pg_statistic');
-    await emptyLog(database);
-    await endRewriting(database, ids, notRewritten, clock.now());
-    log.info({ erasures: ids.length, notRewritten }, 'erased content is out of the files of the database');
-  }
-
-  /** Between two tables others get the one session of the embedded database. Null: somebody else goes on. */
-  async function rewriteTables(tables: readonly string[], signal: AbortSignal): Promise<string[] | null> {
-    const notRewritten: string[] = [];
-    for (const table of tables) {
-      if (signal.aborted || !(await keepLease())) return null;
-      if (!(await rewriteTable(database, table))) notRewritten.push(table);
-    }
-    return notRewritten;
-  }
-
-  /** Waits for transactions opened before the removal: rows that they still see would be rewritten with the rest. */
-  async function waitForReaders(signal: AbortSignal): Promise<void> {
-    if (database.engine === 'pglite') return;
-    const moment = await momentOf(database);
-    for (let waitedMs = 0; await isSeenBySome(database, moment); waitedMs += lookEveryMs) {
-      if (signal.aborted) return;
-      if (waitedMs >= patienceMs) throw new MemorydError('unavailable', stillSeen);
-      await clock.sleep(lookEveryMs, signal);
-    }
-  }
-
   async function runOnce(signal: AbortSignal): Promise<void> {
     const ids = await erasuresToRewrite(database, new Date(clock.now().getTime() - retryMs));
-    if (ids.length === 0 || signal.aborted || !(await keepLease())) return;
+    if (ids.length === 0 || signal.aborted || !(await keepLease(options))) return;
     const begunMs = clock.now().getTime();
     try {
-      await rewriteAll(ids, signal);
+      await rewriteAll(options, ids, signal);
     } catch (error) {
       log.error({ err: error, erasures: ids.length }, 'files were not rewritten, it is tried again');
       const problem = MemorydError.is(error) ? error.message : 'The database did not rewrite its files; see the log.';
@@ -118,6 +88,49 @@ export function createRewriting(options: { database: Database; clock: Clock; log
       await turn;
     },
   };
+}
+
+function keepLease({ database, clock, holder }: RewritingOptions) {
+  const now = clock.now();
+  return holdLease(database, role, { holder, now, until: new Date(now.getTime() + leaseMs) });
+}
+
+async function rewriteAll(options: RewritingOptions, ids: readonly string[], signal: AbortSignal): Promise<void> {
+  const { database, clock, log } = options;
+  await waitForReaders(options, signal);
+  const tables = await tablesToRewrite(database);
+  const notRewritten = await rewriteTables(options, tables, signal);
+  if (notRewritten === null) return;
+  notRewritten.push(...(await clearStatistics(database, tables)));
+  if (!(await rewriteTable(database, 'pg_statistic'))) notRewritten.push('pg_statistic');
+  await emptyLog(database);
+  await endRewriting(database, ids, notRewritten, clock.now());
+  log.info({ erasures: ids.length, notRewritten }, 'erased content is out of the files of the database');
+}
+
+/** Between two tables others get the one session of the embedded database. Null: somebody else goes on. */
+async function rewriteTables(
+  options: RewritingOptions,
+  tables: readonly string[],
+  signal: AbortSignal,
+): Promise<string[] | null> {
+  const notRewritten: string[] = [];
+  for (const table of tables) {
+    if (signal.aborted || !(await keepLease(options))) return null;
+    if (!(await rewriteTable(options.database, table))) notRewritten.push(table);
+  }
+  return notRewritten;
+}
+
+/** Waits for transactions opened before the removal: rows that they still see would be rewritten with the rest. */
+async function waitForReaders({ database, clock }: RewritingOptions, signal: AbortSignal): Promise<void> {
+  if (database.engine === 'pglite') return;
+  const moment = await momentOf(database);
+  for (let waitedMs = 0; await isSeenBySome(database, moment); waitedMs += lookEveryMs) {
+    if (signal.aborted) return;
+    if (waitedMs >= patienceMs) throw new MemorydError('unavailable', stillSeen);
+    await clock.sleep(lookEveryMs, signal);
+  }
 }
 
 const stillSeen =

@@ -59,106 +59,123 @@ interface AuthorizationOptions {
   onSecret(secret: string): void;
 }
 
-/** The authorization of one context. Keeps its token in memory, and reads the store when that is refused or old. */
 export function createAuthorization(options: AuthorizationOptions): Authorization {
-  const { auth, keeper, clock } = options;
-  let { fields, token, version } = options.held;
-  /** No renewal ahead of time before, because the last one failed. */
-  let renewNotBefore = 0;
-  if (token) tell(token);
+  return new HeldAuthorization(options);
+}
 
-  function tell({ token: { accessToken, refreshToken } }: StoredToken): void {
-    options.onSecret(accessToken);
-    if (refreshToken !== null) options.onSecret(refreshToken);
+/** The authorization of one context. Keeps its token in memory, and reads the store when that is refused or old. */
+class HeldAuthorization implements Authorization {
+  readonly #options: AuthorizationOptions;
+  #held: HeldCredentials;
+  /** No renewal ahead of time before, because the last one failed. */
+  #renewNotBefore = 0;
+
+  constructor(options: AuthorizationOptions) {
+    this.#options = options;
+    this.#held = options.held;
+    if (this.#held.token) this.#tell(this.#held.token);
   }
 
-  function told(sent: Record<string, string>): Record<string, string> {
-    for (const value of Object.values(sent)) options.onSecret(value);
+  async headers(): Promise<Record<string, string>> {
+    const { auth } = this.#options;
+    const { fields } = this.#held;
+    if (auth?.type === 'apiKey') return apiKeyHeader(auth, fields);
+    if (auth?.type === 'basic') return this.#told(basicHeader(auth, fields));
+    if (auth === null || auth.type === 'xoauth2') return {};
+    return { authorization: `Bearer ${(await this.#usableToken()).token.accessToken}` };
+  }
+
+  async renew(refused: Record<string, string>): Promise<boolean> {
+    const { auth } = this.#options;
+    switch (auth?.type) {
+      case undefined:
+        return false;
+      case 'apiKey':
+        return this.#replaced(({ fields }) => isSent(apiKeyHeader(auth, fields), refused));
+      case 'basic':
+        return this.#replaced(({ fields }) => isSent(basicHeader(auth, fields), refused));
+      default:
+        return this.#replaced(
+          ({ token }) => !token || isSent({ authorization: `Bearer ${token.token.accessToken}` }, refused),
+        );
+    }
+  }
+
+  async token(refused?: string): Promise<string> {
+    const { auth, provider } = this.#options;
+    if (auth?.type === 'apiKey') return apiKey(auth, this.#held.fields);
+    if (auth === null || auth.type === 'basic') throw noToken(provider);
+    if (
+      refused !== undefined &&
+      !(await this.#replaced(({ token }) => !token || token.token.accessToken === refused))
+    ) {
+      throw authExpired('The source refused the access, and gave nothing to renew it.');
+    }
+    return (await this.#usableToken()).token.accessToken;
+  }
+
+  async secret(name: string): Promise<string> {
+    const { fields } = this.#held;
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (typeof value !== 'string') throw noSecret(name);
+    return value;
+  }
+
+  #tell({ token: { accessToken, refreshToken } }: StoredToken): void {
+    this.#options.onSecret(accessToken);
+    if (refreshToken !== null) this.#options.onSecret(refreshToken);
+  }
+
+  #told(sent: Record<string, string>): Record<string, string> {
+    for (const value of Object.values(sent)) this.#options.onSecret(value);
     return sent;
   }
 
-  function take(renewed: StoredToken): StoredToken {
-    tell(renewed);
-    ({ version } = renewed);
-    token = renewed;
-    return renewed;
+  #take(token: StoredToken): StoredToken {
+    this.#tell(token);
+    this.#held = { ...this.#held, token, version: token.version };
+    return token;
   }
 
-  async function renewToken(): Promise<StoredToken> {
-    return take(await keeper.renew(version));
+  async #renewToken(): Promise<StoredToken> {
+    return this.#take(await this.#options.keeper.renew(this.#held.version));
   }
 
   /** A token that still works; renewed ahead of its end, if the source is there to do it. */
-  async function usableToken(): Promise<StoredToken> {
-    const now = clock.now().getTime();
-    const expired = !token || (token.token.expiresAt !== null && token.token.expiresAt.getTime() <= now);
-    if (token && !expired) {
-      const isDue = token.renewAt !== null && token.renewAt.getTime() <= now && renewNotBefore <= now;
-      return isDue ? renewAhead(token) : token;
+  async #usableToken(): Promise<StoredToken> {
+    const { token } = this.#held;
+    const now = this.#options.clock.now().getTime();
+    const isExpired = !token || (token.token.expiresAt !== null && token.token.expiresAt.getTime() <= now);
+    if (token && !isExpired) {
+      const isDue = token.renewAt !== null && token.renewAt.getTime() <= now && this.#renewNotBefore <= now;
+      return isDue ? this.#renewAhead(token) : token;
     }
     if (token && !token.renewable)
       throw authExpired('The access has expired, and the source gave nothing to renew it.');
-    return renewToken();
+    return this.#renewToken();
   }
 
-  async function renewAhead(present: StoredToken): Promise<StoredToken> {
+  async #renewAhead(present: StoredToken): Promise<StoredToken> {
     try {
-      return await renewToken();
+      return await this.#renewToken();
     } catch (error) {
       if (!ConnectorError.is(error) || error.kind !== 'transient') throw error;
-      renewNotBefore = error.retryAt?.getTime() ?? 0;
+      this.#renewNotBefore = error.retryAt?.getTime() ?? 0;
       return present;
     }
   }
 
-  async function headers(): Promise<Record<string, string>> {
-    if (auth?.type === 'apiKey') return apiKeyHeader(auth, fields);
-    if (auth?.type === 'basic') return told(basicHeader(auth, fields));
-    if (auth === null || auth.type === 'xoauth2') return {};
-    return { authorization: `Bearer ${(await usableToken()).token.accessToken}` };
-  }
-
   /** Whether something else is there than what was refused; asks the source only when nothing is. */
-  async function replaced(isRefused: () => boolean): Promise<boolean> {
-    if (!isRefused()) return true;
-    const stored = await keeper.read();
-    ({ fields } = stored);
-    if (stored.token && stored.token.version !== version) take(stored.token);
-    if (!isRefused()) return true;
-    if (!token?.renewable) return false;
-    await renewToken();
+  async #replaced(isRefused: (held: HeldCredentials) => boolean): Promise<boolean> {
+    if (!isRefused(this.#held)) return true;
+    const { fields, token } = await this.#options.keeper.read();
+    this.#held = { ...this.#held, fields };
+    if (token && token.version !== this.#held.version) this.#take(token);
+    if (!isRefused(this.#held)) return true;
+    if (!this.#held.token?.renewable) return false;
+    await this.#renewToken();
     return true;
   }
-
-  return {
-    headers,
-    async renew(refused) {
-      switch (auth?.type) {
-        case undefined:
-          return false;
-        case 'apiKey':
-        case 'basic': {
-          const present = auth.type === 'apiKey' ? () => apiKeyHeader(auth, fields) : () => basicHeader(auth, fields);
-          return replaced(() => isSent(present(), refused));
-        }
-        default:
-          return replaced(() => !token || isSent({ authorization: `Bearer ${token.token.accessToken}` }, refused));
-      }
-    },
-    async token(refused) {
-      if (auth?.type === 'apiKey') return apiKey(auth, fields);
-      if (auth === null || auth.type === 'basic') throw noToken(options.provider);
-      if (refused !== undefined && !(await replaced(() => !token || token.token.accessToken === refused))) {
-        throw authExpired('The source refused the access, and gave nothing to renew it.');
-      }
-      return (await usableToken()).token.accessToken;
-    },
-    async secret(name) {
-      const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (typeof value !== 'string') throw noSecret(name);
-      return value;
-    },
-  };
 }
 
 /** The authorization of a connection without credentials. */

@@ -94,24 +94,11 @@ export function createCredentials(options: CredentialsOptions): Credentials {
     revoke: (owner, auth, token) => sources.revoke(owner, auth, token),
     open: (owner, spec, signal) => openStored(parts, owner, spec, signal),
     preview: (owner, spec, fresh) => openPreview(parts, owner, spec, fresh),
-    async put(tx, connectionId, spec, { auth, fields, token }) {
-      const kind = auth?.type ?? 'none';
+    async put(tx, connectionId, spec, fresh) {
       const given = authorizationNames(spec);
       const before = Object.entries(await readFields(tx, vault, connectionId)).filter(([name]) => !given.has(name));
-      const kept = { ...Object.fromEntries(before), ...fields };
-      const now = clock.now();
-      await putCredentials(tx, {
-        connectionId,
-        kind,
-        fields: Object.keys(kept).length === 0 ? null : vault.seal('fields', connectionId, kept),
-        token: token && {
-          token: vault.seal('token', connectionId, token),
-          expiresAt: token.expiresAt,
-          renewable: isRenewable(kind, token),
-          renewAt: isRenewable(kind, token) ? renewTime(token, now) : null,
-        },
-        now,
-      });
+      const fields = { ...Object.fromEntries(before), ...fresh.fields };
+      await putCredentials(tx, sealed(vault, connectionId, { ...fresh, fields }, clock.now()));
     },
     async change(tx, connectionId, changes) {
       const before = await readFields(tx, vault, connectionId);
@@ -144,6 +131,27 @@ export function createCredentials(options: CredentialsOptions): Credentials {
       await renewals.close();
       await Promise.all(revocations);
     },
+  };
+}
+
+function sealed(
+  vault: Vault,
+  connectionId: string,
+  { auth, fields, token }: NewCredentials,
+  now: Date,
+): Parameters<typeof putCredentials>[1] {
+  const kind = auth?.type ?? 'none';
+  return {
+    connectionId,
+    kind,
+    fields: Object.keys(fields).length === 0 ? null : vault.seal('fields', connectionId, fields),
+    token: token && {
+      token: vault.seal('token', connectionId, token),
+      expiresAt: token.expiresAt,
+      renewable: isRenewable(kind, token),
+      renewAt: isRenewable(kind, token) ? renewTime(token, now) : null,
+    },
+    now,
   };
 }
 

@@ -20,46 +20,78 @@ interface Caller {
 
 /** `burst`: after so many urgent callers in a row one of the others passes, so that they do not wait for ever. */
 export function createGate(limit: number, { burst = Infinity }: { burst?: number } = {}): Gate {
-  const urgentCallers = new Set<() => void>();
-  const others = new Set<() => void>();
-  let inside = 0;
-  let inRow = 0;
+  return new QueuedGate(limit, burst);
+}
 
-  function count(urgent: boolean): void {
-    inRow = urgent ? inRow + 1 : 0;
+class QueuedGate implements Gate {
+  readonly #limit: number;
+  readonly #burst: number;
+  readonly #urgentCallers = new Set<() => void>();
+  readonly #others = new Set<() => void>();
+  #inside = 0;
+  #inRow = 0;
+
+  constructor(limit: number, burst: number) {
+    this.#limit = limit;
+    this.#burst = burst;
   }
 
-  function leave(): void {
-    const isUrgent = urgentCallers.size > 0 && (others.size === 0 || inRow < burst);
-    const waiting = isUrgent ? urgentCallers : others;
-    const [next] = waiting;
-    if (next) {
-      waiting.delete(next);
-      count(isUrgent);
-      next();
-    } else {
-      inside -= 1;
-      inRow = 0;
+  get empty(): boolean {
+    return this.#inside === 0;
+  }
+
+  get waiting(): number {
+    return this.#urgentCallers.size + this.#others.size;
+  }
+
+  tryEnter(): (() => void) | null {
+    return this.#pass(true);
+  }
+
+  async enter({ urgent = true, signal }: Caller = {}): Promise<() => void> {
+    signal?.throwIfAborted();
+    return this.#pass(urgent) ?? this.#wait(urgent ? this.#urgentCallers : this.#others, signal);
+  }
+
+  async run<Result>(work: () => Promise<Result>, caller?: Caller): Promise<Result> {
+    const leave = await this.enter(caller);
+    try {
+      return await work();
+    } finally {
+      leave();
     }
   }
 
-  function pass(urgent: boolean): (() => void) | null {
-    if (inside >= limit) return null;
-    inside += 1;
-    count(urgent);
-    return leave;
+  #pass(urgent: boolean): (() => void) | null {
+    if (this.#inside >= this.#limit) return null;
+    this.#inside += 1;
+    this.#count(urgent);
+    return this.#leave;
   }
 
-  async function enter({ urgent = true, signal }: Caller = {}): Promise<() => void> {
-    signal?.throwIfAborted();
-    return pass(urgent) ?? wait(urgent ? urgentCallers : others, signal);
+  #count(urgent: boolean): void {
+    this.#inRow = urgent ? this.#inRow + 1 : 0;
   }
 
-  function wait(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<() => void> {
+  readonly #leave = (): void => {
+    const isUrgent = this.#urgentCallers.size > 0 && (this.#others.size === 0 || this.#inRow < this.#burst);
+    const waiting = isUrgent ? this.#urgentCallers : this.#others;
+    const [next] = waiting;
+    if (next) {
+      waiting.delete(next);
+      this.#count(isUrgent);
+      next();
+    } else {
+      this.#inside -= 1;
+      this.#inRow = 0;
+    }
+  };
+
+  #wait(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const begin = () => {
         signal?.removeEventListener('abort', abort);
-        resolve(leave);
+        resolve(this.#leave);
       };
       const abort = () => {
         waiting.delete(begin);
@@ -69,23 +101,4 @@ export function createGate(limit: number, { burst = Infinity }: { burst?: number
       signal?.addEventListener('abort', abort, { once: true });
     });
   }
-
-  return {
-    enter,
-    tryEnter: () => pass(true),
-    async run(work, caller) {
-      const done = await enter(caller);
-      try {
-        return await work();
-      } finally {
-        done();
-      }
-    },
-    get empty() {
-      return inside === 0;
-    },
-    get waiting() {
-      return urgentCallers.size + others.size;
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CheckAnswer, ConnectionAnswer } from './client.ts';
+import type { CheckAnswer, ConnectionAnswer } from './client-connections.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';

@@ -30,7 +30,8 @@ export interface CallOptions {
   /** Sent as JSON. */
   body?: object;
   form?: FormData;
-  query?: Record<string, string>;
+  /** Without those that are undefined. */
+  query?: Record<string, string | undefined>;
 }
 
 /**
@@ -44,7 +45,10 @@ export async function call<Answer>(
   path: string,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const query = options.query ? `?${new URLSearchParams(options.query).toString()}` : '';
+  const given = Object.entries(options.query ?? {}).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const query = given.length > 0 ? `?${new URLSearchParams(given).toString()}` : '';
   const response = await send(endpoint, `${endpoint.url}${path}${query}`, {
     method,
     headers: {

@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { nearest } from '../base/nearest.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
+import type { Client } from './client.ts';
 import type {
-  Client,
   InstalledConnector,
   AuthorizationWay,
   CallbackParameters,
   StartedAuthorization,
-} from './client.ts';
+} from './client-connections.ts';
 import { chooseConnection } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';

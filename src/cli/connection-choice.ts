@@ -1,5 +1,5 @@
 import { nearest } from '../base/nearest.ts';
-import type { ConnectionAnswer } from './client.ts';
+import type { ConnectionAnswer } from './client-connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { at } from '../base/collections.ts';
 import { problemNote } from '../base/checks.ts';
-import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ConnectionAnswer, ProgressAnswer } from './client-connections.ts';
 import { targetOf } from './connection-choice.ts';
 import { CommandFailure } from './exit.ts';
 import { heldNote } from './progress.ts';

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { problemNote } from '../base/checks.ts';
-import type { Client, ConnectionAnswer, ProgressAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ConnectionAnswer, ProgressAnswer } from './client-connections.ts';
 import { chooseConnection, nameOf, targetOf } from './connection-choice.ts';
 import { connectionStates, connectionTable } from './connection-table.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';

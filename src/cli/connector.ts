@@ -10,7 +10,8 @@ import { addCheckCommand } from './check.ts';
 import { printLine, type CommandContext, printJson } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { addExamples, addDaemonOptions, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
-import type { Client, SharedHookAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { SharedHookAnswer } from './client-connections.ts';
 import { openClient } from './daemon-access.ts';
 
 export function addConnectorCommand(program: Command, context: CommandContext): void {

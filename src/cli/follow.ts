@@ -1,4 +1,5 @@
-import type { Client, ProgressAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ProgressAnswer } from './client-connections.ts';
 import { type CommandContext, printLine } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followProgress, progressSummary } from './progress.ts';

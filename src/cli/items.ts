@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { itemStates } from '../connections/items.ts';
-import type { Client, ItemAnswer, ItemSelection, ItemsAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ItemAnswer, ItemSelection, ItemsAnswer } from './client-connections.ts';
 import { chooseConnection } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import type { Client, ProgressAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ProgressAnswer } from './client-connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 
 const pollMs = 500;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SyncRunAnswer } from './client.ts';
+import type { SyncRunAnswer } from './client-connections.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';

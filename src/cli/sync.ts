@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { SyncMode } from '../connections/connections.ts';
-import type { Client, ConnectionAnswer, ProgressAnswer, SyncRunAnswer } from './client.ts';
+import type { Client } from './client.ts';
+import type { ConnectionAnswer, ProgressAnswer, SyncRunAnswer } from './client-connections.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';

@@ -14,7 +14,7 @@ import {
 import type { Database } from '../store/database.ts';
 import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
-import { createCounts } from './counts.ts';
+import { createCounts, type Counts } from './counts.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
 import { shownSchedule, upcomingOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
@@ -59,12 +59,14 @@ export interface ConnectionServiceOptions {
 }
 
 export function createConnections(given: ConnectionServiceOptions): Connections {
-  const options = { standardSchedule, redirectAllowlist: [], folderRoots: [], ...given };
+  const options = {
+    ...{ standardSchedule, redirectAllowlist: [], folderRoots: [], ...given },
+    counts: createCounts(given),
+  };
   const { database, registry, clock } = options;
-  const counts = createCounts(options);
 
   async function shown(id: string): Promise<Connection> {
-    return firstOf(await toConnections([await requireConnection(database, id)]));
+    return firstOf(await toConnections(options, [await requireConnection(database, id)]));
   }
 
   async function find(id: string, scope: Scope): Promise<ConnectionRow | null> {
@@ -73,29 +75,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     return scope.containerTags === null || scope.containerTags.includes(row.containerTag) ? row : null;
   }
 
-  async function lastRunsOf(rows: readonly ConnectionRow[]): Promise<(id: string) => Connection['lastRun']> {
-    const ids = rows.map((row) => row.id);
-    const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, toRun(run)]));
-    return (id) => runs.get(id) ?? null;
-  }
-
-  async function toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]> {
-    const ids = rows.map((row) => row.id);
-    const lastRunOf = await lastRunsOf(rows);
-    const documents = await counts.documentsOf(ids);
-    const troubled = Map.groupBy(await troubledPartitions(database, ids), (one) => one.connectionId);
-    return rows.map((row) => {
-      const count = documents.get(row.id);
-      return {
-        ...toConnection(row, options.standardSchedule),
-        lastRun: lastRunOf(row.id),
-        documentCount: count ? count.waiting + count.done + count.failed : 0,
-        problems: issuesOf(row, troubled.get(row.id) ?? []),
-      };
-    });
-  }
-
-  const runs = createSyncRuns({ ...options, counts });
+  const runs = createSyncRuns(options);
   const change = createChange(options);
   return {
     ...runs,
@@ -114,14 +94,15 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     find,
     async get(id, scope) {
       const row = await find(id, scope);
-      return row && firstOf(await toConnections([row]));
+      return row && firstOf(await toConnections(options, [row]));
     },
     async withLastRuns() {
       const rows = await listConnections(database, null);
-      const lastRunOf = await lastRunsOf(rows);
+      const lastRunOf = await lastRunsOf(database, rows);
       return rows.map((row) => ({ ...toConnection(row, options.standardSchedule), lastRun: lastRunOf(row.id) }));
     },
-    list: async (scope, provider) => toConnections(await listConnections(database, scope.containerTags, provider)),
+    list: async (scope, provider) =>
+      toConnections(options, await listConnections(database, scope.containerTags, provider)),
     async change(id, wanted) {
       await change(id, wanted);
       return shown(id);
@@ -131,6 +112,34 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       return shown(id);
     },
   };
+}
+
+async function lastRunsOf(
+  database: Database,
+  rows: readonly ConnectionRow[],
+): Promise<(id: string) => Connection['lastRun']> {
+  const ids = rows.map((row) => row.id);
+  const runs = new Map((await latestRuns(database, ids)).map((run) => [run.connectionId, toRun(run)]));
+  return (id) => runs.get(id) ?? null;
+}
+
+async function toConnections(
+  { database, counts, standardSchedule: standard }: { database: Database; counts: Counts; standardSchedule: string },
+  rows: readonly ConnectionRow[],
+): Promise<Connection[]> {
+  const ids = rows.map((row) => row.id);
+  const lastRunOf = await lastRunsOf(database, rows);
+  const documents = await counts.documentsOf(ids);
+  const troubled = Map.groupBy(await troubledPartitions(database, ids), (one) => one.connectionId);
+  return rows.map((row) => {
+    const count = documents.get(row.id);
+    return {
+      ...toConnection(row, standard),
+      lastRun: lastRunOf(row.id),
+      documentCount: count ? count.waiting + count.done + count.failed : 0,
+      problems: issuesOf(row, troubled.get(row.id) ?? []),
+    };
+  });
 }
 
 async function toInstalled(
@@ -208,35 +217,12 @@ const stalledAfterMs = 60_000;
 
 /** Ends connections. One that is `deleting` loses its documents, whatever happens to the process. */
 function createRemoval(options: RemovalOptions): Removal {
-  const { database, registry, credentials, clock, log } = options;
+  const { database, clock, log } = options;
   const stop = new AbortController();
   const going = new Set<Promise<void>>();
 
-  /** Ends the sync under way, the subscriptions and the grant. Afterwards nothing new comes from the source. */
-  async function leave(row: ConnectionRow): Promise<void> {
-    await options.hooks?.cancel(row);
-    const connector = await registry.load(row.provider).catch(() => null);
-    await credentials.forget(row, connector?.spec ?? null);
-  }
-
-  /** Deletes some documents; false when there are none left. */
-  async function deleteSome(id: string): Promise<boolean> {
-    const ids = await documentsOnlyOf(database, id, deleteBatch);
-    if (ids.length > 0) await database.transaction((tx) => removeDocuments(tx, ids, clock.now()));
-    await markDeleting(database, id, clock.now());
-    return ids.length === deleteBatch;
-  }
-
-  async function end(id: string): Promise<void> {
-    await database.transaction(async (tx) => {
-      await lockConnection(tx, id);
-      await releaseDocuments(tx, id);
-      await deleteConnection(tx, id);
-    });
-  }
-
   async function deleteAll(id: string, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) if (!(await deleteSome(id))) return end(id);
+    while (!signal.aborted) if (!(await deleteSome(options, id))) return end(options, id);
   }
 
   function deleteLater(id: string): void {
@@ -251,12 +237,12 @@ function createRemoval(options: RemovalOptions): Removal {
     async remove(id, { deleteDocuments }) {
       const row = await requireConnection(database, id);
       if (deleteDocuments) await markDeleting(database, id, clock.now());
-      await leave(row);
-      if (!deleteDocuments) await end(id);
+      await leave(options, row);
+      if (!deleteDocuments) await end(options, id);
       await options.changed();
       if (!deleteDocuments) return;
       for (let deleted = 0; deleted < deletedAtOnce; deleted += deleteBatch) {
-        if (!(await deleteSome(id))) return end(id);
+        if (!(await deleteSome(options, id))) return end(options, id);
       }
       deleteLater(id);
     },
@@ -269,4 +255,27 @@ function createRemoval(options: RemovalOptions): Removal {
       await Promise.all(going);
     },
   };
+}
+
+/** Ends the sync under way, the subscriptions and the grant. Afterwards nothing new comes from the source. */
+async function leave({ hooks, registry, credentials }: RemovalOptions, row: ConnectionRow): Promise<void> {
+  await hooks?.cancel(row);
+  const connector = await registry.load(row.provider).catch(() => null);
+  await credentials.forget(row, connector?.spec ?? null);
+}
+
+/** Deletes some documents; false when there are none left. */
+async function deleteSome({ database, clock }: RemovalOptions, id: string): Promise<boolean> {
+  const ids = await documentsOnlyOf(database, id, deleteBatch);
+  if (ids.length > 0) await database.transaction((tx) => removeDocuments(tx, ids, clock.now()));
+  await markDeleting(database, id, clock.now());
+  return ids.length === deleteBatch;
+}
+
+async function end({ database }: RemovalOptions, id: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    await lockConnection(tx, id);
+    await releaseDocuments(tx, id);
+    await deleteConnection(tx, id);
+  });
 }

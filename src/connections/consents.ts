@@ -343,7 +343,12 @@ async function nameAccount(options: AccountNameOptions): Promise<SourceAccount |
 
 /** A token for a mail server, too, names its account over HTTP. */
 function alwaysInHeader(authorization: Authorization): Authorization {
-  return { ...authorization, headers: async () => ({ authorization: `Bearer ${await authorization.token()}` }) };
+  return {
+    headers: async () => ({ authorization: `Bearer ${await authorization.token()}` }),
+    renew: (refused) => authorization.renew(refused),
+    token: (refused) => authorization.token(refused),
+    secret: (name) => authorization.secret(name),
+  };
 }
 
 /** Lets a connection go on that waited for a new authorization. */

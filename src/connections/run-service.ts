@@ -38,39 +38,8 @@ export interface RunServiceOptions {
 /** A run that shows no life for this long has lost its worker. */
 const lostAfterMs = 10 * 60_000;
 
-export function createSyncRuns({
-  database,
-  clock,
-  wake,
-  counts = createCounts({ database, clock }),
-}: RunServiceOptions): SyncRuns {
-  async function find(id: string, runId: string): Promise<SyncRun | null> {
-    const row = await findRun(database, id, runId);
-    return row && toRun(row);
-  }
-
-  /** Makes the run visible at once, before a worker has taken it. */
-  async function announce(id: string, { mode, trigger, dryRun = false }: SyncRequest): Promise<SyncRun> {
-    const now = clock.now();
-    const runId = newId(now);
-    await startRun(database, { id: runId, connectionId: id, mode, triggerType: trigger, dryRun, now });
-    return (await find(id, runId))!;
-  }
-
-  async function store(id: string, request: SyncRequest): Promise<void> {
-    const { mode, trigger, dryRun, onlyDue, restoreDeleted } = request;
-    const now = clock.now();
-    await database.transaction(async (tx) => {
-      // It locks the connection, as every run does before it touches the items.
-      await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
-      if (restoreDeleted) {
-        await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
-        await forgetJudgements(tx, id);
-      }
-    });
-    await wake(id);
-  }
-
+export function createSyncRuns(options: RunServiceOptions): SyncRuns {
+  const { database, clock, counts = createCounts(options) } = options;
   return {
     async requestSync(id, request) {
       const connection = await requireConnection(database, id);
@@ -79,10 +48,10 @@ export function createSyncRuns({
       await failLostRuns(database, { heartbeatBefore: new Date(now.getTime() - lostAfterMs), now });
       const running = await waitingRun(database, id);
       if (running && request.dryRun) throw conflict('A sync is running; try again when it is over.');
-      const run = running ? null : await announce(id, request);
+      const run = running ? null : await announce(options, id, request);
       // A first run that reads no more would leave what is due now to the next one.
       const isServed = running && joins(connection, running) && !request.restoreDeleted && !request.onlyDue;
-      if (!isServed) await store(id, request);
+      if (!isServed) await store(options, id, request);
       if (run) return run;
       if (running && joins(connection, running)) return toRun(running);
       throw conflict('A sync is running; another one follows it.');
@@ -91,7 +60,7 @@ export function createSyncRuns({
       await requireConnection(database, id);
       return (await listRuns(database, id, page)).map(toRun);
     },
-    run: find,
+    run: (id, runId) => findShown(database, id, runId),
     async cancelRun(id, runId) {
       await requireConnection(database, id);
       const run = runId === undefined ? await waitingRun(database, id) : await findRun(database, id, runId);
@@ -115,6 +84,37 @@ export function createSyncRuns({
       };
     },
   };
+}
+
+async function findShown(database: Database, id: string, runId: string): Promise<SyncRun | null> {
+  const row = await findRun(database, id, runId);
+  return row && toRun(row);
+}
+
+/** Makes the run visible at once, before a worker has taken it. */
+async function announce(
+  { database, clock }: RunServiceOptions,
+  id: string,
+  { mode, trigger, dryRun = false }: SyncRequest,
+): Promise<SyncRun> {
+  const now = clock.now();
+  const runId = newId(now);
+  await startRun(database, { id: runId, connectionId: id, mode, triggerType: trigger, dryRun, now });
+  return (await findShown(database, id, runId))!;
+}
+
+async function store({ database, clock, wake }: RunServiceOptions, id: string, request: SyncRequest): Promise<void> {
+  const { mode, trigger, dryRun, onlyDue, restoreDeleted } = request;
+  const now = clock.now();
+  await database.transaction(async (tx) => {
+    // It locks the connection, as every run does before it touches the items.
+    await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
+    if (restoreDeleted) {
+      await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
+      await forgetJudgements(tx, id);
+    }
+  });
+  await wake(id);
 }
 
 /** None of a connection without documents. */

@@ -58,30 +58,10 @@ const patienceMs = 30_000;
 export function createSources(options: SourceServiceOptions): Sources {
   const scope = createScopeService(options);
 
-  async function ask<Answer>(
-    row: ConnectionRow,
-    question: (connector: Connector<any, any>, context: Context<any>) => Promise<Answer>,
-  ): Promise<Answer> {
-    const connector = await options.registry.load(row.provider);
-    const signal = AbortSignal.timeout(patienceMs);
-    const opened = await openConnectionContext(options, { connection: row, connector, signal });
-    try {
-      return await unlessAborted(question(opened.connector, opened.context), signal);
-    } finally {
-      await opened.dispose();
-    }
-  }
-
-  /** A selection may be just what was missing. Answers the status from now on. */
-  async function startConfigured({ id, status }: ConnectionRow): Promise<string> {
-    if (status !== 'needs_configuration') return status;
-    await setConnectionStatus(options.database, id, { status: 'active', reason: null, now: options.clock.now() });
-    await options.changed();
-    await options.wake(id);
-    return 'active';
-  }
-
-  const previews = createPreviews({ ask, clock: options.clock });
+  const previews = createPreviews({
+    ask: (row, question) => ask(options, row, question),
+    clock: options.clock,
+  });
 
   return {
     async preview(id, filters) {
@@ -95,7 +75,7 @@ export function createSources(options: SourceServiceOptions): Sources {
     async check(id) {
       const row = await requireConnection(options.database, id);
       try {
-        return await ask(row, (connector, context) => connector.check(context));
+        return await ask(options, row, (connector, context) => connector.check(context));
       } catch (error) {
         // A probe that breaks down is no proof of anything.
         const detail = ConnectorError.is(error) ? error.message : 'The source did not answer as expected.';
@@ -108,7 +88,7 @@ export function createSources(options: SourceServiceOptions): Sources {
       if (!resources) throw noResources(row.provider);
       const chosen = new Set(row.selection.map((resource) => String(resource.id)));
       try {
-        const found = await ask(row, (connector, context) => readResources(connector, context, query));
+        const found = await ask(options, row, (connector, context) => readResources(connector, context, query));
         return { ...found, resources: found.resources.map((one) => ({ ...one, selected: chosen.has(one.id) })) };
       } catch (error) {
         throw explained(error, options.clock.now());
@@ -118,13 +98,37 @@ export function createSources(options: SourceServiceOptions): Sources {
       const row = await requireConnection(options.database, id);
       const deleteRemoved = more.deleteRemoved ?? row.onSourceDelete === 'delete';
       await scope.setSelection(id, selection, { deleteRemoved });
-      const status = await startConfigured(row);
+      const status = await startConfigured(options, row);
       await options.hooks?.changed(id);
       const { hooks } = await options.registry.load(row.provider);
       const registered = hooks?.subscribe ? (await listSubscriptions(options.database, id)).length : null;
       return { syncStarted: status === 'active', webhooksRegistered: registered };
     },
   };
+}
+
+async function ask<Answer>(
+  options: SourceServiceOptions,
+  row: ConnectionRow,
+  question: (connector: Connector<any, any>, context: Context<any>) => Promise<Answer>,
+): Promise<Answer> {
+  const connector = await options.registry.load(row.provider);
+  const signal = AbortSignal.timeout(patienceMs);
+  const opened = await openConnectionContext(options, { connection: row, connector, signal });
+  try {
+    return await unlessAborted(question(opened.connector, opened.context), signal);
+  } finally {
+    await opened.dispose();
+  }
+}
+
+/** A selection may be just what was missing. Answers the status from now on. */
+async function startConfigured(options: SourceServiceOptions, { id, status }: ConnectionRow): Promise<string> {
+  if (status !== 'needs_configuration') return status;
+  await setConnectionStatus(options.database, id, { status: 'active', reason: null, now: options.clock.now() });
+  await options.changed();
+  await options.wake(id);
+  return 'active';
 }
 
 /** Pages of the source are read until there are enough; more than this many are not worth the wait. */

@@ -11,7 +11,7 @@ import { findConnection, requestSync, type ConnectionRow, type RequestedSync } f
 import type { Database } from '../store/database.ts';
 import { listRuns, type SyncRunRow } from '../store/sync-runs.ts';
 import { createAuthorizing, type Authorizing } from '../connections/authorizing.ts';
-import { openConnectionContext } from '../source/context.ts';
+import { openConnectionContext, type ConnectionContextOptions } from '../source/context.ts';
 import { storePlan } from '../connections/connection-plan.ts';
 import type { SyncMode } from '../connections/connections.ts';
 import type { Connector, Context, RawHook, Resource, ConnectorSpec, JsonObject } from '../connector/contract.ts';
@@ -128,6 +128,9 @@ export function createFramework(given: FrameworkOptions): Framework {
   const { credentials } = authorizing;
   const settings = { ...defaultRunSettings, ...options.settings };
 
+  const asked = { database: process, clock, registry, credentials, outbound, log };
+  const sources = createSources({ ...asked, wake: async () => {}, changed: async () => {} });
+
   async function run(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<void> {
     if (request) await parts.database.transaction((tx) => requestSync(tx, id, request, clock.now()));
     const extractor = parts.textWork;
@@ -136,50 +139,23 @@ export function createFramework(given: FrameworkOptions): Framework {
     await clock.during(runSync({ ...runner, ...loading }, id, signal));
   }
 
-  /** A script that fails has to be started again; what it had sent stays. */
-  async function push(id: string, mode: SyncMode, signal: AbortSignal, deliver: Deliver): Promise<void> {
-    const service = createPush({ database: process, clock, log, settings, wake: async () => {} });
-    const delivery = deliver({ connectionId: id, push: service, connector, mode, signal });
-    await clock.during(delivery).catch((error: unknown) => {
-      if (error instanceof Error && error.message === crashMessage) throw error;
-      log.info({ err: error }, 'the script failed');
-    });
-  }
-
-  async function processDocuments(id: string): Promise<SyncRunRow> {
-    const { embedder, textWork } = parts;
-    const processor = createProcessor({ database: process, embedder, textWork, clock, log });
-    await clock.during(processor.drain(new AbortController().signal));
-    const [latest] = await listRuns(parts.database, id, { limit: 1 });
-    if (!latest) throw new Error('The framework recorded no run.');
-    return latest;
-  }
-
   return {
     connect: () => connect(options, authorizing),
     async sync(id, request, signal) {
       const { deliver } = options;
-      await (deliver ? push(id, request?.mode ?? 'incremental', signal, deliver) : run(id, request, signal));
+      if (!deliver) return run(id, request, signal);
+      const push = createPush({ database: process, clock, log, settings, wake: async () => {} });
+      const delivery = deliver({ connectionId: id, push, connector, mode: request?.mode ?? 'incremental', signal });
+      // A script that fails has to be started again; what it had sent stays.
+      await clock.during(delivery).catch((error: unknown) => {
+        if (error instanceof Error && error.message === crashMessage) throw error;
+        log.info({ err: error }, 'the script failed');
+      });
     },
-    process: processDocuments,
-    async withContext(id, run) {
-      const connection = await required(parts.database, id);
-      const signal = new AbortController().signal;
-      const opened = await openConnectionContext(
-        { credentials, outbound, database: process, clock, log },
-        { connector, connection, signal },
-      );
-      try {
-        return await run(opened.context);
-      } finally {
-        await opened.dispose();
-      }
-    },
+    process: (id) => processDocuments(options, id),
+    withContext: (id, run) => withContext(options, { credentials, outbound, log }, id, run),
     reauthorize: (id) => reauthorize(options, authorizing, id),
     async select(id, resources) {
-      const done = async () => {};
-      const asked = { database: process, clock, registry, credentials, outbound, log };
-      const sources = createSources({ ...asked, wake: done, changed: done });
       const chosen = resources.map(({ id, name }) => ({ id, name }));
       await sources.configure(id, chosen, { deleteRemoved: true });
     },
@@ -189,6 +165,35 @@ export function createFramework(given: FrameworkOptions): Framework {
       await outbound.close();
     },
   };
+}
+
+async function processDocuments({ process, parts, clock, write }: FrameworkOptions, id: string): Promise<SyncRunRow> {
+  const { embedder, textWork } = parts;
+  const log = createLogger('debug', { write });
+  const processor = createProcessor({ database: process, embedder, textWork, clock, log });
+  await clock.during(processor.drain(new AbortController().signal));
+  const [latest] = await listRuns(parts.database, id, { limit: 1 });
+  if (!latest) throw new Error('The framework recorded no run.');
+  return latest;
+}
+
+async function withContext<Result>(
+  { process, parts, connector, clock }: FrameworkOptions,
+  access: Pick<ConnectionContextOptions, 'credentials' | 'outbound' | 'log'>,
+  id: string,
+  run: (context: Context<any>) => Promise<Result>,
+): Promise<Result> {
+  const connection = await required(parts.database, id);
+  const signal = new AbortController().signal;
+  const opened = await openConnectionContext(
+    { ...access, database: process, clock },
+    { connector, connection, signal },
+  );
+  try {
+    return await run(opened.context);
+  } finally {
+    await opened.dispose();
+  }
 }
 
 /** Through the daemon's own endpoint of hooks, and what it left in the connection. */

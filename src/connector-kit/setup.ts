@@ -207,6 +207,14 @@ interface Watcher {
   leavesOut(id: string): boolean;
 }
 
+const paged = (verb: string, partition: Partition, from: unknown, pass = 0) => ({
+  verb,
+  ...(pass > 0 && { pass }),
+  detail: `${partition.id} ${from === undefined ? 'from the beginning' : `from ${JSON.stringify(from)}`}`,
+  partition: partition.id,
+  cursor: JSON.stringify(from ?? null),
+});
+
 /** The same connector, with each call of a verb seen by the watcher. */
 function watchConnector(connector: Connector<any, any>, watcher: Watcher): Connector<any, any> {
   let count = 0;
@@ -216,14 +224,6 @@ function watchConnector(connector: Connector<any, any>, watcher: Watcher): Conne
     await watcher.before(numbered);
     return (await watcher.after(numbered, await run())) as Result;
   }
-
-  const paged = (verb: string, partition: Partition, from: unknown, pass = 0) => ({
-    verb,
-    ...(pass > 0 && { pass }),
-    detail: `${partition.id} ${from === undefined ? 'from the beginning' : `from ${JSON.stringify(from)}`}`,
-    partition: partition.id,
-    cursor: JSON.stringify(from ?? null),
-  });
 
   async function* fetchGroup(
     fetchMany: NonNullable<Connector['fetchMany']>,

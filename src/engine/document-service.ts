@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/gathering.ts';
+import type { Scope } from '../base/scope.ts';
 import { listChunks } from '../store/chunk-lists.ts';
 import type { Database } from '../store/database.ts';
 import {
@@ -36,7 +37,13 @@ import {
   type IngestResult,
   type Metadata,
 } from './document.ts';
-import type { DocumentListQuery, Documents, DocumentSelectionQuery } from './documents.ts';
+import type {
+  DocumentChanges,
+  DocumentListQuery,
+  DocumentReads,
+  Documents,
+  DocumentSelectionQuery,
+} from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument, reindexDocument } from './change-document.ts';
 import { removeDocuments, removeSelected } from './remove.ts';
@@ -56,44 +63,13 @@ function isSmall({ body }: DocumentInput): boolean {
   return body.kind === 'url' || (body.kind !== 'file' && body.text.length <= smallLength);
 }
 
-export function createDocuments({ database, clock, wake }: DocumentServiceOptions): Documents {
-  async function byId(id: string): Promise<Document> {
-    const row = await findDocumentById(database, id, null);
-    if (!row) throw new MemorydError('not_found', 'Document not found');
-    return toDocument(row);
-  }
+export function createDocuments(options: DocumentServiceOptions): Documents {
+  return { ...createReads(options.database), ...createChanges(options) };
+}
 
-  async function addAll(inputs: readonly DocumentInput[]): Promise<IngestResult[]> {
-    const results = await database.transaction((tx) => addDocuments(tx, inputs, clock));
-    const queued = results.filter((one) => one.status === 'queued').length;
-    if (queued > 0) await wake(queued);
-    return results;
-  }
-
-  const addSmall = createGathering<DocumentInput, IngestResult>({
-    run: addAll,
-    isOfOne: (error) => MemorydError.is(error) && error.status < 500,
-    most: mostTogether,
-  });
-
+function createReads(database: Database): DocumentReads {
   return {
-    async add(inputs) {
-      const [first] = inputs;
-      return inputs.length === 1 && first && isSmall(first) ? [await addSmall(first)] : addAll(inputs);
-    },
-
-    async find(idOrCustomId, scope) {
-      const byId = await findDocumentById(database, idOrCustomId, scope.containerTags);
-      if (byId) return foundDocument(byId);
-      const found = await findDocumentsByCustomId(database, idOrCustomId, scope.containerTags, 100);
-      if (found.length > 1) {
-        throw new MemorydError('conflict', 'customId is ambiguous', {
-          details: `Found in ${found.length} containers; use /ns/{namespace}/document/{id} or the document id`,
-          shouldRetry: false,
-        });
-      }
-      return found[0] ? foundDocument(found[0]) : null;
-    },
+    find: (idOrCustomId, scope) => findDocument(database, idOrCustomId, scope),
 
     async chunks(documentId) {
       const rows = await chunksOfDocument(database, documentId);
@@ -128,6 +104,55 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
 
     count: (query) => countDocuments(database, listCondition(query)),
 
+    memoryEntries: (documentIds) => memoryEntries(database, documentIds),
+
+    oldestWaitingAt: (scope) => oldestWaitingAt(database, scope.containerTags),
+
+    countFoundByWords: (scope) => countFoundByWords(database, scope.containerTags),
+
+    countByStatus: (scope) => countByEachStatus(database, scope),
+  };
+}
+
+async function findDocument(database: Database, idOrCustomId: string, scope: Scope) {
+  const byId = await findDocumentById(database, idOrCustomId, scope.containerTags);
+  if (byId) return foundDocument(byId);
+  const found = await findDocumentsByCustomId(database, idOrCustomId, scope.containerTags, 100);
+  if (found.length > 1) {
+    throw new MemorydError('conflict', 'customId is ambiguous', {
+      details: `Found in ${found.length} containers; use /ns/{namespace}/document/{id} or the document id`,
+      shouldRetry: false,
+    });
+  }
+  return found[0] ? foundDocument(found[0]) : null;
+}
+
+async function countByEachStatus(database: Database, scope: Scope): Promise<Record<DocumentStatus, number>> {
+  const none = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<DocumentStatus, number>;
+  const counts = await countByStatus(database, scope.containerTags);
+  return { ...none, ...Object.fromEntries(counts.map(({ status, count }) => [status, count])) };
+}
+
+function createChanges({ database, clock, wake }: DocumentServiceOptions): DocumentChanges {
+  async function addAll(inputs: readonly DocumentInput[]): Promise<IngestResult[]> {
+    const results = await database.transaction((tx) => addDocuments(tx, inputs, clock));
+    const queued = results.filter((one) => one.status === 'queued').length;
+    if (queued > 0) await wake(queued);
+    return results;
+  }
+
+  const addSmall = createGathering<DocumentInput, IngestResult>({
+    run: addAll,
+    isOfOne: (error) => MemorydError.is(error) && error.status < 500,
+    most: mostTogether,
+  });
+
+  return {
+    async add(inputs) {
+      const [first] = inputs;
+      return inputs.length === 1 && first && isSmall(first) ? [await addSmall(first)] : addAll(inputs);
+    },
+
     remove: (ids) =>
       database.transaction(async (tx) => {
         const now = clock.now();
@@ -139,7 +164,7 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
 
     async change(id, change) {
       if (await changeDocument(database, id, change, clock)) await wake(1);
-      return byId(id);
+      return byId(database, id);
     },
 
     async retryFailed({ scope, connectionId }) {
@@ -148,36 +173,26 @@ export function createDocuments({ database, clock, wake }: DocumentServiceOption
       return count;
     },
 
-    memoryEntries: (documentIds) => memoryEntries(database, documentIds),
-
     async retry(id) {
       if (!(await requeueFailed(database, id, clock.now()))) {
         throw new MemorydError('conflict', 'Only a failed document can be retried.', { shouldRetry: false });
       }
       await wake(1);
-      return byId(id);
+      return byId(database, id);
     },
 
     async reindex(id) {
       await reindexDocument(database, id, clock.now());
       await wake(1);
-      return byId(id);
-    },
-
-    oldestWaitingAt: (scope) => oldestWaitingAt(database, scope.containerTags),
-    countFoundByWords: (scope) => countFoundByWords(database, scope.containerTags),
-
-    async countByStatus(scope) {
-      const counts = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<
-        DocumentStatus,
-        number
-      >;
-      for (const { status, count } of await countByStatus(database, scope.containerTags)) {
-        counts[status as DocumentStatus] = count;
-      }
-      return counts;
+      return byId(database, id);
     },
   };
+}
+
+async function byId(database: Database, id: string): Promise<Document> {
+  const row = await findDocumentById(database, id, null);
+  if (!row) throw new MemorydError('not_found', 'Document not found');
+  return toDocument(row);
 }
 
 const names = [rawSql('d.title'), rawSql('d.filepath')];

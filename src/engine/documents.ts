@@ -42,10 +42,8 @@ export interface DocumentListQuery extends DocumentSelectionQuery {
   includeContent?: boolean | undefined;
 }
 
-/** Everything the outer layers do with documents. */
-export interface Documents {
-  /** Stores and queues; one result per input, in order. Inputs with one customId apply in order. */
-  add(inputs: readonly DocumentInput[]): Promise<IngestResult[]>;
+/** What the outer layers read of documents. */
+export interface DocumentReads {
   /**
    * By id or customId, an id match first. Null when the scope holds none.
    * Throws `conflict` (not to be retried) when the customId stands in several containers of the scope.
@@ -70,6 +68,19 @@ export interface Documents {
   ): Promise<{ documents: (Document & { content: string | null })[]; next: string | null }>;
   /** `waiting` and `failed`: of them those that are still to be processed, and those that could not be. */
   count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number; failed: number }>;
+  /** Memories of documents with all that the graph shows, oldest first. */
+  memoryEntries(documentIds: readonly string[]): Promise<MemoryEntry[]>;
+  countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
+  /** Of those that are processed: their words are found already, their vectors are still to be made. */
+  countFoundByWords(scope: Scope): Promise<number>;
+  /** Since when the oldest document waits that is not processed yet; null where none waits. */
+  oldestWaitingAt(scope: Scope): Promise<Date | null>;
+}
+
+/** What they change. */
+export interface DocumentChanges {
+  /** Stores and queues; one result per input, in order. Inputs with one customId apply in order. */
+  add(inputs: readonly DocumentInput[]): Promise<IngestResult[]>;
   /** Deletes for good, with chunks, sourceless memories and contents. Returns how many were there. */
   remove(ids: readonly string[]): Promise<number>;
   /** Deletes whatever is selected. What is more than 10,000 documents is hidden at once and deleted later. */
@@ -79,17 +90,12 @@ export interface Documents {
    * for a customId that is taken in the container.
    */
   change(id: string, change: PartialDocumentChange): Promise<Document>;
-  /** Memories of documents with all that the graph shows, oldest first. */
-  memoryEntries(documentIds: readonly string[]): Promise<MemoryEntry[]>;
   /** Puts a failed document back to `queued` with fresh attempts; `conflict` when it is not failed. */
   retry(id: string): Promise<Document>;
   /** The same for every failed one. Answers how many. */
   retryFailed(selection: { scope: Scope; connectionId?: string | undefined }): Promise<number>;
   /** Queues one to be indexed anew from its content; throws as `reindexDocument` does. */
   reindex(id: string): Promise<Document>;
-  countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;
-  /** Of those that are processed: their words are found already, their vectors are still to be made. */
-  countFoundByWords(scope: Scope): Promise<number>;
-  /** Since when the oldest document waits that is not processed yet; null where none waits. */
-  oldestWaitingAt(scope: Scope): Promise<Date | null>;
 }
+
+export interface Documents extends DocumentReads, DocumentChanges {}

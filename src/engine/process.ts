@@ -37,11 +37,10 @@ export interface Underway {
  * lease on the claimed revision can write a result.
  */
 export function createProcessor(given: ProcessorOptions): Processor {
-  const { database, clock } = given;
+  const { clock } = given;
   const leaseMs = given.leaseMs ?? 15_000;
   const options = { ...given, leaseMs, pace: createPace(clock) };
   const vectors = createVectorWork(options);
-  const leaseUntil = () => new Date(clock.now().getTime() + leaseMs);
 
   async function drain(signal: AbortSignal): Promise<number> {
     const side = createSideWork(clock);
@@ -51,7 +50,7 @@ export function createProcessor(given: ProcessorOptions): Processor {
       makeVectors();
       while (!signal.aborted) {
         const leaseToken = randomUUID();
-        const documents = await claim(leaseToken, side.isHeavy);
+        const documents = await claim(options, leaseToken, side.isHeavy);
         claimed += documents.length;
         const pages = documents.filter(({ kind }) => kind === 'url');
         const others = documents.filter(({ kind }) => kind !== 'url');
@@ -64,15 +63,6 @@ export function createProcessor(given: ProcessorOptions): Processor {
       await side.settled();
     }
     return claimed;
-  }
-
-  /** Waits for what is prompt; the rest goes on beside. */
-  async function besides(side: SideWork, { prompt, done }: Underway, documents: ClaimedDocument[]): Promise<void> {
-    side.start(
-      done,
-      documents.reduce((sum, document) => sum + sizeOf(document), 0),
-    );
-    await prompt;
   }
 
   /** Each on its own, so that none waits for the answer of another one's server. */
@@ -97,17 +87,32 @@ export function createProcessor(given: ProcessorOptions): Processor {
     return { prompt: prompt.promise, done: done.then(async () => void (await Promise.all(making))) };
   }
 
-  function claim(leaseToken: string, smallOnly: boolean): Promise<ClaimedDocument[]> {
-    return claimDocuments(database, {
-      limit: options.batchSize ?? 32,
-      leaseToken,
-      now: clock.now(),
-      leaseUntil: leaseUntil(),
-      ...(smallOnly && { maxBytes: largeFrom }),
-    });
-  }
-
   return { drain, process };
+}
+
+function claim(
+  options: ProcessorOptions & { leaseMs: number },
+  leaseToken: string,
+  smallOnly: boolean,
+): Promise<ClaimedDocument[]> {
+  const { database, clock, leaseMs } = options;
+  const now = clock.now();
+  return claimDocuments(database, {
+    limit: options.batchSize ?? 32,
+    leaseToken,
+    now,
+    leaseUntil: new Date(now.getTime() + leaseMs),
+    ...(smallOnly && { maxBytes: largeFrom }),
+  });
+}
+
+/** Waits for what is prompt; the rest goes on beside. */
+async function besides(side: SideWork, { prompt, done }: Underway, documents: ClaimedDocument[]): Promise<void> {
+  side.start(
+    done,
+    documents.reduce((sum, document) => sum + sizeOf(document), 0),
+  );
+  await prompt;
 }
 
 function sizeOf({ raw, bytes }: ClaimedDocument): number {

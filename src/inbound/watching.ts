@@ -92,11 +92,9 @@ export function createWatching(options: WatchingOptions): Watching {
     const done = watch(options, id, { connector, signal: stop.signal, begun: first.resolve })
       .catch(async (error: unknown) => {
         if (stop.signal.aborted) return;
-        log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
         restingUntilMs.set(id, options.clock.now().getTime() + pauseMs);
-        await setUnwatched(database, id, `${failedMessage} ${runFailure(error).message}`);
+        await noteFailure(options, id, error);
       })
-      .catch((error: unknown) => log.warn({ err: error, connectionId: id }, 'a failed watch could not be noted'))
       .finally(() => watchers.delete(id));
     const begun = Promise.race([first.promise, done, options.clock.sleep(patienceMs, stop.signal)]);
     watchers.set(id, { config, stop, done });
@@ -119,6 +117,13 @@ export function createWatching(options: WatchingOptions): Watching {
       await Promise.all(running.map((watcher) => watcher.done));
     },
   };
+}
+
+async function noteFailure({ database, log }: WatchingOptions, id: string, error: unknown): Promise<void> {
+  log.warn({ err: error, connectionId: id }, 'watching failed, changes arrive by schedule');
+  await setUnwatched(database, id, `${failedMessage} ${runFailure(error).message}`).catch((unnoted: unknown) =>
+    log.warn({ err: unnoted, connectionId: id }, 'a failed watch could not be noted'),
+  );
 }
 
 /** Watches one connection until the signal aborts, and asks for syncs. `begun` is called with the first one. */

@@ -41,6 +41,7 @@ const lookEveryMs = 2_000;
 const soonMs = 30_000;
 const changedAtOnce = 500;
 const standardDocuments = 20;
+const standardRedrivesMs = pausesMsOf(standardRedrives);
 const lastResortMs = 12 * 60 * 60_000;
 
 /**
@@ -48,88 +49,17 @@ const lastResortMs = 12 * 60 * 60_000;
  * first. It stands back while anything waits to be made searchable.
  */
 export function createDreaming(options: DreamingOptions): Dreaming {
-  const { database, remembering, clock, log, holder } = options;
-  const { documents: enough = standardDocuments, redrivesMs = pausesMsOf(standardRedrives) } = options;
-  const before = (ms: number) => new Date(clock.now().getTime() - ms);
-
-  function due(): Promise<MinedDocument[]> {
-    return dueForDreaming(database, {
-      now: clock.now(),
-      quietSince: before(options.quietMs ?? 20_000),
-      waitedSince: before(options.waitMs ?? 120_000),
-      enough,
-      limit: enough,
-    });
-  }
-
-  async function isIdle(): Promise<boolean> {
-    const soon = new Date(clock.now().getTime() + soonMs);
-    return (await countDueDocuments(database, soon, 1)) === 0;
-  }
-
-  function hold(): Promise<HeldLease | null> {
-    const now = clock.now();
-    return holdLease(database, leaseName, { holder, until: new Date(now.getTime() + leaseMs), now });
-  }
-
-  /** Models take their time; the role is kept for as long as they need. */
-  async function findAll(documents: readonly MinedDocument[], signal: AbortSignal): Promise<Findings> {
-    const done = new AbortController();
-    const renewal = (async () => {
-      while (!done.signal.aborted) {
-        await clock.sleep(leaseMs / 3, done.signal);
-        if (!done.signal.aborted) await hold();
-      }
-    })();
-    renewal.catch((error: unknown) => log.warn({ err: error }, 'lease of dreaming could not be renewed'));
-    try {
-      return await remembering.find(documents, signal);
-    } finally {
-      done.abort();
-      await renewal.catch(() => {});
-    }
-  }
-
-  /** Answers whether there was anything to do. */
-  async function applySettings(): Promise<boolean> {
-    if (!(await hasSettingChanges(database))) return false;
-    const lease = await hold();
-    if (!lease) return false;
-    await whileHeld(database, lease, (tx) => applySettingChange(tx, changedAtOnce, clock.now()));
-    return true;
-  }
-
-  async function readAll(lease: HeldLease, documents: readonly MinedDocument[], signal: AbortSignal): Promise<void> {
-    try {
-      const findings = await findAll(documents, signal);
-      await whileHeld(database, lease, (tx) => remembering.store(tx, findings));
-    } catch (error) {
-      if (signal.aborted) return;
-      // Another process reads these documents by now.
-      if (isLeaseLost(error)) throw error;
-      // One bad document must not keep its neighbours from being read.
-      if (documents.length === 1) return postpone(lease, firstOf(documents), error);
-      for (const document of documents) await readAll(lease, [document], signal);
-    }
-  }
-
-  async function postpone(lease: HeldLease, { id, attempts }: MinedDocument, error: unknown): Promise<void> {
-    const pauseMs = redrivesMs[attempts] ?? redrivesMs.at(-1) ?? lastResortMs;
-    const code = MemorydError.is(error) ? error.code : 'memory_failed';
-    log.warn({ err: error, documentId: id, code }, 'memories of a document not found, tried again later');
-    const until = new Date(clock.now().getTime() + pauseMs);
-    await whileHeld(database, lease, (tx) => postponeDreaming(tx, [id], until));
-  }
+  const { database, clock, log, holder } = options;
 
   async function run(signal: AbortSignal): Promise<number> {
     let read = 0;
-    while (!signal.aborted && (await isIdle())) {
-      if (await applySettings()) continue;
-      const documents = await due();
+    while (!signal.aborted && (await isIdle(options))) {
+      if (await applySettings(options)) continue;
+      const documents = await dueDocuments(options);
       if (documents.length === 0) break;
-      const lease = await hold();
+      const lease = await takeLease(options);
       if (!lease) return read;
-      await readAll(lease, documents, signal);
+      await readAll(options, lease, documents, signal);
       read += documents.length;
     }
     if (read > 0) await releaseLease(database, leaseName, holder);
@@ -148,4 +78,88 @@ export function createDreaming(options: DreamingOptions): Dreaming {
       }
     },
   };
+}
+
+function dueDocuments(options: DreamingOptions): Promise<MinedDocument[]> {
+  const { database, clock, documents = standardDocuments, quietMs = 20_000, waitMs = 120_000 } = options;
+  const now = clock.now();
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  const since = { quietSince: before(quietMs), waitedSince: before(waitMs) };
+  return dueForDreaming(database, { now, ...since, enough: documents, limit: documents });
+}
+
+async function isIdle({ database, clock }: DreamingOptions): Promise<boolean> {
+  const soon = new Date(clock.now().getTime() + soonMs);
+  return (await countDueDocuments(database, soon, 1)) === 0;
+}
+
+function takeLease({ database, clock, holder }: DreamingOptions): Promise<HeldLease | null> {
+  const now = clock.now();
+  return holdLease(database, leaseName, { holder, until: new Date(now.getTime() + leaseMs), now });
+}
+
+/** Answers whether there was anything to do. */
+async function applySettings(options: DreamingOptions): Promise<boolean> {
+  const { database, clock } = options;
+  if (!(await hasSettingChanges(database))) return false;
+  const lease = await takeLease(options);
+  if (!lease) return false;
+  await whileHeld(database, lease, (tx) => applySettingChange(tx, changedAtOnce, clock.now()));
+  return true;
+}
+
+async function readAll(
+  options: DreamingOptions,
+  lease: HeldLease,
+  documents: readonly MinedDocument[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, remembering } = options;
+  try {
+    const findings = await findAll(options, documents, signal);
+    await whileHeld(database, lease, (tx) => remembering.store(tx, findings));
+  } catch (error) {
+    if (signal.aborted) return;
+    // Another process reads these documents by now.
+    if (isLeaseLost(error)) throw error;
+    // One bad document must not keep its neighbours from being read.
+    if (documents.length === 1) return postpone(options, lease, firstOf(documents), error);
+    for (const document of documents) await readAll(options, lease, [document], signal);
+  }
+}
+
+/** Models take their time; the role is kept for as long as they need. */
+async function findAll(
+  options: DreamingOptions,
+  documents: readonly MinedDocument[],
+  signal: AbortSignal,
+): Promise<Findings> {
+  const { clock, log, remembering } = options;
+  const done = new AbortController();
+  const renewal = (async () => {
+    while (!done.signal.aborted) {
+      await clock.sleep(leaseMs / 3, done.signal);
+      if (!done.signal.aborted) await takeLease(options);
+    }
+  })();
+  renewal.catch((error: unknown) => log.warn({ err: error }, 'lease of dreaming could not be renewed'));
+  try {
+    return await remembering.find(documents, signal);
+  } finally {
+    done.abort();
+    await renewal.catch(() => {});
+  }
+}
+
+async function postpone(
+  { database, clock, log, redrivesMs = standardRedrivesMs }: DreamingOptions,
+  lease: HeldLease,
+  { id, attempts }: MinedDocument,
+  error: unknown,
+): Promise<void> {
+  const pauseMs = redrivesMs[attempts] ?? redrivesMs.at(-1) ?? lastResortMs;
+  const code = MemorydError.is(error) ? error.code : 'memory_failed';
+  log.warn({ err: error, documentId: id, code }, 'memories of a document not found, tried again later');
+  const until = new Date(clock.now().getTime() + pauseMs);
+  await whileHeld(database, lease, (tx) => postponeDreaming(tx, [id], until));
 }

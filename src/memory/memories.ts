@@ -159,23 +159,23 @@ export function createMemories(options: MemoriesOptions): Memories {
       const matched = await matchedBy(matching, options);
       if (matching.dryRun) return { forgetBatchId: null, matched };
       const { containerTag, reason } = matching;
-      return change(containerTag, async (tx, now) => {
-        const batchId = newId(now);
-        const current = await findCurrent(
-          tx,
-          containerTag,
-          matched.map(({ id }) => id),
-        );
-        const left = matched.filter(({ id }) => current.some((one) => one.id === id));
-        await forget(
-          tx,
-          left.map(({ id }) => id),
-          { reason, batchId, now },
-        );
-        return { forgetBatchId: batchId, matched: left };
-      });
+      return change(containerTag, (tx, now) => forgetMatched(tx, matched, { containerTag, reason, now }));
     },
   };
+}
+
+/** Those that still stand. */
+async function forgetMatched(
+  tx: Transaction,
+  matched: readonly Matched[],
+  { containerTag, reason, now }: Pick<Matching, 'containerTag' | 'reason'> & { now: Date },
+) {
+  const batchId = newId(now);
+  const idsOf = (list: readonly Matched[]) => list.map(({ id }) => id);
+  const current = await findCurrent(tx, containerTag, idsOf(matched));
+  const left = matched.filter(({ id }) => current.some((one) => one.id === id));
+  await forget(tx, idsOf(left), { reason, batchId, now });
+  return { forgetBatchId: batchId, matched: left };
 }
 
 interface Creating {

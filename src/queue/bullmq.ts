@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import { backoffDelayMs, defaultAttempts, defaultBackoffMs, resolveEnqueueOptions } from './enqueue-options.ts';
 import { reportTaskFailure } from './failure-report.ts';
 import { openRedisLink, type RedisLink } from './redis-link.ts';
-import type { TaskName, TaskQueue, WorkOptions, EnqueueOptions } from './task-queue.ts';
+import type { TaskName, TaskQueue, WorkOptions, EnqueueOptions, TaskHandler, TaskPayloads } from './task-queue.ts';
 
 /** How long `close` waits for Redis to take the results of handlers that have ended. */
 const closeGraceMs = 3_000;
@@ -35,98 +35,116 @@ export interface BullmqQueueOptions {
  * finds what the lost ones meant.
  */
 export async function openBullmqQueue(options: BullmqQueueOptions): Promise<TaskQueue> {
-  const { log, clock, prefix = 'memoryd' } = options;
-  const link = await openRedisLink(options);
-  const queues = new Map<TaskName, Queue>();
-  const workers = new Map<TaskName, Worker>();
-  const running = new Set<Promise<void>>();
-  const stopping = new AbortController();
-  let closed = false;
+  return new BullmqQueue(await openRedisLink(options), options);
+}
 
-  function requireOpen(): void {
-    if (closed) throw new MemorydError('unavailable', 'The task queue is closed.');
+class BullmqQueue implements TaskQueue {
+  readonly kind = 'bullmq';
+  readonly #link: RedisLink;
+  readonly #options: BullmqQueueOptions & { prefix: string };
+  readonly #queues = new Map<TaskName, Queue>();
+  readonly #workers = new Map<TaskName, Worker>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #isClosed = false;
+
+  constructor(link: RedisLink, { prefix = 'memoryd', ...options }: BullmqQueueOptions) {
+    this.#link = link;
+    this.#options = { prefix, ...options };
   }
 
-  function queueOf(name: TaskName): Queue {
-    const existing = queues.get(name);
+  async enqueue<Name extends TaskName>(name: Name, payload: TaskPayloads[Name], options: EnqueueOptions) {
+    const resolved = resolveEnqueueOptions(options);
+    this.#requireOpen();
+    const now = this.#options.clock.now();
+    const { commands } = this.#link;
+    await this.#link.call(() => addJob(commands, this.#queueOf(name), { ...resolved, id: newId(now), payload, now }));
+  }
+
+  async work<Name extends TaskName>(
+    name: Name,
+    handler: TaskHandler<Name>,
+    { concurrency, attempts = defaultAttempts, backoffMs = defaultBackoffMs }: WorkOptions,
+  ) {
+    this.#requireOpen();
+    if (this.#workers.has(name)) throw new MemorydError('conflict', `This process already works on ${name}.`);
+    const run = (job: Job) => handler(job.data as TaskPayloads[Name], this.#stopping.signal);
+    this.#workers.set(name, this.#startWorker(name, run, { concurrency, attempts, backoffMs }));
+  }
+
+  async check() {
+    this.#requireOpen();
+    await this.#link.call(() => this.#link.commands.ping());
+  }
+
+  async close() {
+    if (this.#isClosed) return;
+    this.#stopping.abort();
+    const parts = { running: this.#running, link: this.#link, clock: this.#options.clock };
+    await closeWorkers([...this.#workers.values()], parts);
+    this.#isClosed = true;
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+    this.#link.close();
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new MemorydError('unavailable', 'The task queue is closed.');
+  }
+
+  #queueOf(name: TaskName): Queue {
+    const existing = this.#queues.get(name);
     if (existing) return existing;
+    const { prefix, log } = this.#options;
     const queue = new Queue(name, {
-      connection: link.commands,
+      connection: this.#link.commands,
       prefix,
       streams: { events: { maxLen: 100 } },
       // The check is a command; if it failed once, the queue would fail for ever.
       skipVersionCheck: true,
     });
-    queue.on('error', (error) => reportQueueError(link, log, name, error));
-    queues.set(name, queue);
+    queue.on('error', (error) => reportQueueError(this.#link, log, name, error));
+    this.#queues.set(name, queue);
     return queue;
   }
 
-  async function whileRunning(done: Promise<void>): Promise<void> {
-    running.add(done);
-    try {
-      await done;
-    } finally {
-      running.delete(done);
-    }
+  #startWorker(name: TaskName, run: (job: Job) => Promise<void>, workOptions: Required<WorkOptions>): Worker {
+    const { concurrency, attempts, backoffMs } = workOptions;
+    const { prefix, log } = this.#options;
+    const worker = new Worker(name, (job, token) => this.#handle(job, token, run), {
+      ...workerTimes,
+      connection: this.#link.workers,
+      prefix,
+      concurrency,
+      // BullMQ reads minus one as: no further attempt.
+      settings: { backoffStrategy: (failures) => (failures < attempts ? backoffDelayMs(backoffMs, failures) : -1) },
+    });
+    worker.on('error', (error) => reportQueueError(this.#link, log, name, error));
+    worker.on('stalled', (jobId) => log.warn({ task: name, jobId }, 'task of a lost worker is handled again'));
+    worker.on('failed', (job, error) => reportFailedJob(log, name, job, error));
+    return worker;
   }
 
   /** Runs a handler. What `close` interrupts, or what comes too late, goes back to the queue. */
-  async function handle(job: Job, token: string | undefined, run: (job: Job) => Promise<void>): Promise<void> {
-    if (!stopping.signal.aborted) {
+  async #handle(job: Job, token: string | undefined, run: (job: Job) => Promise<void>): Promise<void> {
+    if (!this.#stopping.signal.aborted) {
       try {
-        return await whileRunning(run(job));
+        return await this.#whileRunning(run(job));
       } catch (error) {
-        if (!stopping.signal.aborted) throw error;
+        if (!this.#stopping.signal.aborted) throw error;
       }
     }
     await job.moveToWait(token);
     throw new WaitingError();
   }
 
-  function startWorker(name: TaskName, run: (job: Job) => Promise<void>, workOptions: Required<WorkOptions>): Worker {
-    const { concurrency, attempts, backoffMs } = workOptions;
-    const worker = new Worker(name, (job, token) => handle(job, token, run), {
-      ...workerTimes,
-      connection: link.workers,
-      prefix,
-      concurrency,
-      // BullMQ reads minus one as: no further attempt.
-      settings: { backoffStrategy: (failures) => (failures < attempts ? backoffDelayMs(backoffMs, failures) : -1) },
-    });
-    worker.on('error', (error) => reportQueueError(link, log, name, error));
-    worker.on('stalled', (jobId) => log.warn({ task: name, jobId }, 'task of a lost worker is handled again'));
-    worker.on('failed', (job, error) => reportFailedJob(log, name, job, error));
-    return worker;
+  async #whileRunning(done: Promise<void>): Promise<void> {
+    this.#running.add(done);
+    try {
+      await done;
+    } finally {
+      this.#running.delete(done);
+    }
   }
-
-  return {
-    kind: 'bullmq',
-    async enqueue(name, payload, enqueueOptions) {
-      const resolved = resolveEnqueueOptions(enqueueOptions);
-      requireOpen();
-      const now = clock.now();
-      await link.call(() => addJob(link.commands, queueOf(name), { ...resolved, id: newId(now), payload, now }));
-    },
-    async work(name, handler, { concurrency, attempts = defaultAttempts, backoffMs = defaultBackoffMs }) {
-      requireOpen();
-      if (workers.has(name)) throw new MemorydError('conflict', `This process already works on ${name}.`);
-      const run = (job: Job) => handler(job.data, stopping.signal);
-      workers.set(name, startWorker(name, run, { concurrency, attempts, backoffMs }));
-    },
-    async check() {
-      requireOpen();
-      await link.call(() => link.commands.ping());
-    },
-    async close() {
-      if (closed) return;
-      stopping.abort();
-      await closeWorkers([...workers.values()], { running, link, clock });
-      closed = true;
-      await Promise.all([...queues.values()].map((queue) => queue.close()));
-      link.close();
-    },
-  };
 }
 
 /**

@@ -23,7 +23,7 @@ export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger
   function lineOf(name: TaskName): TaskLine {
     const existing = lines.get(name);
     if (existing) return existing;
-    const line = createTaskLine({ name, clock, log, inOwnContext });
+    const line = new TaskLine({ name, clock, log, inOwnContext });
     lines.set(name, line);
     return line;
   }
@@ -53,13 +53,6 @@ export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger
   };
 }
 
-/** The tasks of one name in this process, waiting and running. */
-interface TaskLine {
-  enqueue(payload: unknown, options: Required<EnqueueOptions>): void;
-  work(handler: (payload: unknown, signal: AbortSignal) => Promise<void>, options: WorkOptions): void;
-  close(): Promise<void>;
-}
-
 interface Task {
   readonly key: string;
   readonly payload: unknown;
@@ -75,104 +68,114 @@ interface Work extends Required<WorkOptions> {
   handler: (payload: unknown, signal: AbortSignal) => Promise<void>;
 }
 
-function createTaskLine(parts: {
+interface TaskLineParts {
   name: TaskName;
   clock: Clock;
   log: Logger;
   /** Runs a function outside of the caller's asynchronous context. */
   inOwnContext: (callback: () => void) => void;
-}): TaskLine {
-  const { name, clock, log, inOwnContext } = parts;
-  const tasks = new Map<string, Task>();
-  const running = new Set<Promise<void>>();
-  const stopping = new AbortController();
-  const waiting = createWaitingRoom<Task>({ clock, wake: pumpSoon });
-  let work: Work | undefined;
-  let pumping = false;
+}
 
-  // One turn of the event loop between two rounds, so that handlers without I/O cannot starve the rest.
-  function pumpSoon(): void {
-    if (pumping) return;
-    pumping = true;
-    inOwnContext(() => setImmediate(pump));
+/** The tasks of one name in this process, waiting and running. */
+class TaskLine {
+  readonly #parts: TaskLineParts;
+  readonly #tasks = new Map<string, Task>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  readonly #waiting: WaitingRoom<Task>;
+  #work: Work | undefined;
+  #isPumping = false;
+
+  constructor(parts: TaskLineParts) {
+    this.#parts = parts;
+    this.#waiting = new WaitingRoom<Task>({ clock: parts.clock, wake: () => this.#pumpSoon() });
   }
 
-  function pump(): void {
-    pumping = false;
-    while (work && !stopping.signal.aborted && running.size < work.concurrency) {
-      const task = waiting.take();
+  enqueue(payload: unknown, { key, delayMs, priority }: Required<EnqueueOptions>): void {
+    const dueMs = this.#parts.clock.now().getTime() + delayMs;
+    const twin = this.#tasks.get(key);
+    const waitingTwin = twin?.running ? twin.next : twin;
+    if (waitingTwin) {
+      if (waitingTwin.failures === 0) this.#hurry(waitingTwin, dueMs, priority);
+      return;
+    }
+    const task: Task = { key, payload, dueMs, priority, failures: 0, running: false };
+    if (twin) twin.next = task;
+    else this.#add(task);
+  }
+
+  work(handler: Work['handler'], options: WorkOptions): void {
+    if (this.#work) throw new MemorydError('conflict', `This process already works on ${this.#parts.name}.`);
+    const { concurrency, attempts = defaultAttempts, backoffMs = defaultBackoffMs } = options;
+    this.#work = { handler, concurrency, attempts, backoffMs };
+    this.#pumpSoon();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#waiting.close();
+    await Promise.all(this.#running);
+  }
+
+  // One turn of the event loop between two rounds, so that handlers without I/O cannot starve the rest.
+  #pumpSoon(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    this.#parts.inOwnContext(() => setImmediate(() => this.#pump()));
+  }
+
+  #pump(): void {
+    this.#isPumping = false;
+    while (this.#work && !this.#stopping.signal.aborted && this.#running.size < this.#work.concurrency) {
+      const task = this.#waiting.take();
       if (!task) return;
-      const done = run(task, work).finally(() => {
-        running.delete(done);
-        pumpSoon();
+      const done = this.#run(task, this.#work).finally(() => {
+        this.#running.delete(done);
+        this.#pumpSoon();
       });
-      running.add(done);
+      this.#running.add(done);
     }
   }
 
-  async function run(task: Task, { handler, attempts, backoffMs }: Work): Promise<void> {
+  async #run(task: Task, { handler, attempts, backoffMs }: Work): Promise<void> {
+    const { log, name } = this.#parts;
     task.running = true;
     try {
-      await handler(task.payload, stopping.signal);
-      finish(task);
+      await handler(task.payload, this.#stopping.signal);
+      this.#finish(task);
     } catch (error) {
-      if (stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted) return;
       task.failures += 1;
       const pauseMs = task.failures < attempts ? backoffDelayMs(backoffMs, task.failures) : null;
       reportTaskFailure(log, { task: name, key: task.key, failures: task.failures, pauseMs, err: error });
-      if (pauseMs === null) finish(task);
-      else retry(task, pauseMs);
+      if (pauseMs === null) this.#finish(task);
+      else this.#retry(task, pauseMs);
     }
   }
 
-  function finish(task: Task): void {
-    tasks.delete(task.key);
-    if (!task.next) return;
-    tasks.set(task.key, task.next);
-    waiting.add(task.next);
+  #add(task: Task): void {
+    this.#tasks.set(task.key, task);
+    this.#waiting.add(task);
   }
 
-  function retry(task: Task, pauseMs: number): void {
+  #finish(task: Task): void {
+    this.#tasks.delete(task.key);
+    if (task.next) this.#add(task.next);
+  }
+
+  #retry(task: Task, pauseMs: number): void {
     task.running = false;
-    task.dueMs = clock.now().getTime() + pauseMs;
-    waiting.add(task);
+    task.dueMs = this.#parts.clock.now().getTime() + pauseMs;
+    this.#waiting.add(task);
   }
 
-  function hurry(task: Task, dueMs: number, priority: number): void {
+  #hurry(task: Task, dueMs: number, priority: number): void {
     if (task.dueMs <= dueMs && task.priority <= priority) return;
-    const waits = waiting.remove(task);
+    const waits = this.#waiting.remove(task);
     task.dueMs = Math.min(task.dueMs, dueMs);
     task.priority = Math.min(task.priority, priority);
-    if (waits) waiting.add(task);
+    if (waits) this.#waiting.add(task);
   }
-
-  return {
-    enqueue(payload, { key, delayMs, priority }) {
-      const dueMs = clock.now().getTime() + delayMs;
-      const twin = tasks.get(key);
-      const waitingTwin = twin?.running ? twin.next : twin;
-      if (waitingTwin) {
-        if (waitingTwin.failures === 0) hurry(waitingTwin, dueMs, priority);
-        return;
-      }
-      const task: Task = { key, payload, dueMs, priority, failures: 0, running: false };
-      if (twin) twin.next = task;
-      else {
-        tasks.set(key, task);
-        waiting.add(task);
-      }
-    },
-    work(handler, { concurrency, attempts = defaultAttempts, backoffMs = defaultBackoffMs }) {
-      if (work) throw new MemorydError('conflict', `This process already works on ${name}.`);
-      work = { handler, concurrency, attempts, backoffMs };
-      pumpSoon();
-    },
-    async close() {
-      stopping.abort();
-      waiting.close();
-      await Promise.all(running);
-    },
-  };
 }
 
 /** A timer of more than 24.8 days fires at once in Node; a room that is looked at daily never comes near. */
@@ -186,86 +189,87 @@ interface Waiting {
 }
 
 /** Tasks that wait in memory, ordered by time and then by priority. */
-interface WaitingRoom<Item extends Waiting> {
-  /** `wake` is called as soon as it can be taken. */
-  add(item: Item): void;
-  /** True when it was waiting. Must be called before its fields change. */
-  remove(item: Item): boolean;
-  /** The due item with the smallest priority; within one priority the one that has been due longest. */
-  take(): Item | undefined;
-  close(): void;
-}
+export class WaitingRoom<Item extends Waiting> {
+  readonly #options: { clock: Clock; wake: () => void };
+  readonly #due = new Map<number, Set<Item>>();
+  readonly #later = new Set<Item>();
+  #timer = new AbortController();
+  #timerMs = Infinity;
 
-export function createWaitingRoom<Item extends Waiting>(options: {
-  clock: Clock;
-  wake: () => void;
-}): WaitingRoom<Item> {
-  const { clock, wake } = options;
-  const due = new Map<number, Set<Item>>();
-  const later = new Set<Item>();
-  let timer = new AbortController();
-  let timerMs = Infinity;
-
-  function addDue(item: Item): void {
-    const peers = due.get(item.priority);
-    if (peers) peers.add(item);
-    else due.set(item.priority, new Set([item]));
+  /** `wake` is called as soon as one can be taken. */
+  constructor(options: { clock: Clock; wake: () => void }) {
+    this.#options = options;
   }
 
-  function removeDue(item: Item): boolean {
-    const peers = due.get(item.priority);
+  add(item: Item): void {
+    if (item.dueMs > this.#nowMs()) {
+      this.#later.add(item);
+      if (item.dueMs < this.#timerMs) this.#setTimer(item.dueMs);
+      return;
+    }
+    this.#addDue(item);
+    this.#options.wake();
+  }
+
+  /** True when it was waiting. Must be called before its fields change. */
+  remove(item: Item): boolean {
+    return this.#later.delete(item) || this.#removeDue(item);
+  }
+
+  /** The due item with the smallest priority; within one priority the one that has been due longest. */
+  take(): Item | undefined {
+    if (this.#due.size === 0) return undefined;
+    const [item] = valueOf(this.#due, Math.min(...this.#due.keys()));
+    this.#removeDue(item!);
+    return item;
+  }
+
+  close(): void {
+    this.#timer.abort();
+    this.#timerMs = -Infinity;
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  #addDue(item: Item): void {
+    const peers = this.#due.get(item.priority);
+    if (peers) peers.add(item);
+    else this.#due.set(item.priority, new Set([item]));
+  }
+
+  #removeDue(item: Item): boolean {
+    const peers = this.#due.get(item.priority);
     if (!peers?.delete(item)) return false;
-    if (peers.size === 0) due.delete(item.priority);
+    if (peers.size === 0) this.#due.delete(item.priority);
     return true;
   }
 
-  function setTimer(dueMs: number): void {
-    timer.abort();
-    timer = new AbortController();
-    timerMs = dueMs;
+  #setTimer(dueMs: number): void {
+    this.#timer.abort();
+    this.#timer = new AbortController();
+    this.#timerMs = dueMs;
     if (dueMs === Infinity) return;
-    const { signal } = timer;
-    const sleepMs = Math.min(Math.max(0, dueMs - clock.now().getTime()), maxSleepMs);
-    void clock.sleep(sleepMs, signal).then(() => {
-      if (!signal.aborted) promote();
+    const { signal } = this.#timer;
+    const sleepMs = Math.min(Math.max(0, dueMs - this.#nowMs()), maxSleepMs);
+    void this.#options.clock.sleep(sleepMs, signal).then(() => {
+      if (!signal.aborted) this.#promote();
     });
   }
 
-  function promote(): void {
-    const nowMs = clock.now().getTime();
+  #promote(): void {
+    const nowMs = this.#nowMs();
     let nextMs = Infinity;
-    for (const item of [...later].sort((a, b) => a.dueMs - b.dueMs)) {
+    for (const item of [...this.#later].sort((a, b) => a.dueMs - b.dueMs)) {
       if (item.dueMs > nowMs) {
         nextMs = item.dueMs;
         break;
       }
-      later.delete(item);
-      addDue(item);
+      this.#later.delete(item);
+      this.#addDue(item);
     }
-    setTimer(nextMs);
-    wake();
+    this.#setTimer(nextMs);
+    this.#options.wake();
   }
-
-  return {
-    add(item) {
-      if (item.dueMs > clock.now().getTime()) {
-        later.add(item);
-        if (item.dueMs < timerMs) setTimer(item.dueMs);
-        return;
-      }
-      addDue(item);
-      wake();
-    },
-    remove: (item) => later.delete(item) || removeDue(item),
-    take() {
-      if (due.size === 0) return undefined;
-      const [item] = valueOf(due, Math.min(...due.keys()));
-      removeDue(item!);
-      return item;
-    },
-    close() {
-      timer.abort();
-      timerMs = -Infinity;
-    },
-  };
 }

@@ -119,7 +119,7 @@ function noAddresses(provider: string): Context['addresses'] {
   return refuseAs(provider);
 }
 
-interface ConnectionContextOptions {
+export interface ConnectionContextOptions {
   /** Absent: no connection has any. */
   credentials?: Credentials | undefined;
   /** Absent: connectors cannot send requests. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectionAnswer, SearchHit } from '../../src/cli/client.ts';
+import type { SearchHit } from '../../src/cli/client.ts';
+import type { ConnectionAnswer } from '../../src/cli/client-connections.ts';
 import { connectionTable, type ConnectionState } from '../../src/cli/connection-table.ts';
 import { readableLogLine, welcome } from '../../src/cli/start.ts';
 import {

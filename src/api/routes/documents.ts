@@ -236,7 +236,9 @@ function contentType(mimeType: string | null): string {
 const processingStatuses: DocumentStatus[] = ['queued', 'extracting', 'chunking', 'embedding', 'indexing'];
 
 /** Sections 12.6 and 12.7 of the API. */
-export function documentListRoutes(app: Api, { services, config }: RouteContext): void {
+export function documentListRoutes(app: Api, context: RouteContext): void {
+  const { services, config } = context;
+  processingRoute(app, context);
   app.post(
     '/v3/documents/list',
     {
@@ -283,7 +285,9 @@ export function documentListRoutes(app: Api, { services, config }: RouteContext)
       return { totalItems: total, waiting, failed };
     },
   );
+}
 
+function processingRoute(app: Api, { services, config }: RouteContext): void {
   app.get(
     '/v3/documents/processing',
     {

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { asOf, containerTag, filters } from '../schemas/shared.ts';
 import { searchAnswer } from '../schemas/search.ts';
 import { citedMemory } from '../schemas/memories.ts';
-import { readScope } from '../../account/access.ts';
+import { readScope, type Caller } from '../../account/access.ts';
 import type { Section } from '../../memory/profiles.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { pastTime } from '../validation.ts';
@@ -62,7 +62,8 @@ const tags = ['Profiles'];
 const sections: readonly Section[] = ['static', 'dynamic', 'buckets'];
 
 /** Sections 15 and 18.7 of the API. */
-export function profileRoutes(app: Api, { services, clock }: RouteContext): void {
+export function profileRoutes(app: Api, context: RouteContext): void {
+  const { services } = context;
   app.post(
     '/v4/profile',
     {
@@ -76,31 +77,7 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
         response: { 200: profileAnswer },
       },
     },
-    async (request) => {
-      const startedAtMs = clock.now().getTime();
-      const { body } = request;
-      const scope = readScope(callerOf(request), [body.containerTag]);
-      const filters = parseFilters(body.filters);
-      const narrowed = { filters, ...pastTime(body.asOf) };
-      const [profile, found] = await Promise.all([
-        services.profiles.read({
-          ...{ containerTag: body.containerTag, sections: sectionsOf(body) },
-          ...(body.buckets && { buckets: body.buckets }),
-          ...narrowed,
-        }),
-        body.q === undefined || body.q.trim() === ''
-          ? null
-          : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
-      ]);
-      if (found === null) return profileView(profile);
-      const results = found.map((result) =>
-        searchResultView(result, { passagesAsMemories: true, documents: false, summaries: false }),
-      );
-      return {
-        ...profileView(profile),
-        searchResults: { results, total: results.length, timing: clock.now().getTime() - startedAtMs },
-      };
-    },
+    async (request) => readProfile(context, callerOf(request), request.body),
   );
 
   app.post(
@@ -138,6 +115,31 @@ export function profileRoutes(app: Api, { services, clock }: RouteContext): void
       return profileView(await services.profiles.read({ containerTag, sections: ['static', 'dynamic'] }));
     },
   );
+}
+
+async function readProfile({ services, clock }: RouteContext, caller: Caller, body: ProfileBody) {
+  const startedAtMs = clock.now().getTime();
+  const scope = readScope(caller, [body.containerTag]);
+  const filters = parseFilters(body.filters);
+  const narrowed = { filters, ...pastTime(body.asOf) };
+  const [profile, found] = await Promise.all([
+    services.profiles.read({
+      ...{ containerTag: body.containerTag, sections: sectionsOf(body) },
+      ...(body.buckets && { buckets: body.buckets }),
+      ...narrowed,
+    }),
+    body.q === undefined || body.q.trim() === ''
+      ? null
+      : services.search.search({ ...searchOf(body, body.q), scope, ...narrowed }),
+  ]);
+  if (found === null) return profileView(profile);
+  const results = found.map((result) =>
+    searchResultView(result, { passagesAsMemories: true, documents: false, summaries: false }),
+  );
+  return {
+    ...profileView(profile),
+    searchResults: { results, total: results.length, timing: clock.now().getTime() - startedAtMs },
+  };
 }
 
 /** Older callers send an object. */

@@ -18,7 +18,7 @@ export function syncRoutes(app: Api, context: RouteContext): void {
   syncRoute(app, context);
   importRoute(app, context);
   runRoutes(app, context);
-  cancelRoute(app, context);
+  cancelRoutes(app, context);
   progressRoute(app, context);
 }
 
@@ -145,7 +145,11 @@ function runRoutes(app: Api, { services }: RouteContext): void {
         return syncRunView(run);
       },
     );
+  }
+}
 
+function cancelRoutes(app: Api, { services }: RouteContext): void {
+  for (const { path, name } of runPaths) {
     app.post(
       `/v3/connections/:connectionId/${path}/:runId/cancel`,
       {
@@ -164,9 +168,7 @@ function runRoutes(app: Api, { services }: RouteContext): void {
       },
     );
   }
-}
 
-function cancelRoute(app: Api, { services }: RouteContext): void {
   app.post(
     '/v3/connections/:connectionId/cancel',
     {

@@ -67,96 +67,50 @@ const watchMs = 100;
 const restMb = 96;
 
 export function createTextWork(options: TextWorkOptions): TextWork {
-  const limits: Limits = { timeoutMs: 60_000, maxMemoryMb: 512, giveWayMs: 2_000, giveWayMb: 96, ...options };
-  const mostThreads = Math.max(2, options.threads ?? 2);
-  const batches = createBatches<Job>({ maxLarge: mostThreads - 1 });
-  const threads = new Set<TextThread>();
-  const idle = new Map<TextThread, NodeJS.Timeout>();
-  let closed = false;
+  const pool = new ThreadPool(options);
+  return {
+    extract: (input, work) => pool.run('extract', input, work),
+    prepare: (input, cutting, work) => pool.run('prepare', { input, cutting }, work),
+    turns: (text, work) => pool.run('turns', { text }, work),
+    rules: {
+      id: rules.id,
+      extract: (unit, signal) =>
+        pool.run('statements', unit, { signal, ...(unit.source && { container: unit.source.containerTag }) }),
+    },
+    close: () => pool.close(),
+  };
+}
 
-  function dispatch(): void {
-    while (idle.size > 0 || threads.size < mostThreads) {
-      const batch = batches.next();
-      if (!batch) return;
-      void work(takeIdle() ?? open(), batch);
-    }
+/** The threads, the work that waits for them, and what of them has nothing to do. */
+class ThreadPool {
+  readonly #limits: Limits;
+  readonly #mostThreads: number;
+  readonly #batches: Batches<Job>;
+  readonly #threads = new Set<TextThread>();
+  readonly #idle = new Map<TextThread, NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor({ threads = 2, ...limits }: TextWorkOptions) {
+    this.#limits = { timeoutMs: 60_000, maxMemoryMb: 512, giveWayMs: 2_000, giveWayMb: 96, ...limits };
+    this.#mostThreads = Math.max(2, threads);
+    this.#batches = createBatches<Job>({ maxLarge: this.#mostThreads - 1 });
   }
 
-  function open(): TextThread {
-    const thread = createTextThread(limits.maxMemoryMb);
-    threads.add(thread);
-    return thread;
-  }
-
-  function takeIdle(): TextThread | undefined {
-    const [thread] = idle.keys();
-    if (!thread) return undefined;
-    clearTimeout(idle.get(thread));
-    idle.delete(thread);
-    // A thread can end while it has nothing to do.
-    if (thread.alive) return thread;
-    threads.delete(thread);
-    return takeIdle();
-  }
-
-  /** An idle thread is kept for the next document for a while. */
-  function rest(thread: TextThread): void {
-    const leave = () => {
-      idle.delete(thread);
-      threads.delete(thread);
-      void thread.end(closedError());
-    };
-    idle.set(thread, setTimeout(leave, idleMs).unref());
-  }
-
-  async function work(thread: TextThread, batch: readonly Job[]): Promise<void> {
-    let unwatch = () => {};
-    try {
-      await thread.ready;
-      unwatch = watch(thread, batch, batches, limits);
-      const answers = await thread.run(batch.map((job) => job.call()));
-      for (const [job, answer] of paired(batch, answers)) job.answer(answer);
-    } catch (reason) {
-      for (const job of batch) again(job, batch.length, reason);
-    }
-    unwatch();
-    await giveBack(thread, batch);
-    batches.ended(batch);
-    if (!thread.alive) threads.delete(thread);
-    else if (!closed) rest(thread);
-    if (!closed) dispatch();
-  }
-
-  async function giveBack(thread: TextThread, batch: readonly Job[]): Promise<void> {
-    if (!thread.alive || !batches.isLarge(firstOf(batch))) return;
-    const { heldMb } = await thread.memory().catch(() => ({ heldMb: 0 }));
-    if (heldMb > restMb) await thread.end(closedError());
-  }
-
-  /** After its thread has ended: what did not end it alone is worked on again. */
-  function again(job: Job, companions: number, reason: unknown): void {
-    if (job.isOver) return;
-    if (closed || (companions === 1 && reason !== gaveWay)) return job.reject(toFailure(reason, limits));
-    if (companions === 1) job.isSlow = true;
-    job.isAlone = true;
-    batches.add(job);
-  }
-
-  async function run<Name extends TaskName>(
+  async run<Name extends TaskName>(
     task: Name,
     input: Parameters<Tasks[Name]>[0],
     { container, signal }: WorkOptions = {},
   ): Promise<Awaited<ReturnType<Tasks[Name]>>> {
-    if (closed) throw closedError();
+    if (this.#isClosed) throw closedError();
     signal?.throwIfAborted();
     const job = createJob(task, input, container);
     const abort = () => {
-      batches.remove(job);
+      this.#batches.remove(job);
       job.reject(signal?.reason);
     };
     signal?.addEventListener('abort', abort, { once: true });
-    batches.add(job);
-    dispatch();
+    this.#batches.add(job);
+    this.#dispatch();
     try {
       return (await job.result) as Awaited<ReturnType<Tasks[Name]>>;
     } finally {
@@ -164,21 +118,79 @@ export function createTextWork(options: TextWorkOptions): TextWork {
     }
   }
 
-  return {
-    extract: (input, work) => run('extract', input, work),
-    prepare: (input, cutting, work) => run('prepare', { input, cutting }, work),
-    turns: (text, work) => run('turns', { text }, work),
-    rules: {
-      id: rules.id,
-      extract: (unit, signal) =>
-        run('statements', unit, { signal, ...(unit.source && { container: unit.source.containerTag }) }),
-    },
-    async close() {
-      closed = true;
-      for (const job of batches.clear()) job.reject(closedError());
-      await Promise.all([...threads].map((thread) => thread.end(closedError())));
-    },
-  };
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const job of this.#batches.clear()) job.reject(closedError());
+    await Promise.all([...this.#threads].map((thread) => thread.end(closedError())));
+  }
+
+  #dispatch(): void {
+    while (this.#idle.size > 0 || this.#threads.size < this.#mostThreads) {
+      const batch = this.#batches.next();
+      if (!batch) return;
+      void this.#work(this.#takeIdle() ?? this.#open(), batch);
+    }
+  }
+
+  #open(): TextThread {
+    const thread = createTextThread(this.#limits.maxMemoryMb);
+    this.#threads.add(thread);
+    return thread;
+  }
+
+  #takeIdle(): TextThread | undefined {
+    const [thread] = this.#idle.keys();
+    if (!thread) return undefined;
+    clearTimeout(this.#idle.get(thread));
+    this.#idle.delete(thread);
+    // A thread can end while it has nothing to do.
+    if (thread.alive) return thread;
+    this.#threads.delete(thread);
+    return this.#takeIdle();
+  }
+
+  /** An idle thread is kept for the next document for a while. */
+  #rest(thread: TextThread): void {
+    const leave = () => {
+      this.#idle.delete(thread);
+      this.#threads.delete(thread);
+      void thread.end(closedError());
+    };
+    this.#idle.set(thread, setTimeout(leave, idleMs).unref());
+  }
+
+  async #work(thread: TextThread, batch: readonly Job[]): Promise<void> {
+    let unwatch = () => {};
+    try {
+      await thread.ready;
+      unwatch = watch(thread, batch, this.#batches, this.#limits);
+      const answers = await thread.run(batch.map((job) => job.call()));
+      for (const [job, answer] of paired(batch, answers)) job.answer(answer);
+    } catch (reason) {
+      for (const job of batch) this.#again(job, batch.length, reason);
+    }
+    unwatch();
+    await this.#giveBack(thread, batch);
+    this.#batches.ended(batch);
+    if (!thread.alive) this.#threads.delete(thread);
+    else if (!this.#isClosed) this.#rest(thread);
+    if (!this.#isClosed) this.#dispatch();
+  }
+
+  async #giveBack(thread: TextThread, batch: readonly Job[]): Promise<void> {
+    if (!thread.alive || !this.#batches.isLarge(firstOf(batch))) return;
+    const { heldMb } = await thread.memory().catch(() => ({ heldMb: 0 }));
+    if (heldMb > restMb) await thread.end(closedError());
+  }
+
+  /** After its thread has ended: what did not end it alone is worked on again. */
+  #again(job: Job, companions: number, reason: unknown): void {
+    if (job.isOver) return;
+    if (this.#isClosed || (companions === 1 && reason !== gaveWay)) return job.reject(toFailure(reason, this.#limits));
+    if (companions === 1) job.isSlow = true;
+    job.isAlone = true;
+    this.#batches.add(job);
+  }
 }
 
 /** Why a thread was ended. */

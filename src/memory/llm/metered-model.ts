@@ -47,34 +47,29 @@ export function createMeteredModel(options: MeteredModelOptions): MeteredModel {
   let failures = 0;
   let restsUntil = 0;
 
-  async function settle(question: Question, outcome: Outcome, spent = { tokens: 0, reserved: 0 }): Promise<null> {
-    await settleTokens(database, { containerTag: tagOf(question), outcome, ...spent }, clock.now());
-    return null;
-  }
-
   async function pay(question: Question, signal: AbortSignal): Promise<unknown> {
-    if (clock.now().getTime() < restsUntil) return settle(question, 'failed');
+    if (clock.now().getTime() < restsUntil) return settle(options, question, 'failed');
     const { instructions, content, schema, maxAnswerTokens } = question;
     const asked = instructions + content + JSON.stringify(schema);
     const reserved = model.estimateTokens(asked) + maxAnswerTokens;
     const limit = Math.floor(tokensPerDay * (question.share ?? 1));
     const reservation = { containerTag: tagOf(question), tokens: reserved, limit };
-    if (!(await reserveTokens(database, reservation, clock.now()))) return settle(question, 'over_budget');
+    if (!(await reserveTokens(database, reservation, clock.now()))) return settle(options, question, 'over_budget');
     // When this is aborted the endpoint may have worked, so nothing is given back.
     const completion = await model.complete(question, { kind: question.kind, signal });
     if ('failure' in completion) {
       rest(completion.failure);
       log.warn({ err: completion.failure, question: question.name }, 'the language model did not answer');
-      return settle(question, 'failed', { tokens: completion.lost ? reserved : 0, reserved });
+      return settle(options, question, 'failed', { tokens: completion.lost ? reserved : 0, reserved });
     }
     failures = 0;
     const { tokens, text } = completion;
     const answer = readJson(text);
     if (answer === undefined || !checks.compile(question.schema)(answer)) {
       log.warn({ question: question.name, model: model.id }, 'the language model answered in another form than asked');
-      return settle(question, 'malformed', { tokens, reserved });
+      return settle(options, question, 'malformed', { tokens, reserved });
     }
-    await settle(question, 'answers', { tokens, reserved });
+    await settle(options, question, 'answers', { tokens, reserved });
     return answer;
   }
 
@@ -90,25 +85,39 @@ export function createMeteredModel(options: MeteredModelOptions): MeteredModel {
       signal.throwIfAborted();
       if (!question.cached) return pay(question, signal);
       const { documentId, by } = question.cached;
-      const { name, instructions, schema } = question;
-      const key = hash('sha256', JSON.stringify([model.id, name, instructions, schema, by]), 'base64');
+      const key = answerKey(model.id, question, by);
       const known = await findAnswer(database, key, clock.now());
-      if (known) {
-        await settle(question, 'cached');
-        return known.answer;
-      }
+      if (known) return settle(options, question, 'cached').then(() => known.answer);
       const answer = await pay(question, signal);
       if (answer !== null) await keepAnswer(database, { key, documentId, answer }, clock.now());
       return answer;
     },
     async usage() {
       const usage = await readUsage(database, clock.now());
-      const isFailing = usage.failedAt !== null && (usage.answeredAt === null || usage.failedAt > usage.answeredAt);
-      const state = isFailing ? 'failing' : usage.containersOverBudget > 0 ? 'budget spent' : 'ready';
-      return { ...usage, id: model.id, state, tokensPerDay };
+      return { ...usage, id: model.id, state: stateOf(usage), tokensPerDay };
     },
     close: () => model.close(),
   };
+}
+
+async function settle(
+  { database, clock }: MeteredModelOptions,
+  question: Question,
+  outcome: Outcome,
+  spent = { tokens: 0, reserved: 0 },
+): Promise<null> {
+  await settleTokens(database, { containerTag: tagOf(question), outcome, ...spent }, clock.now());
+  return null;
+}
+
+function stateOf({ failedAt, answeredAt, containersOverBudget }: Usage): LanguageModelUsage['state'] {
+  const isFailing = failedAt !== null && (answeredAt === null || failedAt > answeredAt);
+  if (isFailing) return 'failing';
+  return containersOverBudget > 0 ? 'budget spent' : 'ready';
+}
+
+function answerKey(model: string, { name, instructions, schema }: Question, by: unknown): string {
+  return hash('sha256', JSON.stringify([model, name, instructions, schema, by]), 'base64');
 }
 
 function tagOf({ containerTag }: Question): string {

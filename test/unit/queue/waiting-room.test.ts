@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createWaitingRoom } from '../../../src/queue/in-process.ts';
+import { WaitingRoom } from '../../../src/queue/in-process.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 const items = fc.array(fc.record({ delayMs: fc.nat(50), priority: fc.integer({ min: -3, max: 3 }) }), {
@@ -14,7 +14,7 @@ describe('waiting room', () => {
       fc.asyncProperty(items, fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 8 }), async (waiting, steps) => {
         const clock = createTestClock();
         const startMs = clock.now().getTime();
-        const room = createWaitingRoom<{ dueMs: number; priority: number }>({ clock, wake: () => {} });
+        const room = new WaitingRoom<{ dueMs: number; priority: number }>({ clock, wake: () => {} });
         for (const { delayMs, priority } of waiting) room.add({ dueMs: startMs + delayMs, priority });
         let left = waiting.length;
         for (const stepMs of [...steps, 50]) {
@@ -37,7 +37,7 @@ describe('waiting room', () => {
 
   it('gives what was removed no more', () => {
     const clock = createTestClock();
-    const room = createWaitingRoom<{ dueMs: number; priority: number }>({ clock, wake: () => {} });
+    const room = new WaitingRoom<{ dueMs: number; priority: number }>({ clock, wake: () => {} });
     const now = { dueMs: clock.now().getTime(), priority: 1 };
     const later = { dueMs: clock.now().getTime() + 5, priority: 1 };
     for (const item of [now, later]) room.add(item);

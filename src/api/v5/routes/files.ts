@@ -84,7 +84,8 @@ function uploadRoute(app: Api, { services, config }: RouteContext, uploads: Uplo
   );
 }
 
-function changeRoutes(app: Api, { services, config }: RouteContext, uploads: Uploads): void {
+function changeRoutes(app: Api, context: RouteContext, uploads: Uploads): void {
+  const { config } = context;
   app.post(
     '/ns/:namespace/document/file/:id',
     {
@@ -102,7 +103,7 @@ function changeRoutes(app: Api, { services, config }: RouteContext, uploads: Upl
       },
     },
     async (request) =>
-      change(request, request.params, ({ file, said }) => ({
+      change(context, uploads, request, ({ file, said }) => ({
         ...fileContentOf(requireFile(file), said),
         ...fieldsOf(said),
         clearsFields: true,
@@ -126,33 +127,35 @@ function changeRoutes(app: Api, { services, config }: RouteContext, uploads: Upl
       },
     },
     async (request) =>
-      change(request, request.params, ({ file, said, isEmpty }) => {
+      change(context, uploads, request, ({ file, said, isEmpty }) => {
         if (isEmpty) throw new MemorydError('invalid_request', 'Send a file, or fields that describe it');
         return { ...(file && fileContentOf(file, said)), ...fieldsOf(said) };
       }),
   );
+}
 
-  interface SentForm {
-    file: UploadedFile | null;
-    said: FileParts;
-    /** Nothing is in it. */
-    isEmpty: boolean;
-  }
+interface SentForm {
+  file: UploadedFile | null;
+  said: FileParts;
+  /** Nothing is in it. */
+  isEmpty: boolean;
+}
 
-  async function change(
-    request: FormRequest,
-    { namespace, id }: { namespace: string; id: string },
-    changeOf: (sent: SentForm) => Parameters<typeof services.documents.change>[1],
-  ) {
-    const caller = callerOf(request);
-    requireWrite(caller, namespace);
-    return uploads.take(request, async (body, contentType) => {
-      const { file, fields } = await readForm(body, contentType, { maxFileBytes: config.limits.maxFileBytes, parts });
-      const said = { ...(request.query as object), ...fields } as FileParts;
-      const wanted = changeOf({ file, said, isEmpty: file === null && Object.keys(fields).length === 0 });
-      const document = await findDocument(services, id, { containerTags: [namespace] });
-      const after = await services.documents.change(document.id, { ...wanted, ...(wanted.body && addedBy(caller)) });
-      return { id: after.id, status: after.status };
-    });
-  }
+async function change(
+  { services, config }: RouteContext,
+  uploads: Uploads,
+  request: FormRequest,
+  changeOf: (sent: SentForm) => Parameters<RouteContext['services']['documents']['change']>[1],
+) {
+  const caller = callerOf(request);
+  const { namespace, id } = request.params as { namespace: string; id: string };
+  requireWrite(caller, namespace);
+  return uploads.take(request, async (body, contentType) => {
+    const { file, fields } = await readForm(body, contentType, { maxFileBytes: config.limits.maxFileBytes, parts });
+    const said = { ...(request.query as object), ...fields } as FileParts;
+    const wanted = changeOf({ file, said, isEmpty: file === null && Object.keys(fields).length === 0 });
+    const document = await findDocument(services, id, { containerTags: [namespace] });
+    const after = await services.documents.change(document.id, { ...wanted, ...(wanted.body && addedBy(caller)) });
+    return { id: after.id, status: after.status };
+  });
 }

@@ -133,7 +133,8 @@ function section(title: string, lines: readonly Line[]): string {
 const path = '/ns/:namespace/profile/buckets';
 const described = { tags: ['Namespaces'], params: namespaceParams, response: { 200: bucketsAnswer } };
 
-export function namespaceBucketRoutes(app: Api, { services }: RouteContext): void {
+export function namespaceBucketRoutes(app: Api, context: RouteContext): void {
+  const { services } = context;
   app.get(
     path,
     {
@@ -146,7 +147,7 @@ export function namespaceBucketRoutes(app: Api, { services }: RouteContext): voi
     async (request) => {
       const { namespace } = request.params;
       readScope(callerOf(request), [namespace]);
-      return bucketsOf(namespace);
+      return bucketsOf(context, namespace);
     },
   );
 
@@ -167,7 +168,7 @@ export function namespaceBucketRoutes(app: Api, { services }: RouteContext): voi
       requireWrite(callerOf(request), namespace);
       const put = Object.entries(request.body.buckets).map(([key, description]) => ({ key, description }));
       await services.containerTags.changeBuckets(namespace, { put });
-      return bucketsOf(namespace);
+      return bucketsOf(context, namespace);
     },
   );
 
@@ -186,12 +187,12 @@ export function namespaceBucketRoutes(app: Api, { services }: RouteContext): voi
       const { namespace } = request.params;
       requireWrite(callerOf(request), namespace);
       await services.containerTags.changeBuckets(namespace, { remove: request.body.buckets });
-      return bucketsOf(namespace);
+      return bucketsOf(context, namespace);
     },
   );
+}
 
-  async function bucketsOf(namespace: string) {
-    const buckets = await services.profiles.buckets(namespace);
-    return { buckets: Object.fromEntries(buckets.map(({ key, description }) => [key, description])) };
-  }
+async function bucketsOf({ services }: RouteContext, namespace: string) {
+  const buckets = await services.profiles.buckets(namespace);
+  return { buckets: Object.fromEntries(buckets.map(({ key, description }) => [key, description])) };
 }
