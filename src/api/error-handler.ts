@@ -43,10 +43,16 @@ function discardRest(body: IncomingMessage): void {
 function bodyOf(error: MemorydError, request: FastifyRequest): ErrorBody {
   if (error.code === 'validation_failed' && error.issues) {
     const data = echoOf(error, request);
-    return { success: false, error: error.issues, ...(data === undefined ? {} : { data }) };
+    const issues = error.issues.map((issue) => ({ ...issue, message: printable(issue.message) }));
+    return { success: false, error: issues, ...(data === undefined ? {} : { data }) };
   }
   if (error.status === 500) return { error: 'Internal server error' };
-  return { error: error.message, ...(error.details === undefined ? {} : { details: error.details }) };
+  return { error: printable(error.message), ...(error.details === undefined ? {} : { details: error.details }) };
+}
+
+/** A message may name what was sent, and is shown in terminals: control characters and reversals in it are no text. */
+function printable(message: string): string {
+  return message.replace(/[\p{Cc}\u202a-\u202e\u2028\u2029\u2066-\u2069]/gu, '\ufffd');
 }
 
 /** The input that failed, unless it is large or may hold credentials. */

@@ -37,6 +37,18 @@ async function failWith(make: () => unknown) {
   return response;
 }
 
+it('no message has the control characters and reversals of what was sent', async () => {
+  const nasty = 'a\u001b[31m\u202eb\n';
+  for (const [path, body] of [
+    ['/v3/documents', { content: 'x', metadata: { [nasty]: 1 } }],
+    [`/v3/connections/${encodeURIComponent(nasty)}`, {}],
+  ] as const) {
+    const { status, body: answer } = await test.call('POST', path, body);
+    expect(status, path).toBe(400);
+    expect(JSON.stringify(answer.error[0].message), path).toContain('a\ufffd[31m\ufffdb\ufffd');
+  }
+});
+
 describe('paths', () => {
   it.each(['/_stainless_unknown_path', '/', '/v3', '/v3/documents', '/v9/x'])(
     'POST or PUT %s that is not routed is 404',
