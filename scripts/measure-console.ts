@@ -70,13 +70,16 @@ async function fill(): Promise<void> {
   await Promise.all(names.map((name) => writeFile(join(files, name), `Kiln ${name} is cold.\n`)));
   await putEmptyDatabase(dataDir);
   const daemon = await startDaemon({ dataDir, env });
-  const { id } = await call(daemon, 'POST', '/v3/connections/folder', { metadata: { path: files, watch: false } });
+  const { id } = await call(daemon, 'POST', '/v3/connections/folder', {
+    metadata: { path: files, watch: false },
+    schedule: null,
+  });
   for (let index = 1; index < connections; index++) {
     const path = join(folder, `small-${index}`);
     await mkdir(path);
     await writeFile(join(path, `other-${index}.md`), `Glaze ${index} is blue.\n`);
     const metadata = { path, watch: false };
-    await call(daemon, 'POST', '/v3/connections/folder', { metadata, containerTag: `other-${index}` });
+    await call(daemon, 'POST', '/v3/connections/folder', { metadata, schedule: null, containerTag: `other-${index}` });
   }
   const done = async () => (await call(daemon, 'GET', `/v3/connections/${id}/progress`)).documents.done;
   const waits = async () => (await call(daemon, 'POST', '/v3/documents/count', {})).waiting > 0;

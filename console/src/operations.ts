@@ -807,6 +807,7 @@ export interface Operations {
         metadata: Record<string, unknown>;
         containerTags: string[];
         content?: string;
+        size?: number | null;
         createdAt: string;
         updatedAt: string;
       }[];

@@ -49,10 +49,7 @@ export type Activity = Answer<'GET /v3/activity'>;
 export type Changes = Pick<Activity['sources'][number], 'added' | 'updated' | 'deleted' | 'failed'>;
 
 export type DocumentAnswer = Answer<'GET /v3/documents/{id}'>;
-export type DocumentRow = Pick<
-  DocumentAnswer,
-  'id' | 'title' | 'type' | 'status' | 'filepath' | 'url' | 'containerTags' | 'updatedAt'
->;
+export type DocumentRow = Answer<'POST /v3/documents/list'>['memories'][number];
 export type DocumentStatus = DocumentAnswer['status'];
 export type DocumentQuery = Body<'POST /v3/documents/list'>;
 

@@ -41,8 +41,8 @@ export function createCounts({ database, clock, manyRows = 20_000, keptMs = 5_00
       const key = `${connectionId} ${run?.id} ${run?.status}`;
       const known = items.find(key);
       if (known) return known;
-      const counted = await countItems(database, connectionId);
-      if (counted.pending + counted.done + counted.failed + counted.skipped > manyRows) items.keep(key, counted);
+      const { rows, ...counted } = await countItems(database, connectionId);
+      if (rows > manyRows) items.keep(key, counted);
       return counted;
     },
   };

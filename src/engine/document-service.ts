@@ -19,6 +19,7 @@ import {
   requeueAllFailed,
   requeueFailed,
   type DocumentRow,
+  type ListedDocumentRow,
   type DocumentWithContent,
 } from '../store/documents.ts';
 import { containsText } from '../store/contains-text.ts';
@@ -43,6 +44,7 @@ import type {
   DocumentReads,
   Documents,
   DocumentSelectionQuery,
+  ListedDocument,
 } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument, reindexDocument } from './change-document.ts';
@@ -207,8 +209,8 @@ function pageOf(query: Omit<DocumentListQuery, 'page'>): Omit<DocumentPage, 'fro
   };
 }
 
-function toListed(row: DocumentRow & { content: string | null }): Document & { content: string | null } {
-  return { ...toDocument(row), content: row.content };
+function toListed(row: ListedDocumentRow): ListedDocument {
+  return { ...toDocument(row), content: row.content, size: row.size };
 }
 
 function cursorOf(row: DocumentRow, sort: DocumentListQuery['sort']): string {

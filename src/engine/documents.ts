@@ -42,6 +42,14 @@ export interface DocumentListQuery extends DocumentSelectionQuery {
   includeContent?: boolean | undefined;
 }
 
+/** As lists show it. */
+export interface ListedDocument extends Document {
+  /** Null: not asked for. */
+  content: string | null;
+  /** Bytes: the larger of what was sent and its text. Null: there is neither. */
+  size: number | null;
+}
+
 /** What the outer layers read of documents. */
 export interface DocumentReads {
   /**
@@ -57,7 +65,7 @@ export interface DocumentReads {
   ): Promise<{ chunks: (Chunk & { documentId: string })[]; total: number }>;
   /** Every version, forgotten ones included, oldest first. */
   memories(documentId: string): Promise<DocumentMemory[]>;
-  list(query: DocumentListQuery): Promise<{ documents: (Document & { content: string | null })[]; total: number }>;
+  list(query: DocumentListQuery): Promise<{ documents: ListedDocument[]; total: number }>;
   /**
    * The page that follows a cursor, which an earlier page gave as `next`; empty: the first one. Costs the same however
    * far it is, and counts nothing. Throws `invalid_request` for a cursor that no page gave.
@@ -65,7 +73,7 @@ export interface DocumentReads {
   listFrom(
     query: Omit<DocumentListQuery, 'page'>,
     cursor: string,
-  ): Promise<{ documents: (Document & { content: string | null })[]; next: string | null }>;
+  ): Promise<{ documents: ListedDocument[]; next: string | null }>;
   /** `waiting` and `failed`: of them those that are still to be processed, and those that could not be. */
   count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number; failed: number }>;
   /** Memories of documents with all that the graph shows, oldest first. */

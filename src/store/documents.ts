@@ -265,19 +265,25 @@ export interface DocumentPlace {
   id: string;
 }
 
+export interface ListedDocumentRow extends DocumentRow {
+  content: string | null;
+  /** Bytes. */
+  size: number | null;
+}
+
 /** One page, ties broken by id in the same direction so that pages never overlap. */
-export async function listDocuments(
-  database: Queryable,
-  page: DocumentPage,
-): Promise<(DocumentRow & { content: string | null })[]> {
+export async function listDocuments(database: Queryable, page: DocumentPage): Promise<ListedDocumentRow[]> {
   const { from } = page;
   const order = rawSql(`d.${page.sort} ${page.order}, d.id ${page.order}`);
   const content = page.withContent ? contentColumn : rawSql('null::text');
   const join = page.withContent ? sql`left join document_contents c on c.document_id = d.id` : sql``;
+  const size = sql`(
+    select greatest(octet_length(b.raw), octet_length(b.bytes), octet_length(b.content))
+    from document_contents b where b.document_id = d.id)`;
   const place = typeof from === 'number' ? null : from;
   const beyond = rawSql(`(d.${page.sort}, d.id) ${page.order === 'asc' ? '>' : '<'}`);
-  return database.query<DocumentRow & { content: string | null }>(sql`
-    select ${documentColumns}, ${content} as content from documents d ${join}
+  return database.query<ListedDocumentRow>(sql`
+    select ${documentColumns}, ${content} as content, ${size} as size from documents d ${join}
     where d.deleted_at is null and ${page.where}
       and ${place === null ? sql`true` : sql`${beyond} (${place.at}, ${place.id})`}
     order by ${order} limit ${page.limit} offset ${typeof from === 'number' ? from : 0}`);

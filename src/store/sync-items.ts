@@ -235,17 +235,20 @@ export interface ItemCounts {
   skipped: number;
 }
 
-/** How the items of a connection stand. One whose document could not be processed has failed. */
-export async function countItems(database: Reader, connectionId: string): Promise<ItemCounts> {
-  const [row] = await database.query<ItemCounts>(sql`
-    select count(*) filter (where i.state in ('pending', 'held', 'fetching')) as pending,
+/**
+ * How the items of a connection stand. One whose document could not be processed has failed. `rows`: as many were read,
+ * also of items that are gone.
+ */
+export async function countItems(database: Reader, connectionId: string): Promise<ItemCounts & { rows: number }> {
+  const [row] = await database.query<ItemCounts & { rows: number }>(sql`
+    select count(*) as rows, count(*) filter (where i.state in ('pending', 'held', 'fetching')) as pending,
       count(*) filter (where i.state = 'done' and d.id is null) as done,
       count(*) filter (where i.state = 'failed' or d.id is not null) as failed,
       count(*) filter (where i.state in ('skipped', 'suppressed')) as skipped
     from sync_items i
       left join documents d on d.id = i.document_id and i.state = 'done' and d.status = 'failed' and d.deleted_at is null
     where i.connection_id = ${connectionId} and i.kind = 'document'`);
-  return row ?? { pending: 0, done: 0, failed: 0, skipped: 0 };
+  return row ?? { rows: 0, pending: 0, done: 0, failed: 0, skipped: 0 };
 }
 
 /** The effect that a sync would have on a listed item. `same`: none. */

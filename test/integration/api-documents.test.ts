@@ -252,6 +252,7 @@ describe('documents', () => {
     expect(first.memories[0]).toEqual({
       id,
       customId: 'n5',
+      size: 8,
       connectionId: null,
       title: null,
       summary: null,

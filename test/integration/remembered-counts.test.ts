@@ -51,8 +51,13 @@ describe.each(engines)('what a large store is asked for again and again, on %s',
     await database.execute(rawSql(`update sync_items set state = 'failed' where ext_id = 'a'`));
     expect(await done('completed')).toBe(3);
     expect(await done('running')).toBe(2);
+    // What is gone was read as well.
+    await database.execute(rawSql(`update sync_items set state = 'gone' where ext_id = 'b'`));
+    expect(await done('running')).toBe(2);
     clock.advance(5_001);
-    expect(await done('completed')).toBe(2);
+    expect(await done('completed')).toBe(1);
+    await database.execute(rawSql(`update sync_items set state = 'gone'`));
+    expect(await done('completed')).toBe(1);
   });
 
   it('reads what the days brought once a minute', async () => {

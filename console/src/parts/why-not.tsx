@@ -48,8 +48,10 @@ export function WhyNot({ body }: { body: SearchBody }) {
   );
 }
 
+type OfferedRow = Pick<DocumentRow, 'id' | 'title' | 'filepath'>;
+
 /** By a part of its title or path or, where nothing has it, by its id. */
-async function offeredFor(named: string, signal: AbortSignal): Promise<DocumentRow[]> {
+async function offeredFor(named: string, signal: AbortSignal): Promise<OfferedRow[]> {
   const body = { q: named, limit: mostOffered };
   const { memories } = await call('POST /v3/documents/list', { body, signal });
   if (memories.length > 0) return memories;
@@ -61,7 +63,7 @@ async function offeredFor(named: string, signal: AbortSignal): Promise<DocumentR
   }
 }
 
-function Offered({ documents, choose }: { documents: readonly DocumentRow[]; choose: (id: string) => void }) {
+function Offered({ documents, choose }: { documents: readonly OfferedRow[]; choose: (id: string) => void }) {
   if (documents.length === 0) {
     return (
       <p class="quiet" role="status">

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.ts';
+import { formatBytes } from '../format.ts';
 import { Ago, Badge, Button, Empty, Head, LoadProblem, Loading } from '../parts/controls.tsx';
 import { ChoiceField, TextField } from '../parts/field.tsx';
 import { NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
@@ -33,6 +34,7 @@ export function Documents() {
   const filters = { ...asked, q: useDelayed(typed.trim()) };
   const namespaces = useNamespaces().data ?? [];
   const connections = useLoad((signal) => call('POST /v3/connections/list', { body: {}, signal }), []).data;
+  const sources = new Map(connections?.map((each) => [each.id, sourceName(each)]));
   const total = useTotal(filters);
   const [listed, setListed] = useState<number>();
   const pages = usePages(
@@ -83,10 +85,7 @@ export function Documents() {
         <ChoiceField
           label={texts.documents.source}
           value={filters.source}
-          options={[
-            ['', texts.documents.anySource],
-            ...(connections ?? []).map((each) => [each.id, sourceName(each)] as const),
-          ]}
+          options={[['', texts.documents.anySource], ...sources]}
           onChange={(source) => change({ source })}
         />
       </div>
@@ -99,7 +98,7 @@ export function Documents() {
         rows={pages.rows}
         {...(total !== undefined && { total })}
         keyOf={(row) => row.id}
-        render={(row) => <DocumentLine row={row} />}
+        render={(row) => <DocumentLine row={row} source={sources.get(row.connectionId ?? '')} />}
         onNearEnd={pages.readMore}
       />
     </>
@@ -142,14 +141,23 @@ export function documentTitle({ title, filepath, url }: Pick<DocumentRow, 'title
   return title ?? filepath ?? url ?? texts.untitled;
 }
 
-function DocumentLine({ row }: { row: DocumentRow }) {
+interface DocumentLineProps {
+  row: DocumentRow;
+  /** What its source is called; undefined where it has none. */
+  source: string | undefined;
+}
+
+function DocumentLine({ row, source }: DocumentLineProps) {
   const title = documentTitle(row);
+  const size = typeof row.size === 'number' ? formatBytes(row.size) : undefined;
   return (
     <a class="line" href={hrefOf(['documents', row.id])}>
       <span class="grow">
         <bdi class="title">{title}</bdi>
         <span class="quiet small sub cut">
           {row.type.replaceAll('_', ' ')}
+          {size && ` · ${size}`}
+          {source && <bdi> · {source}</bdi>}
           {row.filepath && row.filepath !== title && <bdi> · {row.filepath}</bdi>}
           <bdi> · {row.containerTags.join(', ')}</bdi> · <Ago at={row.updatedAt} />
         </span>

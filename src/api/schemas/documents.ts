@@ -220,6 +220,11 @@ export const listedDocument = Type.Object({
   metadata: jsonObject,
   containerTags: Type.Array(Type.String()),
   content: Type.Optional(Type.String()),
+  size: Type.Optional(
+    nullable(Type.Integer(), {
+      description: 'Bytes: the larger of what was sent and its text. Null: there is neither.',
+    }),
+  ),
   createdAt: timestamp,
   updatedAt: timestamp,
 });

@@ -29,7 +29,7 @@ function memoryView(memory: DocumentMemory) {
 
 /** Section 12.6. `content` is left out unless asked for. */
 export function listedDocumentView(
-  document: Document & { content: string | null },
+  document: Document & { content: string | null; size?: number | null },
   includeContent: boolean,
 ): ListedDocument {
   const { id, customId, connectionId, title, summary, type, status, url, filepath } = document;
@@ -47,6 +47,7 @@ export function listedDocumentView(
     containerTags: listedTags(document.containerTags),
     createdAt: document.createdAt.toISOString(),
     updatedAt: document.updatedAt.toISOString(),
+    ...(document.size === undefined ? {} : { size: document.size }),
     ...(includeContent ? { content: document.content ?? '' } : {}),
   };
 }

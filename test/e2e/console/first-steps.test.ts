@@ -71,7 +71,8 @@ describeWithBrowser('what the console tells a newcomer', () => {
     await page.getByText('1 of 1 file uploaded').waitFor();
     await stage.show(page, '', 'Home');
     await page.getByRole('link', { name: '1 document that was sent could not be read' }).click();
-    await page.getByRole('list', { name: 'Documents' }).getByText('offer.pdf').waitFor();
+    const line = page.getByRole('list', { name: 'Documents' }).getByRole('listitem').filter({ hasText: 'offer.pdf' });
+    await line.getByText(/^pdf · \d+ bytes/).waitFor();
   });
 
   it('what another address asks for', async () => {
