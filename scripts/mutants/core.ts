@@ -307,8 +307,14 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/partition-run.ts',
       loses: true,
-      find: 'if (relisted.changesCursor !== null) await followChanges(part, relisted, onPage);',
+      find: 'if (listed.changesCursor !== null) await followChanges(part, listed, onPage);',
       replace: '',
+    },
+    {
+      file: 'src/sync/partition-run.ts',
+      loses: true,
+      find: 'isResumed && isToBeCurrent(part)',
+      replace: 'false',
     },
     {
       file: 'src/store/connections.ts',

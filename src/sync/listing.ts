@@ -72,12 +72,13 @@ interface ListingOptions {
 /**
  * Lists a partition from where it stopped to its end, then sweeps what the listing no longer shows.
  * The feed's cursor is taken before the first page, so that changes during the listing are replayed after it.
+ * Answers whether an earlier run read its first pages.
  */
 export async function listPartition(
   part: PartitionRun,
   row: PartitionRow,
   { onPage, follows }: ListingOptions,
-): Promise<void> {
+): Promise<boolean> {
   const resuming = row.listingStartedAt !== null && row.listedFor === selectionKey(part, row);
   const listing: Listing = {
     ...part,
@@ -103,6 +104,7 @@ export async function listPartition(
   if (!resuming) part.ledger.report.total(part.partition.id, listing.seen);
   await finish(listing, resuming);
   onPage();
+  return resuming && (row.listingShown || row.listingCursor !== null);
 }
 
 /**

@@ -118,10 +118,22 @@ async function discoverItems(
     return onPage();
   }
   const current = caughtUp ? await readPartition(ledger) : row;
-  await listPartition(part, current, { onPage, follows: caughtUp });
-  if (!source.has('changes') || !source.has('head')) return;
-  const relisted = await readPartition(ledger);
-  if (relisted.changesCursor !== null) await followChanges(part, relisted, onPage);
+  const isResumed = await listPartition(part, current, { onPage, follows: caughtUp });
+  const listed = await readPartition(ledger);
+  if (source.has('changes') && source.has('head')) {
+    if (listed.changesCursor !== null) await followChanges(part, listed, onPage);
+  } else if (isResumed && isToBeCurrent(part)) {
+    await listPartition(part, listed, { onPage, follows: false });
+  }
+}
+
+/**
+ * Whether a listing that an earlier run began is not enough: somebody asked for a sync since, or that run died and pages
+ * cost nothing. What it had passed may have changed, and where there is no feed nothing else tells.
+ */
+function isToBeCurrent({ source, ledger: { connection } }: PartitionRun): boolean {
+  if (connection.requestedSync !== null) return true;
+  return connection.runningSync !== null && source.spec.limits === undefined;
 }
 
 /**
