@@ -251,7 +251,7 @@ export const texts = {
     noRuns: 'Nothing was synced yet.',
     runStatus: { running: 'running', completed: 'completed', failed: 'failed' },
     runModes: { full: 'full', incremental: 'changes' },
-    triggers: { event: 'by a change', cron: 'by schedule', manual: 'by hand' },
+    triggers: { own: 'by itself', event: 'by a change', cron: 'by schedule', manual: 'by hand' },
     dryRun: 'dry run',
     nothingNew: 'nothing new',
     would: 'would be: ',
@@ -491,7 +491,7 @@ export const texts = {
     title: 'Add documents',
     drop: 'Drop files here',
     choose: 'or choose files',
-    dropHelp: 'PDF, Office, Markdown, web pages, mail, images with text and more. They are read on this machine.',
+    dropHelp: 'PDF, Office, Markdown, web pages, mail and more. They are read on this machine.',
     uploading: 'Uploads',
     uploaded: 'uploaded',
     progress: (done: number, all: number, failed: number) =>

@@ -65,5 +65,7 @@ function resultOf(run: Run): string {
 function kindOf({ dryRun, mode, triggerType, startedAt, completedAt }: Run): string {
   const took = completedAt === null ? '' : formatDuration(Date.parse(completedAt) - Date.parse(startedAt));
   const kind = dryRun ? texts.source.dryRun : texts.source.runModes[mode];
-  return [kind, texts.source.triggers[triggerType], took].filter(Boolean).join(' · ');
+  // A whole listing that nobody asked for is the first one, or makes up for changes that were missed.
+  const trigger = triggerType === 'event' && mode === 'full' ? 'own' : triggerType;
+  return [kind, texts.source.triggers[trigger], took].filter(Boolean).join(' · ');
 }

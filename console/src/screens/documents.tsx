@@ -157,8 +157,8 @@ function DocumentLine({ row, source }: DocumentLineProps) {
         <span class="quiet small sub cut">
           {row.type.replaceAll('_', ' ')}
           {size && ` · ${size}`}
-          {source && <bdi> · {source}</bdi>}
           {row.filepath && row.filepath !== title && <bdi> · {row.filepath}</bdi>}
+          {source && <bdi> · {source}</bdi>}
           <bdi> · {row.containerTags.join(', ')}</bdi> · <Ago at={row.updatedAt} />
         </span>
       </span>
