@@ -86,8 +86,8 @@ function textOf(bytes: Uint8Array): string | null {
 
 function fields({ namespace, customId, title }: AddOptions): Omit<AddBody, 'content'> {
   return {
-    ...(namespace === undefined ? {} : { containerTag: namespace }),
-    ...(customId === undefined ? {} : { customId }),
+    containerTag: namespace,
+    customId,
     ...(title === undefined ? {} : { metadata: { title } }),
   };
 }

@@ -61,9 +61,9 @@ export interface ItemSelection {
 }
 
 interface ConnectBody {
-  containerTag?: string;
+  containerTag?: string | undefined;
   /** Authorizes this connection again. */
-  connectionId?: string;
+  connectionId?: string | undefined;
   metadata: JsonObject;
 }
 
@@ -102,7 +102,7 @@ export type SyncRunAnswer = Wire<SyncRun>;
 
 interface SyncBody {
   mode: SyncMode;
-  dryRun?: boolean;
+  dryRun?: boolean | undefined;
 }
 
 export interface PushBody {

@@ -161,7 +161,7 @@ function refusal(endpoint: Endpoint, request: string, status: number, text: stri
   const words = describe(body) ?? `${nameOf(endpoint)} refused the request`;
   // What is the caller's doing is said well enough by the daemon.
   const message = status === 404 || status >= 500 || !body.error ? `${words} (${status} to ${request})` : words;
-  return new CommandFailure(exitCode, message, { status, ...(body.details ? { remedy: body.details } : {}) });
+  return new CommandFailure(exitCode, message, { status, remedy: body.details || undefined });
 }
 
 function errorBody(text: string): ErrorBody {

@@ -9,12 +9,12 @@ import { segment, connectionCalls, syncCalls } from './client-connections.ts';
 
 export interface SearchBody {
   q: string;
-  containerTag?: string;
-  searchMode?: SearchMode;
-  threshold?: number;
-  limit?: number;
-  include?: { documents: boolean };
-  asOf?: string;
+  containerTag?: string | undefined;
+  searchMode?: SearchMode | undefined;
+  threshold?: number | undefined;
+  limit?: number | undefined;
+  include?: { documents: boolean } | undefined;
+  asOf?: string | undefined;
 }
 
 export interface SearchAnswer {
@@ -76,7 +76,7 @@ interface MemoriesBody {
   limit: number;
   page: number;
   includeForgotten: boolean;
-  asOf?: string;
+  asOf?: string | undefined;
 }
 
 interface Forgotten {
@@ -87,10 +87,10 @@ interface Forgotten {
 
 interface ForgetMatchingBody {
   containerTag: string;
-  ids?: string[];
-  query?: string;
-  dryRun?: boolean;
-  reason?: string;
+  ids?: string[] | undefined;
+  query?: string | undefined;
+  dryRun?: boolean | undefined;
+  reason?: string | undefined;
 }
 
 export interface ForgottenAnswer {
@@ -123,10 +123,10 @@ export interface ServiceStatus {
 
 export interface AddBody {
   content: string;
-  containerTag?: string;
-  customId?: string;
-  filepath?: string;
-  metadata?: JsonObject;
+  containerTag?: string | undefined;
+  customId?: string | undefined;
+  filepath?: string | undefined;
+  metadata?: JsonObject | undefined;
 }
 
 export interface AddAnswer {
@@ -173,7 +173,7 @@ const memoryCalls = (endpoint: Endpoint) => ({
   memories: (body: MemoriesBody) => call<MemoriesAnswer>(endpoint, 'POST', '/v4/memories/list', { body }),
   correctMemory: (body: { containerTag: string; id: string; newContent: string }) =>
     call<{ id: string; memory: string; version: number }>(endpoint, 'PATCH', '/v4/memories', { body }),
-  forgetMemory: (body: { containerTag: string; content: string; reason?: string }) =>
+  forgetMemory: (body: { containerTag: string; content: string; reason?: string | undefined }) =>
     call<{ id: string }>(endpoint, 'DELETE', '/v4/memories', { body }),
   forgetMatching: (body: ForgetMatchingBody) =>
     call<ForgottenAnswer>(endpoint, 'POST', '/v4/memories/forget-matching', { body }),

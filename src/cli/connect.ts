@@ -115,7 +115,7 @@ async function connect(
   await askMissing(texts, options.again === undefined ? settings : undefined, ways, context);
   const created = await client.connect(provider, {
     metadata: typedSettings(texts, configSchema),
-    ...(options.namespace === undefined ? {} : { containerTag: options.namespace }),
+    containerTag: options.namespace,
     ...memorySettings(options),
     ...(await connectedBefore(options.again, client)),
   });
@@ -140,9 +140,9 @@ async function connect(
 
 function memorySettings({ memories, trust, author, profile }: ConnectOptions) {
   return {
-    ...(memories !== undefined && { memories }),
-    ...(trust !== undefined && { trust }),
-    ...(author !== undefined && { author }),
+    memories,
+    trust,
+    author,
     ...(profile === true && { inProfile: true }),
   };
 }

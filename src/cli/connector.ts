@@ -49,7 +49,7 @@ function addNew(connector: Command, context: CommandContext): void {
       name: short,
       folder,
       version,
-      ...(options.title && { title: options.title }),
+      title: options.title || undefined,
     });
     const shown = relative(context.cwd, folder) || '.';
     for (const file of files) printLine(context.stdout, `wrote ${join(shown, file)}`);
@@ -198,7 +198,7 @@ interface Scaffold {
   /** The version of memoryd. */
   version: string;
   /** For people. Default: made of the name. */
-  title?: string;
+  title?: string | undefined;
 }
 
 /** Writes the package of a new connector; answers the files from its folder. Never overwrites anything. */

@@ -27,7 +27,7 @@ export class CommandFailure extends Error {
   constructor(
     exitCode: ExitCode,
     message: string,
-    options: { remedy?: string; status?: number; cause?: unknown } = {},
+    options: { remedy?: string | undefined; status?: number; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'CommandFailure';

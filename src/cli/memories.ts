@@ -65,7 +65,7 @@ function addList(memories: Command, context: CommandContext): void {
     if (containerTags.length === 0) return printLine(context.stderr, nothing);
     const found = await client.memories({
       ...{ containerTags, limit, page, includeForgotten: forgotten },
-      ...(asOf !== undefined && { asOf }),
+      asOf,
     });
     if (options.json) return printJson(context.stdout, found);
     if (found.memoryEntries.length === 0) return printLine(context.stderr, nothing);
@@ -153,7 +153,7 @@ async function forget(ids: string[], options: ForgetOptions, context: CommandCon
   const client = await openClient(rest, context);
   const chosen = {
     containerTag: await chosenNamespace(client, namespace),
-    ...(reason === undefined ? {} : { reason }),
+    reason,
   };
   if (content !== undefined) {
     const { id } = await client.forgetMemory({ ...chosen, content });

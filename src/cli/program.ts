@@ -107,7 +107,7 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     const { exitCode, message, details } = reportFailure(error);
     if (args.includes('--json') && stdout.writes() === 0)
-      printJson(stdout, { error: message, ...(details ? { details } : {}) });
+      printJson(stdout, { error: message, details: details || undefined });
     printLine(context.stderr, `${paint(context.stderr, 'red', 'memoryd:')} ${message}`);
     if (details) printLine(context.stderr, details);
     return exitCode;

@@ -55,9 +55,9 @@ async function search(query: string, options: SearchOptions, context: CommandCon
     searchMode: options.mode,
     limit: options.limit,
     include: { documents: true },
-    ...(options.namespace === undefined ? {} : { containerTag: options.namespace }),
-    ...(options.threshold === undefined ? {} : { threshold: options.threshold }),
-    ...(options.asOf === undefined ? {} : { asOf: options.asOf }),
+    containerTag: options.namespace,
+    threshold: options.threshold,
+    asOf: options.asOf,
   });
   if (options.json) return printJson(context.stdout, answer);
   if (answer.results.length === 0) {

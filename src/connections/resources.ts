@@ -3,7 +3,7 @@ import type { Resource } from '../connector/contract.ts';
 
 export interface ResourceQuery {
   /** Id of the resource to look into; absent: the top level. */
-  parent?: string;
+  parent?: string | undefined;
   /** 1-based. */
   page: number;
   perPage: number;

@@ -19,9 +19,9 @@ interface ContextOptions {
   /** With its secrets filled in. */
   config: Record<string, unknown>;
   /** Absent: nothing to authorize. */
-  authorization?: Authorization;
+  authorization?: Authorization | undefined;
   /** The OAuth client whose limits its requests count against. */
-  application?: string;
+  application?: string | undefined;
   /** Sends its requests. Absent: none can be sent. */
   outbound?: Outbound | undefined;
   /** Null before there is a connection. */
@@ -36,7 +36,10 @@ interface ContextOptions {
 
 /** Opens a connector's context for one run. */
 export function createContext(options: ContextOptions): { context: Context<any>; dispose(): Promise<void> } {
-  const sessions = new Map<string, { value: Promise<unknown>; dispose?: (value: any) => Promise<void> }>();
+  const sessions = new Map<
+    string,
+    { value: Promise<unknown>; dispose?: ((value: any) => Promise<void>) | undefined }
+  >();
   const folders: string[] = [];
   const { connector, log } = options;
   const name = connector.spec.name;
@@ -45,7 +48,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     spec: connector.spec,
     config: options.config,
     connectionId: options.connectionId,
-    ...(options.application === undefined ? {} : { application: options.application }),
+    application: options.application,
     authorization: connector.spec.auth.length > 0 ? authorization : null,
     signal: options.signal,
   });
@@ -68,7 +71,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     async session(key, make, dispose) {
       let entry = sessions.get(key);
       if (!entry) {
-        entry = { value: make(), ...(dispose ? { dispose } : {}) };
+        entry = { value: make(), dispose };
         sessions.set(key, entry);
         entry.value.catch(() => sessions.delete(key));
       }

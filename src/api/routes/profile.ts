@@ -125,7 +125,7 @@ async function readProfile({ services, clock }: RouteContext, caller: Caller, bo
   const [profile, found] = await Promise.all([
     services.profiles.read({
       ...{ containerTag: body.containerTag, sections: sectionsOf(body) },
-      ...(body.buckets && { buckets: body.buckets }),
+      buckets: body.buckets,
       ...narrowed,
     }),
     body.q === undefined || body.q.trim() === ''

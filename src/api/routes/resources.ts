@@ -27,7 +27,7 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       const caller = callerOf(request);
       requireFullKey(caller);
       const { id } = await findConnection(services.connections, request.params.connectionId, caller);
-      const query = { page: page || 1, perPage: per_page || 30, ...(parent_id && { parent: parent_id }) };
+      const query = { page: page || 1, perPage: per_page || 30, parent: parent_id || undefined };
       const { resources, total } = await services.connections.resources(id, query);
       return { resources: resources.map(resourceView), ...(total !== null && { total_count: total }) };
     },

@@ -93,8 +93,8 @@ interface Chosen {
 async function matching({ ids, about, ...chosen }: Chosen, { services }: McpCall): Promise<Shown[]> {
   const { matched } = await services.memories.forgetMatching({
     ...{ ...chosen, threshold, maxForget },
-    ...(ids && { ids }),
-    ...(about !== undefined && { query: about }),
+    ids,
+    query: about,
   });
   if (ids && matched.length === 0) {
     throw new MemorydError('not_found', `No memory of ${chosen.containerTag} has these ids`, {

@@ -48,7 +48,7 @@ export interface SourceOptions {
   /** Null for a probe before there is a connection. */
   connectionId: string | null;
   /** The OAuth app that budgets `per: 'application'` are counted by. Default: all connections of the provider share one. */
-  application?: string;
+  application?: string | undefined;
   /** Null: requests are sent without. */
   authorization: Authorization | null;
   /** Ends every request and every wait. */

@@ -55,8 +55,8 @@ function createRoute(app: Api, { services, clock }: RouteContext): void {
       const created = await permanent(
         services.connections.create({
           ...{ provider, containerTag: namespace, metadata: config as NewConnection['metadata'] },
-          ...(documentLimit !== undefined && { documentLimit }),
-          ...(redirectUrl !== undefined && { redirectUrl }),
+          documentLimit,
+          redirectUrl,
           readsAnyPath: isLocal(caller),
         }),
       );

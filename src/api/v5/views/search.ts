@@ -40,7 +40,7 @@ function relatedView({ parents, children, related }: MemoryContext) {
 function entryView({ id, relation, version, memory, metadata, updatedAt }: ContextEntry & { version?: number }) {
   return {
     ...{ id, relation, memory, metadata: publicMetadata(metadata ?? {}) },
-    ...(version !== undefined && { version }),
+    version,
     system: { updatedAt: updatedAt.toISOString() },
   };
 }
