@@ -183,7 +183,9 @@ async function perform(options: RunnerOptions, performance: Performance): Promis
   } catch (error) {
     if (isLeaseLost(error)) throw error;
     performed.failure = runFailure(error);
-    if (performed.failure.errorCode === 'internal' && !performance.signal.aborted) {
+    // What somebody has to configure is said to them, and is no fault of the program.
+    const { errorCode, status } = performed.failure;
+    if (errorCode === 'internal' && status !== 'needs_configuration' && !performance.signal.aborted) {
       options.log.error({ err: error, connectionId: performance.connection.id }, 'sync run failed');
     }
   }

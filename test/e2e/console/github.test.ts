@@ -81,6 +81,8 @@ describeWithBrowser('GitHub in the console in a browser', () => {
     await Promise.all([popup.waitForEvent('close'), link.click()]);
     await page.getByText('Needs configuration').waitFor();
     await page.getByText('No repository is chosen').first().waitFor();
+    // Nothing is wrong with the daemon.
+    expect((await call(stage.daemon, 'GET', '/v3/system/warnings')).warnings).toEqual([]);
   });
 
   it('mirrors what is chosen in a tree that can be searched, and nothing else', async () => {
