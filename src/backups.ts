@@ -1,21 +1,23 @@
 import { constants } from 'node:fs';
 import { cp, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Backup, Backups } from './api/services.ts';
-import { createBackupSchedule } from './backup-schedule.ts';
+import type { Backup, Backups, BackupSchedule } from './api/services.ts';
 import type { Clock } from './base/clock.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import type { Database } from './store/database.ts';
 import { saysDiskFull } from './store/database-errors.ts';
 import { copyCluster } from './store/pglite/copy-cluster.ts';
+import { nextOccurrence, parseSchedule, type Schedule } from './schedule/schedule-text.ts';
 
 /** What a data directory holds beside the database that no source brings back. */
 const otherParts = ['encryption.key', 'models'];
+
 const unfinished = '.unfinished';
+
 const namePattern = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$/;
 
-export interface BackupOptions {
+interface BackupOptions {
   /** Embedded, with its files in `dataDir`. */
   database: Database;
   dataDir: string;
@@ -144,4 +146,74 @@ function nameOf(at: Date): string {
 
 function momentOf(name: string): Date {
   return new Date(name.replace(/T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z$/, 'T$1:$2:$3.$4Z'));
+}
+
+interface BackupScheduleOptions {
+  backups: Pick<Backups, 'make' | 'lastAt'>;
+  /** As `parseSchedule` reads it. */
+  schedule: string;
+  /** How many backups stay. */
+  keep: number;
+  clock: Clock;
+  log: Logger;
+}
+
+interface ScheduledBackups {
+  state(): Promise<BackupSchedule>;
+  /** Makes the backup that is due, if one is. Does not throw when it fails. */
+  runDue(): Promise<void>;
+}
+
+/** A failed one is tried again after this time: a full disk is seldom empty a minute later. */
+const retryMs = 60 * 60_000;
+
+/** How late one may be before somebody is told. */
+const graceMs = 60 * 60_000;
+
+/**
+ * Backups that the daemon makes by itself; null without a schedule. The backups that are there say when the last was
+ * made, so nothing is missed by a daemon that was off at the time. Where there is none, one is due at once.
+ */
+export function createBackupSchedule(options: BackupScheduleOptions): ScheduledBackups | null {
+  const { backups, keep, clock, log } = options;
+  const parsed = parseSchedule(options.schedule);
+  if (!parsed.ok || parsed.schedule.kind === 'manual') return null;
+  const { schedule } = parsed;
+  const startedAt = clock.now();
+  let failure: BackupSchedule['failure'] = null;
+
+  async function state(): Promise<BackupSchedule> {
+    const lastAt = await backups.lastAt();
+    const dueAt = lastAt === null ? startedAt : following(schedule, lastAt);
+    const current = failure && (lastAt === null || failure.at > lastAt) ? failure : null;
+    const retryAt = current === null ? dueAt : new Date(current.at.getTime() + retryMs);
+    return {
+      ...{ schedule: options.schedule, keep, lastAt },
+      nextAt: retryAt > dueAt ? retryAt : dueAt,
+      failure: current,
+      isOverdue: clock.now().getTime() > dueAt.getTime() + graceMs,
+    };
+  }
+
+  return {
+    state,
+    async runDue() {
+      const { nextAt } = await state();
+      if (clock.now() < nextAt) return;
+      try {
+        const { name } = await backups.make(keep);
+        log.info({ backup: name }, 'scheduled backup made');
+      } catch (error) {
+        // Somebody makes one at this moment.
+        if (MemorydError.is(error) && error.code === 'conflict') return;
+        failure = { at: clock.now(), reason: MemorydError.is(error) ? error.message : 'See the log of the daemon.' };
+        log.error({ err: error }, 'scheduled backup failed, it is tried again in an hour');
+      }
+    },
+  };
+}
+
+function following(schedule: Exclude<Schedule, { kind: 'manual' }>, after: Date): Date {
+  if (schedule.kind === 'cron') return nextOccurrence(schedule, after);
+  return new Date(after.getTime() + schedule.everyMs);
 }

@@ -15,18 +15,26 @@ import { createRemembering, type Remembering } from './memory/remember.ts';
 import type { Embedder } from './models/embedder.ts';
 import { Opened, type Opening } from './opening.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
-import { recoverAlone } from './recover-alone.ts';
 import type { Database } from './store/database.ts';
 import { noteMemoriesSwitch } from './store/memory-settings.ts';
 import { migrate } from './store/migrate.ts';
+import type { Clock } from './base/clock.ts';
+import { clearLeases } from './store/leases.ts';
+import { deleteOldProcesses } from './store/processes.ts';
+import { releaseAllConnections } from './store/connections.ts';
+import { releaseAllItems } from './store/sync-items.ts';
+import { releaseAllLeases } from './store/processing.ts';
+import { releaseAllRenewals } from './store/credentials.ts';
 
 /** Documents that one drain claims at a time. */
 const batchSize = 32;
+
 /**
  * No other process works on the embedded database, and what one held is given back when it is opened again. Longer
  * than any statement keeps a renewal waiting: what is claimed again meanwhile would be worked on twice.
  */
 const aloneLeaseMs = 2 * 60_000;
+
 /** Limits of the work on one document; a hostile one must not take the daemon with it. */
 const textLimits = { threads: 2, timeoutMs: 60_000, maxMemoryMb: 256 };
 
@@ -97,4 +105,15 @@ function openRemembering(
     turnsOf: (text, signal) => textWork.turns(text, { signal }),
     ...{ embedder, index: terms, clock },
   });
+}
+
+/** The embedded database has one process at a time, so whatever is leased was leased by a dead one. */
+export async function recoverAlone(database: Database, clock: Clock): Promise<void> {
+  const now = clock.now();
+  await clearLeases(database);
+  await deleteOldProcesses(database, now);
+  await releaseAllLeases(database, now);
+  await releaseAllItems(database, now);
+  await releaseAllRenewals(database);
+  await releaseAllConnections(database, now);
 }

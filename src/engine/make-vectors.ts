@@ -14,9 +14,8 @@ import {
 } from '../store/vector-claims.ts';
 import { caught } from '../base/promises.ts';
 import { withContext } from './chunk/context.ts';
-import { fail, mayBePoisoned, requireHarmless } from './failures.ts';
+import { fail, mayBePoisoned, requireHarmless, withRenewal, type Renewing } from './document-leases.ts';
 import type { Pace } from './pace.ts';
-import { withRenewal, type Renewing } from './renewal.ts';
 import { writeVectors, type Writing, embedTexts } from './write-batch.ts';
 
 export interface VectorWorkOptions extends Writing, Renewing {

@@ -8,7 +8,7 @@ import type { Database } from '../store/database.ts';
 import { releaseLeases, type ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput } from './extract/extracted.ts';
 import { caught } from '../base/promises.ts';
-import { fail, mayBePoisoned, requireHarmless, type Failure } from './failures.ts';
+import { fail, mayBePoisoned, requireHarmless, type Failure } from './document-leases.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';
 import type { Pace } from './pace.ts';

@@ -4,7 +4,7 @@ import { caught } from '../base/promises.ts';
 import { createVectorWork } from './make-vectors.ts';
 import { createPace } from './pace.ts';
 import { processBatch, toBatch, type Batch, type BatchOptions } from './process-batch.ts';
-import { withRenewal } from './renewal.ts';
+import { withRenewal } from './document-leases.ts';
 import { largeFrom } from './text/batches.ts';
 import type { Clock } from '../base/clock.ts';
 import { createGate } from '../base/gate.ts';

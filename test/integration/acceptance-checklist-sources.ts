@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Supermemory from 'supermemory';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { rateLimited } from '../../src/connector/contract.ts';
-import { recoverAlone } from '../../src/recover-alone.ts';
+import { recoverAlone } from '../../src/open-engine.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
 import { runDueSync } from '../support/api-sync.ts';

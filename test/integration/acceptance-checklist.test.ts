@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recoverAlone } from '../../src/recover-alone.ts';
+import { recoverAlone } from '../../src/open-engine.ts';
 import { claimDocuments, redriveDocuments, renewLeases } from '../../src/store/processing.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { crashingAt } from '../support/crashing-at.ts';

@@ -1,6 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { retryText } from '../../src/api/event-stream.ts';
+import { retryText } from '../../src/api/routes/syncs.ts';
 import type { Connector } from '../../src/connector/contract.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import fastify from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sendEvents } from '../../src/api/event-stream.ts';
+import { sendEvents } from '../../src/api/routes/syncs.ts';
 import { fullKey, startTestApi, type TestApi } from '../support/api.ts';
 
 const mebibyte = 1024 * 1024;

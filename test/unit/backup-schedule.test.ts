@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createBackupSchedule } from '../../src/backup-schedule.ts';
+import { createBackupSchedule } from '../../src/backups.ts';
 import { MemorydError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { heartbeatText, retryText } from '../../src/api/event-stream.ts';
+import { heartbeatText, retryText } from '../../src/api/routes/syncs.ts';
 import { connection, connections, folderId, imapId, otherId, progress, useCliFixture } from '../support/cli-fixture.ts';
 import { createJumpingClock, createScreen } from '../support/command-line.ts';
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { eventText, heartbeatText, retryText, sendEvents } from '../event-stream.ts';
 import type { Clock } from '../../base/clock.ts';
 import { requireSomeWrite, requireWrite, type Caller } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
@@ -10,6 +9,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';
 import * as schemas from '../schemas/sync-runs.ts';
 import { progressView, syncRunView } from '../views/sync-runs.ts';
+import { Readable } from 'node:stream';
 
 const tags = ['Connections'];
 
@@ -284,11 +284,15 @@ interface RunEventsOptions {
 const endId = 'end';
 
 const lookEveryMs = 500;
+
 /** Items and documents are counted less often than the run is looked at: that reads many rows. */
 const countEveryMs = 1_000;
+
 /** Nor does counting take more than a tenth of the time. */
 const countRestShare = 9;
+
 const heartbeatEveryMs = 15_000;
+
 const comeBackAfterMs = 2_000;
 
 /**
@@ -342,4 +346,34 @@ function createLook({ connections, connectionId, runId, clock }: RunEventsOption
 function isOver({ run, documents }: ConnectionProgress, until: RunEventsOptions['until']): boolean {
   if (run === null || run.status === 'running') return false;
   return until === 'run' || run.status === 'failed' || documents.waiting === 0;
+}
+
+/** One server-sent event (HTML Living Standard, section 9.2). */
+interface ServerEvent {
+  event: string;
+  /** Sent back by a client as `Last-Event-ID` when it reconnects. */
+  id: string;
+  /** Sent as JSON, which has no line breaks. */
+  data: unknown;
+}
+
+function eventText({ event, id, data }: ServerEvent): string {
+  return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Keeps connections open that would be closed when nothing is sent. */
+export const heartbeatText = ': heartbeat\n\n';
+
+/** How long a client waits before it comes back after a break. */
+export function retryText(ms: number): string {
+  return `retry: ${ms}\n\n`;
+}
+
+/** Sends the texts as they come. `no-transform` and `x-accel-buffering` keep proxies from gathering them. */
+export function sendEvents(reply: FastifyReply, texts: AsyncIterable<string>): FastifyReply {
+  return reply
+    .type('text/event-stream; charset=utf-8')
+    .header('cache-control', 'no-cache, no-transform')
+    .header('x-accel-buffering', 'no')
+    .send(Readable.from(texts, { objectMode: false }));
 }

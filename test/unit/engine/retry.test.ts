@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemorydError } from '../../../src/base/errors.ts';
 import { pausesMsOf } from '../../../src/base/redrive-pauses.ts';
-import { nextAttempt } from '../../../src/engine/failures.ts';
+import { nextAttempt } from '../../../src/engine/document-leases.ts';
 
 const now = new Date('2026-03-01T09:30:00.000Z');
 const away = new MemorydError('embed_failed', 'The model is away.');

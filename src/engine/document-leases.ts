@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError, type ErrorCode } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';
-import { failDocuments, type ClaimedDocument } from '../store/processing.ts';
+import { failDocuments, type ClaimedDocument, renewLeases } from '../store/processing.ts';
 import { pausesMsOf, standardRedrives } from '../base/redrive-pauses.ts';
 
 /** A document that took this many workers with it, most of them alone, is not given to another one. */
@@ -54,6 +54,7 @@ export async function fail(
 
 /** Attempts inside one drive, with the pauses between them (api-contract of processing, 7.3). */
 const attemptPausesMs = [5_000, 30_000];
+
 /** When failed documents are driven again, and then no more. */
 const standardRedrivesMs = pausesMsOf(standardRedrives);
 
@@ -106,4 +107,46 @@ export function nextAttempt(
 
 function later(now: Date, ms: number): Date {
   return new Date(now.getTime() + ms);
+}
+
+/** The renewal also says how far the documents are. */
+const mostRenewalMs = 5_000;
+
+export interface Renewing {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  leaseMs: number;
+}
+
+interface Held {
+  leaseToken: string;
+  /** How far each document is. */
+  stages: ReadonlyMap<string, string>;
+}
+
+/** Renews a lease while its documents are worked on; the renewal also publishes how far each is. */
+export async function withRenewal(
+  { database, clock, log, leaseMs }: Renewing,
+  { leaseToken, stages }: Held,
+  run: () => Promise<void>,
+): Promise<void> {
+  const done = new AbortController();
+  const renewal = (async () => {
+    while (!done.signal.aborted) {
+      await clock.sleep(Math.min(leaseMs / 3, mostRenewalMs), done.signal);
+      if (done.signal.aborted) return;
+      const rows = [...stages].map(([id, status]) => ({ id, status }));
+      const leaseUntil = new Date(clock.now().getTime() + leaseMs);
+      await renewLeases(database, rows, { leaseToken, leaseUntil }).catch((error: unknown) =>
+        log.warn({ err: error }, 'lease renewal failed'),
+      );
+    }
+  })();
+  try {
+    await run();
+  } finally {
+    done.abort();
+    await renewal;
+  }
 }
