@@ -34,12 +34,14 @@ interface ContextOptions {
   signal: AbortSignal;
 }
 
+interface Session {
+  value: Promise<unknown>;
+  dispose?: ((value: any) => Promise<void>) | undefined;
+}
+
 /** Opens a connector's context for one run. */
 export function createContext(options: ContextOptions): { context: Context<any>; dispose(): Promise<void> } {
-  const sessions = new Map<
-    string,
-    { value: Promise<unknown>; dispose?: ((value: any) => Promise<void>) | undefined }
-  >();
+  const sessions = new Map<string, Session>();
   const folders: string[] = [];
   const { connector, log } = options;
   const name = connector.spec.name;
