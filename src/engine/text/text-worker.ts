@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { stepBack } from '../../base/step-back.ts';
 import { MemorydError, type ErrorCode } from '../../base/errors.ts';
 import { tasks, type TaskName } from './tasks.ts';
 
@@ -14,6 +15,7 @@ export type Answer = { result: unknown } | { failure: { code: ErrorCode; message
 /** First that everything is loaded, so that loading does not count as work; then answers, in the order of the questions. */
 export type Message = 'ready' | Answer[];
 
+stepBack();
 parentPort?.on('message', (questions: readonly Question[]) => {
   void answerAll(questions).then((answers) => parentPort?.postMessage(answers));
 });

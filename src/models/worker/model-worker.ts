@@ -1,9 +1,8 @@
-import { readlinkSync } from 'node:fs';
-import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { NearestTokens, OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { collectAtRest } from '../../base/rest.ts';
+import { stepBack } from '../../base/step-back.ts';
 import type { Question } from '../comparison.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
 import { openModel } from './open-model.ts';
@@ -16,23 +15,6 @@ const port = parentPort!;
 
 /** Tokens that frame a text: a start and an end. */
 const framing = 2;
-
-/** More than the process has, of 19. On a core that another thread wants as well, a tenth of it is left. */
-const niceness = 10;
-
-/**
- * Lets the threads that answer requests go first where cores are few. Only Linux has a niceness for each
- * thread (setpriority(2), "C library/kernel differences"); elsewhere it would be that of the whole process.
- */
-function stepBack(): void {
-  if (process.platform !== 'linux') return;
-  try {
-    const [thread] = readlinkSync('/proc/thread-self').split('/').slice(-1);
-    setPriority(Number(thread), Math.min(getPriority(process.pid) + niceness, constants.priority.PRIORITY_LOW));
-  } catch {
-    // Without /proc the model competes with the requests; it does the same work.
-  }
-}
 
 function reply(message: WorkerReply, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
