@@ -24,7 +24,7 @@ export async function startOpening(given: AppOptions): Promise<Opening> {
   const begun = Promise.withResolvers<void>();
   const database = openDatabase(options, begun.resolve);
   const embedder = createEmbedder(options);
-  // Who waits for them is told; until then nobody does. To ask for its runtime opens the model.
+  // Whoever awaits them sees the failure; until then it must not end the process. To ask for its runtime opens the model.
   for (const opening of [database, embedder.then((model) => model.runtime())]) opening.catch(() => undefined);
   const failed = database.catch(() => undefined);
   await Promise.all([Promise.race([begun.promise, failed]), embedder.catch(() => undefined)]);

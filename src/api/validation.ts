@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { TLocalizedValidationError } from 'typebox/error';
-import { nearest } from '../base/nearest.ts';
+import { nearest } from '../base/did-you-mean.ts';
 
 /** Lists what is wrong with a value; nothing when it is right. */
 export type Check = (value: unknown) => ValidationIssue[];

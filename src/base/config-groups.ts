@@ -32,7 +32,7 @@ export const processing = {
       aliases: ['DREAM_QUIET_MS'],
     }),
     documents: Type.Integer({
-      description: 'As many documents of a container do not wait any longer.',
+      description: 'Once so many documents of a container wait, they wait no longer.',
       default: 20,
       minimum: 1,
       maximum: 100,

@@ -12,7 +12,7 @@ import {
   type FieldSchema,
 } from './config-schema.ts';
 import { MemorydError, type ValidationIssue } from './errors.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './did-you-mean.ts';
 
 export type { Config } from './config-schema.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Answers that are used again for a while, so that what is dear is not done at each request. */
+/** Keeps answers for a while, so that what is costly is not done again at each request. */
 export interface Remembered<Value> {
   /** What was kept under the key, and is not too old. */
   find(key: string): Value | undefined;

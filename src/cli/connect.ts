@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { nearest } from '../base/nearest.ts';
+import { nearest } from '../base/did-you-mean.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
 import type { Client } from './client.ts';
 import type {

@@ -1,4 +1,4 @@
-import { nearest } from '../base/nearest.ts';
+import { nearest } from '../base/did-you-mean.ts';
 import type { ConnectionAnswer } from './client-connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Environment } from '../base/config.ts';
-import { nearest } from '../base/nearest.ts';
+import { nearest } from '../base/did-you-mean.ts';
 import type { Json, JsonObject, JsonSchema } from '../connector/contract.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 

@@ -8,7 +8,7 @@ import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
 import { MemorydError } from '../base/errors.ts';
-import { collectAtRest } from '../base/rest.ts';
+import { collectAtRest } from '../base/collect-at-rest.ts';
 import { everyContainer } from '../base/scope.ts';
 import type { Connection, Connections } from '../connections/connections.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

@@ -21,7 +21,7 @@ export interface DreamingOptions {
   quietMs?: number;
   /** Default 120,000. */
   waitMs?: number;
-  /** As many documents are not waited with. Default 20. */
+  /** So many documents of a container do not wait any longer. Default 20. */
   documents?: number;
   /** As documents that failed are driven again (7.3); the last pause is repeated. */
   redrivesMs?: readonly number[];

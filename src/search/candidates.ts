@@ -13,7 +13,7 @@ export interface Candidate {
   text: CandidateText;
   /** Of a chunk its own; of a memory the chunks that it came from, where that is known and asked for. */
   places: readonly Place[];
-  /** Of a turn: it is all of its document. */
+  /** Whether a turn is a document of its own. */
   isLone: boolean;
   /** Null without a vector of the model. */
   cosine: number | null;

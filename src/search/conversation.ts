@@ -1,8 +1,8 @@
 import { firstOf, paired } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
 import { readNeighbours, type Neighbours } from '../store/search/neighbours.ts';
-import type { Scored } from './ranking.ts';
-import { conversational } from './scoring.ts';
+import type { Scored } from './score-candidates.ts';
+import { conversational } from './ranking-constants.ts';
 
 /**
  * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its

@@ -15,7 +15,7 @@ import { explained, type Trace } from './explain.ts';
 import { bestFirst, toLines, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
-import { scoreCandidates, type Scored, stretch } from './ranking.ts';
+import { scoreCandidates, type Scored, stretch } from './score-candidates.ts';
 import {
   askingWorth,
   besidePassages,
@@ -25,7 +25,7 @@ import {
   rerankWeight,
   rerankedCandidates,
   scoring,
-} from './scoring.ts';
+} from './ranking-constants.ts';
 import type {
   ExplainedSearch,
   SearchMode,

@@ -1,6 +1,6 @@
 import type { Place } from './candidates.ts';
-import { bestScores, type Scored } from './ranking.ts';
-import { linkWeight, memoryMargin, wholeTurn } from './scoring.ts';
+import { bestScores, type Scored } from './score-candidates.ts';
+import { linkWeight, memoryMargin, wholeTurn } from './ranking-constants.ts';
 
 /** A result that is to be shown, without its text. */
 export type Line = Pick<Scored, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;

@@ -2,7 +2,7 @@ import type { Narrower } from '../store/search/document-standing.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { Metadata } from '../engine/document.ts';
-import type { Scores } from './ranking.ts';
+import type { Scores } from './score-candidates.ts';
 
 /**
  * `documents`: passages of documents. `hybrid` and `memories`: memories and passages in one list, one line

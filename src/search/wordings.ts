@@ -1,6 +1,6 @@
 import { queryTerms } from '../engine/terms.ts';
-import { bestScores, type Scored } from './ranking.ts';
-import { rewriteWeight } from './scoring.ts';
+import { bestScores, type Scored } from './score-candidates.ts';
+import { rewriteWeight } from './ranking-constants.ts';
 
 /** Each costs a search. */
 const maxWordings = 4;

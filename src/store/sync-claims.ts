@@ -37,7 +37,7 @@ export const suspectAfter = 2;
 /**
  * Takes due items for one worker, until they are finished or the lease ends. Items that failed before
  * come last, so that bad ones cannot keep good ones waiting, and those that workers were lost with after all
- * others and one by one. Whose lease ended unfinished has lost its worker.
+ * others and one by one. An item whose lease ended before it was finished has lost its worker.
  */
 export async function claimItems(database: Queryable, key: PartitionKey, claim: Claim): Promise<ClaimedItem[]> {
   return database.query<ClaimedItem>(sql`

@@ -31,7 +31,7 @@ const noteEveryMs = 15_000;
 /** A page with changes saves them as well, when there are at most this many for each change. */
 const notedForEach = 10;
 
-/** As many ids are held in memory. */
+/** The most ids that are held in memory. */
 const mostShown = 250_000;
 
 const idsPerStatement = 10_000;

@@ -26,7 +26,7 @@ export interface RunReport {
   flush(): Promise<void>;
 }
 
-/** Over this time the speed is measured. */
+/** The time over which the speed is measured. */
 const windowMs = 60_000;
 const measureEveryMs = 5_000;
 

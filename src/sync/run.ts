@@ -111,7 +111,7 @@ export interface RunSettings extends BrakeSettings {
   batchTargetMs: number;
   /** The newest items of a first sync that come before all others. */
   firstSlice: number;
-  /** Bytes held in memory at once, as far as the source told the sizes. */
+  /** Bytes held in memory at once, where the source tells sizes. */
   groupBytes: number;
   /** Items of one page that are written in one statement. */
   pageRows: number;

@@ -24,7 +24,7 @@ interface Place {
 /** The slots of this process, in each of which one unit of work (one page, one batch of items) runs at a time. */
 export interface WorkSlots {
   /**
-   * Runs a unit in the next slot that is its. Urgent units come first, the others within their floor shares;
+   * Runs a unit when its turn for a slot comes. Urgent units come first, the others within their floor shares;
    * within a priority the connection that has used the least time. Rejects with the signal's reason when
    * it aborts while the unit waits. A unit must not wait for another unit.
    */

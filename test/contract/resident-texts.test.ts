@@ -5,7 +5,7 @@ import { createResidentTexts, type ResidentOptions } from '../../src/search/resi
 import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Database } from '../../src/store/database.ts';
-import { scoring } from '../../src/search/scoring.ts';
+import { scoring } from '../../src/search/ranking-constants.ts';
 import { candidatesStatement, type CandidateRow } from '../../src/store/search/candidates.ts';
 import { deleteOldTextChanges } from '../../src/store/search/text-rows.ts';
 import { sql, type Sql } from '../../src/store/sql.ts';

@@ -1,6 +1,6 @@
 import { queryWords, terms } from '../../src/engine/terms.ts';
 import { bestFirst, toLines } from '../../src/search/lines.ts';
-import type { Scored } from '../../src/search/ranking.ts';
+import type { Scored } from '../../src/search/score-candidates.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
 import { worldModel, worldTime, type World, type WorldDocument, type WorldMemory } from './search-world.ts';

@@ -1,5 +1,5 @@
 import { readScope, type Caller } from '../../account/access.ts';
-import { scoring, weakSimilarity } from '../../search/scoring.ts';
+import { scoring, weakSimilarity } from '../../search/ranking-constants.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../context.ts';
 import { pastTime } from '../validation.ts';

@@ -1,5 +1,5 @@
 import { MemorydError } from '../../base/errors.ts';
-import { nearest } from '../../base/nearest.ts';
+import { nearest } from '../../base/did-you-mean.ts';
 import type { Embedder } from '../embedder.ts';
 import { createMinilmEmbedder } from '../minilm/minilm-embedder.ts';
 import { createOnnxFolderEmbedder } from '../onnx-folder/onnx-folder-embedder.ts';

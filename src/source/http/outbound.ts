@@ -20,7 +20,7 @@ import { createBudgets, limitsOf } from '../rate-limit/budgets.ts';
 import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
 import { createGate, type Gate } from '../../base/gate.ts';
 import { createOrigins, remedy, type Origins } from './origins.ts';
-import { createPerform, type Call, type Performed } from './perform.ts';
+import { createRetryingSender, type Call, type Performed } from './send-with-retries.ts';
 import { createTransport, type Answer } from './transport.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { lowerCased, isRedirect, createSourceClock } from './exchange.ts';
@@ -111,7 +111,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const connection = { provider: spec.name, clock, sourceClock, origins, transport, metrics, budgetsOf, gateOf };
     const { authorization } = source;
     const http = createHttp({
-      perform: createPerform({ connection, authorization, classify: spec.classify, random, log }),
+      perform: createRetryingSender({ connection, authorization, classify: spec.classify, random, log }),
       origins,
       kept: connectionId === null ? null : createKeptAnswers({ database, clock, connectionId, random }),
       userAgent: `memoryd ${spec.name}`,

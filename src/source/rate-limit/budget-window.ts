@@ -7,7 +7,7 @@ import type { BudgetSpec } from '../../connector/contract.ts';
  * period has more than `rate` requests. Clocks that differ between machines shorten the period by the difference.
  */
 export interface BudgetState {
-  /** Tokens that count, by the number of the slot at whose begin they stop to count. */
+  /** Tokens that count, by the number of the slot from which on they no longer count. */
   held: [slot: number, tokens: number][];
   /** No request before. */
   blockedUntil: number;

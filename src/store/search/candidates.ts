@@ -24,7 +24,7 @@ export interface CandidateRow {
   isDated: boolean;
   /** Of a chunk or a memory. */
   type: 'text' | 'turn' | 'question' | 'reply' | 'fact' | 'episode';
-  /** Of a turn: it is all of its document. */
+  /** Whether a turn is a document of its own. */
   isLone: boolean;
   isInference: boolean;
   /** Equal for memories that say the same. */

@@ -34,7 +34,7 @@ export interface CandidatePlan extends Narrowing {
   /** The query's terms; none searches by vector alone. */
   terms: readonly QueryTerm[];
   keywords: readonly Keyword[];
-  /** The query names them; it is told what was said or written in one of them. */
+  /** Times that the query names: a text counts as dated when it was said or written in one of them. */
   periods: readonly Period[];
   scoring: Scoring;
 }

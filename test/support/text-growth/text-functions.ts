@@ -23,7 +23,7 @@ import { textLiteral } from '../../../src/store/search/candidates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
 import { readFileForm } from '../../../src/api/file-form.ts';
 import { makeZip } from '../../../fixtures/make-documents.ts';
-import { nearest } from '../../../src/base/nearest.ts';
+import { nearest } from '../../../src/base/did-you-mean.ts';
 import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
 import { chunk } from '../../../src/engine/chunk/chunk.ts';
 import { createContexts, withContext } from '../../../src/engine/chunk/context.ts';
@@ -442,7 +442,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       ),
     'readFileForm of a content type': (text) => attempt(() => readFileForm(streamOf('a'), text, maxTextBytes)),
   },
-  'src/base/nearest.ts': { nearest: (text) => nearest(text, ['customId', 'metadata']) },
+  'src/base/did-you-mean.ts': { nearest: (text) => nearest(text, ['customId', 'metadata']) },
 };
 
 /** The text in sentences as long as facts are looked for in. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Reranker } from '../../../src/models/reranker.ts';
 import { rerank } from '../../../src/search/create-search.ts';
-import { rerankedCandidates } from '../../../src/search/scoring.ts';
+import { rerankedCandidates } from '../../../src/search/ranking-constants.ts';
 
 interface Row {
   text: string;

@@ -6,7 +6,7 @@ const lookEveryMs = 2_000;
 const workShare = 0.2;
 const restShare = 0.05;
 const looksAtRest = 2;
-/** A larger heap would hold the thread for more than the blink that nobody sees. */
+/** Collecting a larger heap would hold the thread for longer than a request should wait. */
 const largestHeapBytes = 128 * 2 ** 20;
 
 /**

@@ -64,7 +64,7 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DE
  * when the source refuses the authorization, `auth_expired`, or `forbidden` for a call without one; and `rate_limited`
  * when the source asks for a wait of more than 5 seconds, or limits a call that may not be repeated any more.
  */
-export function createPerform(options: PerformOptions): (call: Call) => Promise<Performed> {
+export function createRetryingSender(options: PerformOptions): (call: Call) => Promise<Performed> {
   const { connection } = options;
   const { clock, provider } = connection;
 

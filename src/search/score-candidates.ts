@@ -1,7 +1,13 @@
 import { bm25, termWeight } from '../store/search/bm25.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
 import type { Candidate, CandidateText, Found } from './candidates.ts';
-import { datedWeight, inferenceWeight, lexicalWeight, lexicalWeightOfTurns, relatedCoverage } from './scoring.ts';
+import {
+  datedWeight,
+  inferenceWeight,
+  lexicalWeight,
+  lexicalWeightOfTurns,
+  relatedCoverage,
+} from './ranking-constants.ts';
 
 /** A text's scores by words and by vectors. */
 export interface Scores {

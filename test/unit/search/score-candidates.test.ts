@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stretch } from '../../../src/search/ranking.ts';
+import { stretch } from '../../../src/search/score-candidates.ts';
 
 const values = fc.array(
   fc.integer({ min: -1_000, max: 1_000 }).map((value) => value / 8),
