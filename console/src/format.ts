@@ -47,6 +47,11 @@ export function formatBytes(bytes: number): string {
   return `${text} ${byteUnits[power]}`;
 }
 
+/** The first moment of a day, as the reader's clock counts it, for the API. */
+export function startOfDay(day: string): string {
+  return new Date(`${day}T00:00:00`).toISOString();
+}
+
 /** The last moment of a day, as the reader's clock counts it, for the API. */
 export function endOfDay(day: string): string {
   return new Date(`${day}T23:59:59.999`).toISOString();

@@ -1053,7 +1053,7 @@ export interface Operations {
           ranked: number;
           similarity: number | null;
           scores: { words: number; vectors: number | null } | null;
-          leftOutBy: ('containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf')[];
+          leftOutBy: ('containerTag' | 'filters' | 'filepath' | 'docId' | 'dates' | 'asOf')[];
         };
       };
     };
@@ -1069,6 +1069,7 @@ export interface Operations {
       filters?: Record<string, unknown> | string;
       filepath?: string;
       docId?: string;
+      dates?: { from?: string; to?: string };
       asOf?: string;
       rerank?: boolean;
       rewriteQuery?: boolean;
@@ -1165,7 +1166,7 @@ export interface Operations {
         ranked: number;
         similarity: number | null;
         scores: { words: number; vectors: number | null } | null;
-        leftOutBy: ('containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf')[];
+        leftOutBy: ('containerTag' | 'filters' | 'filepath' | 'docId' | 'dates' | 'asOf')[];
       };
     };
   };

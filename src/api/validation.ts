@@ -272,3 +272,14 @@ export function pastTime(asOf: string | undefined): { asOf?: Date } {
   if (moment === null) throw invalidField(['asOf'], 'asOf must be a time that exists');
   return { asOf: moment };
 }
+
+/** The moments between which something must lie. Throws `invalid_request` for a time that does not exist. */
+export function dateRange(dates: { from?: string; to?: string } | undefined): { dates?: { from?: Date; to?: Date } } {
+  if (dates === undefined) return {};
+  const moments = Object.entries(dates).map(([end, text]) => {
+    const moment = momentOf(text);
+    if (moment === null) throw invalidField(['dates', end], `dates.${end} must be a time that exists`);
+    return [end, moment];
+  });
+  return { dates: Object.fromEntries(moments) };
+}

@@ -100,9 +100,9 @@ function estimated(counted: number, items: number): number {
   return counted > frequencyLimit ? Math.sqrt(frequencyLimit * Math.max(items, counted)) : counted;
 }
 
-function keyOf({ kind, containerTags, namedTags, filters, filepath, asOf, forgottenToo }: Scoped): string {
+function keyOf({ kind, containerTags, namedTags, filters, filepath, dates, asOf, forgottenToo }: Scoped): string {
   const tags = [containerTags?.toSorted(), namedTags?.toSorted()];
-  return JSON.stringify([kind, tags, filters, filepath, asOf, forgottenToo]);
+  return JSON.stringify([kind, tags, filters, filepath, dates, asOf, forgottenToo]);
 }
 
 /** Remembers what was made for a key, for a time and up to a number of keys; the oldest go first. */

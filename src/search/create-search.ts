@@ -287,6 +287,7 @@ function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped 
     ...(request.filters && { filters: request.filters }),
     ...(request.filepath !== undefined && { filepath: request.filepath.replaceAll('\0', '') }),
     ...(request.asOf && { asOf: request.asOf }),
+    ...(request.dates && { dates: request.dates }),
     ...(request.namedTags && { namedTags: request.namedTags }),
     ...(request.docId !== undefined && { docId: request.docId.replaceAll('\0', '') }),
   };

@@ -1,6 +1,7 @@
 import type { Narrower } from '../store/search/document-standing.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
+import type { DateRange } from '../store/search/search-plan.ts';
 import type { Metadata } from '../engine/document.ts';
 import type { Scores } from './score-candidates.ts';
 
@@ -28,6 +29,8 @@ export interface SearchRequest {
   includeForgotten?: boolean | undefined;
   /** Only what memory knew at this time: versions that held then, and documents that were there already. */
   asOf?: Date | undefined;
+  /** Only documents of this time, and memories that came from them or that were told by themselves in it. */
+  dates?: DateRange | undefined;
   /** When nothing reaches the threshold, the nearest that are so similar are answered all the same, marked as weak. */
   weak?: number | undefined;
   /** Adds the best matching chunks of its documents to each memory. */

@@ -82,6 +82,41 @@ describe.each(engines)('search in memories on %s', (engine) => {
       expect(ids(all).sort()).toEqual([...held, 'expired before', 'forgotten before'].sort());
     });
 
+    test('of a range of days, documents of these days are found, what came from them, and what was said in them', async () => {
+      const [before, first, last, after] = ['2026-01-01', '2026-02-01', '2026-02-20', '2026-03-05'].map(
+        (day) => new Date(day),
+      );
+      const dated = (id: string, dates: { documentDate?: Date; createdAt?: Date }) => ({
+        ...{ id, containerTag: 'team', chunks: [chunk(id, `A schooner ${id}.`, ships)] },
+        ...dates,
+      });
+      await storeWorld(database, {
+        documents: [
+          dated('before', { documentDate: before! }),
+          dated('first', { documentDate: first! }),
+          dated('last', { createdAt: last! }),
+          dated('after', { documentDate: after!, createdAt: first! }),
+        ],
+        memories: [
+          memory('of the first', { sources: ['before', 'first'], createdAt: after }),
+          memory('of the one before', { sources: ['before'], createdAt: first }),
+          memory('told then', { createdAt: last }),
+          memory('told later', { createdAt: after }),
+        ],
+      });
+      const asked = { q: 'schooner', mode: 'memories only' as const, limit: 20 };
+      for (const exactLimit of [100, 0]) {
+        const of = async (request: object) =>
+          ids(await find({ ...asked, ...request }, { vector: ships, exactLimit })).sort();
+        const dates = { from: first, to: last };
+        expect(await of({ dates })).toEqual(['of the first', 'told then']);
+        expect(await of({ dates, mode: 'documents' })).toEqual(['first', 'last']);
+        expect(await of({ dates: { from: last }, mode: 'documents' })).toEqual(['after', 'last']);
+        expect(await of({ dates: { to: before } })).toEqual(['of the first', 'of the one before']);
+        expect(await of({ dates: {}, mode: 'documents' })).toEqual(['after', 'before', 'first', 'last']);
+      }
+    });
+
     test('each tells its kind, who said it and when, and whether it still counts', async () => {
       const said = { kind: 'episode', author: 'Mira', trust: 'own', createdAt: worldTime } as const;
       await storeWorld(database, {

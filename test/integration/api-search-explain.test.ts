@@ -62,6 +62,7 @@ describe('why a search does not show a document', () => {
     ['bakery', { filters: { AND: [{ key: 'kind', value: 'port' }] } }, ['filters']],
     ['crane', { filepath: '/food/' }, ['filepath']],
     ['crane', { docId: 'bakery' }, ['docId']],
+    ['crane', { dates: { to: '2020-01-01T00:00:00Z' } }, ['dates']],
     ['crane', { asOf: '2020-01-01T00:00:00Z' }, ['asOf']],
     [
       'crane',

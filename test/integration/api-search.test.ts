@@ -19,6 +19,7 @@ describe('POST /v4/search', () => {
         {
           content: 'The bakery sells bread at dawn.',
           customId: 'bakery',
+          documentDate: '2021-05-04T12:00:00Z',
           metadata: { kind: 'food' },
           filepath: '/food/bread',
         },
@@ -121,10 +122,22 @@ describe('POST /v4/search', () => {
       { filters: JSON.stringify(filters) },
       { filepath: '/food/' },
       { docId: 'bakery' },
+      { dates: { from: '2021-05-04T14:00:00+02:00', to: '2021-05-04T12:00:00Z' } },
     ]) {
       expect(texts(await search({ q: 'dawn', containerTag: 'team', ...narrowing }))).toEqual([
         'The bakery sells bread at dawn.',
       ]);
+    }
+  });
+
+  it('refuses dates that do not exist, and says which', async () => {
+    for (const [end, day] of [
+      ['from', '2021-02-31T00:00:00Z'],
+      ['to', 'yesterday'],
+    ] as const) {
+      const { status, body } = await test.call('POST', '/v4/search', { q: 'dawn', dates: { [end]: day } });
+      expect(status).toBe(400);
+      expect(body.error[0].path).toEqual(['dates', end]);
     }
   });
 

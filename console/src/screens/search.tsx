@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { baseAddress, call } from '../api.ts';
 import { searchAsCode, searchAsCurl } from '../client-code.ts';
-import { endOfDay } from '../format.ts';
+import { endOfDay, startOfDay } from '../format.ts';
 import { excerptOf } from '../mark-words.ts';
 import { copyText } from '../message.ts';
 import { Ago, Button, Empty, Head, LoadProblem, Loading } from '../parts/controls.tsx';
@@ -27,6 +27,8 @@ function askedFor() {
     mode: mode !== null && Object.hasOwn(texts.search.modes, mode) ? mode : 'hybrid',
     ns: query.get('ns') ?? '',
     path: query.get('path') ?? '',
+    from: query.get('from') ?? '',
+    to: query.get('to') ?? '',
     asOf: query.get('asOf') ?? '',
   };
 }
@@ -35,13 +37,16 @@ const mostResults = 20;
 
 type Asked = ReturnType<typeof askedFor>;
 
-function bodyOf({ q, mode, ns, path, asOf }: Asked): SearchBody {
+function bodyOf({ q, mode, ns, path, from, to, asOf }: Asked): SearchBody {
   return {
     q,
     searchMode: mode,
     limit: mostResults,
     ...(ns !== '' && { containerTag: ns }),
     ...(path !== '' && { filepath: path }),
+    ...((from !== '' || to !== '') && {
+      dates: { ...(from !== '' && { from: startOfDay(from) }), ...(to !== '' && { to: endOfDay(to) }) },
+    }),
     ...(asOf !== '' && { asOf: endOfDay(asOf) }),
   };
 }
@@ -95,6 +100,8 @@ export function Search() {
           />
           <NamespaceChoice value={asked.ns} withAll namespaces={namespaces} onChange={(ns) => ask({ ns })} />
           <TextField label={texts.search.path} value={asked.path} onInput={(path) => ask({ path })} />
+          <TextField label={texts.search.from} type="date" value={asked.from} onInput={(from) => ask({ from })} />
+          <TextField label={texts.search.to} type="date" value={asked.to} onInput={(to) => ask({ to })} />
           <TextField label={texts.search.asOf} type="date" value={asked.asOf} onInput={(asOf) => ask({ asOf })} />
         </div>
       </form>

@@ -2,7 +2,7 @@ import { readScope, type Caller } from '../../account/access.ts';
 import { scoring, weakSimilarity } from '../../search/ranking-constants.ts';
 import type { SearchRequest } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../context.ts';
-import { pastTime } from '../validation.ts';
+import { dateRange, pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type ExplanationAnswer, type SearchBody } from '../schemas/search.ts';
 import type { ApiServices } from '../services.ts';
@@ -98,6 +98,7 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     includeRelated: include.relatedMemories ?? body.relatedMemories ?? false,
     rerank: rerank ?? false,
     rewriteQuery: rewriteQuery ?? false,
+    ...dateRange(body.dates),
     ...pastTime(body.asOf),
     aggregate: aggregate ?? false,
     filters,

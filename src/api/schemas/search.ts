@@ -15,6 +15,9 @@ import {
 
 /** Section 14 of the API. */
 
+const dateTime = (description: string) =>
+  Type.String({ format: 'date-time', 'x-expected': 'a time in ISO 8601', description });
+
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 export const searchBody = Type.Object({
@@ -45,6 +48,18 @@ export const searchBody = Type.Object({
   filepath: Type.Optional(filepath),
   docId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
+  ),
+  dates: Type.Optional(
+    Type.Object(
+      {
+        from: Type.Optional(dateTime('From this time on.')),
+        to: Type.Optional(dateTime('Until this time, which belongs to it.')),
+      },
+      {
+        description:
+          'Only documents whose date lies here, as sources[].date of a result tells it, and memories that came from them. A memory that came from no document counts by when it was said.',
+      },
+    ),
   ),
   asOf: Type.Optional(asOf),
   rerank: flag('Score the best results again, word by word, where the embedding model can. Slower.'),
@@ -131,7 +146,7 @@ const explanation = Type.Object(
     ranked: Type.Integer({ description: 'How many were ranked.' }),
     similarity: nullable(Type.Number({ description: 'The similarity of its best text.' })),
     scores: nullable(scores),
-    leftOutBy: Type.Array(words(['containerTag', 'filters', 'filepath', 'docId', 'asOf'])),
+    leftOutBy: Type.Array(words(['containerTag', 'filters', 'filepath', 'docId', 'dates', 'asOf'])),
   },
   { description: 'Only with explain.' },
 );

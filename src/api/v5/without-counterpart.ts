@@ -21,7 +21,7 @@ export const withoutCounterpart: Readonly<Record<string, readonly string[]>> = {
   'POST /v3/documents/:id/retry': operation,
   'POST /v3/documents/:id/reindex': operation,
   'POST /v3/documents/retry-failed': operation,
-  'POST /v4/search': ['filepath', 'docId', 'asOf', 'include.chunks'],
+  'POST /v4/search': ['filepath', 'docId', 'dates', 'asOf', 'include.chunks'],
   'POST /v4/profile': ['q', 'threshold', 'limit', 'include', 'asOf'],
   'POST /v4/memories': operation,
   'PATCH /v4/memories': operation,

@@ -126,7 +126,7 @@ async function candidatesIn(set: TextSet, asked: Asked, database: Database): Pro
 
 /** Null: what is asked depends on more than the text. */
 function keyOf({ kind, containerTags, forgottenToo, ...rest }: Scoped): string | null {
-  const narrowed = [rest.namedTags, rest.filters, rest.filepath, rest.docId, rest.asOf].some(
+  const narrowed = [rest.namedTags, rest.filters, rest.filepath, rest.docId, rest.dates, rest.asOf].some(
     (one) => one !== undefined,
   );
   return narrowed || forgottenToo ? null : JSON.stringify([kind, containerTags?.toSorted()]);

@@ -1,6 +1,6 @@
 import { compileFilter, filterable } from '../filters.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
-import type { CandidatePlan, Narrowing } from './search-plan.ts';
+import type { CandidatePlan, DateRange, Narrowing } from './search-plan.ts';
 
 type Seeing = Narrowing & Pick<CandidatePlan, 'kind' | 'forgottenToo' | 'now'>;
 
@@ -40,8 +40,8 @@ const isVisible = rawSql(
 function visibleChunks(narrowing: Narrowing): Sql {
   const conditions = [inScope('t', narrowing.containerTags), isVisible];
   if (narrowing.docId !== undefined) conditions.push(rawSql('t.document_id in (select id from wanted)'));
-  const { namedTags, filters, filepath, asOf } = narrowing;
-  if (namedTags !== undefined || filters !== undefined || filepath !== undefined || asOf !== undefined) {
+  const { namedTags, filters, filepath, dates, asOf } = narrowing;
+  if ([namedTags, filters, filepath, dates, asOf].some((one) => one !== undefined)) {
     const added = asOf === undefined ? rawSql('') : sql` and d.created_at <= ${asOf}::timestamptz`;
     conditions.push(sql`(select ${documentConditions(narrowing)}${added} from documents d where d.id = t.document_id)`);
   }
@@ -54,8 +54,20 @@ export function documentConditions(narrowing: Narrowing, metadata: Sql = filtera
   if (narrowing.docId !== undefined) conditions.push(rawSql('d.id in (select id from wanted)'));
   if (narrowing.namedTags !== undefined) conditions.push(isNamed(narrowing.namedTags));
   if (narrowing.filepath !== undefined) conditions.push(onFilepath(narrowing.filepath));
+  if (narrowing.dates) conditions.push(isWithin(dateOf, narrowing.dates));
   if (narrowing.filters) conditions.push(compileFilter(narrowing.filters, metadata));
   return joinSql(conditions, ' and ');
+}
+
+/** Of a document `d`, as results tell it. */
+const dateOf = rawSql('coalesce(d.written_at, d.document_date, d.created_at)');
+
+function isWithin(moment: Sql, { from, to }: DateRange): Sql {
+  const conditions = [
+    ...(from ? [sql`${moment} >= ${from}::timestamptz`] : []),
+    ...(to ? [sql`${moment} <= ${to}::timestamptz`] : []),
+  ];
+  return conditions.length === 0 ? rawSql('true') : joinSql(conditions, ' and ');
 }
 
 /** On a document `d`. */
@@ -110,8 +122,8 @@ export function hiddenMemories(plan: Narrowing & Pick<CandidatePlan, 'kind'>): S
   ];
 }
 
-function asksForDocuments({ docId, filepath, namedTags, filters }: Narrowing): boolean {
-  return [docId, filepath, namedTags, filters].some((one) => one !== undefined);
+function asksForDocuments({ docId, filepath, namedTags, dates, filters }: Narrowing): boolean {
+  return [docId, filepath, namedTags, dates, filters].some((one) => one !== undefined);
 }
 
 /**
@@ -119,7 +131,7 @@ function asksForDocuments({ docId, filepath, namedTags, filters }: Narrowing): b
  * metadata overlaid by the memory's own. A memory that never had a source is tested by itself.
  */
 function visibleMemories(narrowing: Narrowing): Sql {
-  const { containerTags, docId, filepath, namedTags, filters } = narrowing;
+  const { containerTags, docId, filepath, namedTags, dates, filters } = narrowing;
   const scope = inScope('t', containerTags);
   if (!asksForDocuments(narrowing)) return sql`${scope} and ${hasVisibleSource}`;
   const overlaid = sql`(${filterable} || coalesce(t.metadata, '{}'))`;
@@ -128,6 +140,7 @@ function visibleMemories(narrowing: Narrowing): Sql {
       where s.memory_id = t.id and ${documentConditions(narrowing, overlaid)})`;
   if (docId !== undefined || filepath !== undefined) return sql`${scope} and ${fromSource}`;
   const own = [inScope('t', namedTags ?? null)];
+  if (dates) own.push(isWithin(rawSql('coalesce(t.said_at, t.created_at)'), dates));
   if (filters) own.push(compileFilter(filters, rawSql('t.metadata')));
   return sql`${scope} and (${fromSource}
       or ${joinSql(own, ' and ')} and not exists (select 1 from memory_sources s where s.memory_id = t.id))`;

@@ -4,7 +4,7 @@ import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 import { documentConditions, inScope, wantedDocuments } from './conditions.ts';
 
 /** The parts of a search that can leave a document out. */
-export type Narrower = 'containerTag' | 'filters' | 'filepath' | 'docId' | 'asOf';
+export type Narrower = 'containerTag' | 'filters' | 'filepath' | 'docId' | 'dates' | 'asOf';
 
 /** Which parts of a search leave a document out, and whether it has anything that can be found; null when it is gone. */
 export async function readStanding(
@@ -27,7 +27,8 @@ export async function readStanding(
 }
 
 /** Each by itself, on a document `d`. */
-function conditionsOf({ containerTags, namedTags, filters, filepath, docId, asOf }: Narrowing): [Narrower, Sql][] {
+function conditionsOf(narrowing: Narrowing): [Narrower, Sql][] {
+  const { containerTags, namedTags, filters, filepath, docId, dates, asOf } = narrowing;
   const named = documentConditions({ containerTags: null, ...(namedTags && { namedTags }) });
   return [
     ['containerTag', sql`${inScope('d', containerTags)} and ${named}`],
@@ -36,6 +37,7 @@ function conditionsOf({ containerTags, namedTags, filters, filepath, docId, asOf
       ? []
       : [['filepath', documentConditions({ containerTags: null, filepath })] as [Narrower, Sql]]),
     ...(docId === undefined ? [] : [['docId', documentConditions({ containerTags, docId })] as [Narrower, Sql]]),
+    ...(dates ? [['dates', documentConditions({ containerTags: null, dates })] as [Narrower, Sql]] : []),
     ...(asOf === undefined ? [] : [['asOf', sql`d.created_at <= ${asOf}::timestamptz`] as [Narrower, Sql]]),
   ];
 }

@@ -13,6 +13,14 @@ export interface Narrowing {
   docId?: string | undefined;
   /** Only what memory knew at this time. */
   asOf?: Date | undefined;
+  /** Only documents of this time, and what came from them. */
+  dates?: DateRange | undefined;
+}
+
+/** Both moments belong to it; without one of them it is open there. */
+export interface DateRange {
+  from?: Date | undefined;
+  to?: Date | undefined;
 }
 
 /** The kinds of rows to search. Each has a statement of its own; the results are ranked together. */

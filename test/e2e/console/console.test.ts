@@ -122,6 +122,12 @@ describeWithBrowser('the console in a browser', () => {
     await page.getByLabel('As known on').fill('2100-01-01');
     await expect.poll(() => page.url(), within).toContain('asOf=2100');
     await hit.getByText('match').waitFor();
+    await page.getByLabel('Dated until').fill('2000-01-01');
+    await page.getByText('Nothing matches').waitFor();
+    await page.getByLabel('Dated until').fill('');
+    await page.getByLabel('Dated from').fill('2000-01-01');
+    await expect.poll(() => page.url(), within).toContain('from=2000');
+    await hit.getByText('match').waitFor();
     expect(await page.getByRole('alert').allTextContents()).toEqual([]);
     await hit.getByText('keys.md').waitFor();
     await hit.getByRole('link', { name: 'Keys' }).click();
