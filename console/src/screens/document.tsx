@@ -14,7 +14,7 @@ import { texts } from '../texts.ts';
 import type { DocumentAnswer } from '../types.ts';
 import { useAction } from '../use-action.ts';
 import { useLoad } from '../use-load.ts';
-import { DocumentBadge, documentTitle } from './documents.tsx';
+import { DocumentBadge, documentTitle, typeName } from './documents.tsx';
 
 const settled = new Set(['done', 'failed']);
 const lookEveryMs = 2_000;
@@ -227,7 +227,7 @@ function Details({ document }: { document: DocumentAnswer }) {
   const { labels } = texts.document;
   const facts: [string, preact.ComponentChildren][] = [
     [labels.path, document.filepath],
-    [labels.type, document.type.replaceAll('_', ' ')],
+    [labels.type, typeName(document.type)],
     [labels.status, texts.documents.statuses[document.status]],
     [labels.namespace, document.containerTags.join(', ')],
     [

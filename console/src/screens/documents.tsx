@@ -25,6 +25,7 @@ function readFilters() {
     ns: query.get('ns') ?? '',
     status: (query.get('status') ?? '') as DocumentStatus | '',
     source: query.get('source') ?? '',
+    type: query.get('type') ?? '',
   };
 }
 
@@ -74,6 +75,12 @@ export function Documents() {
         <TextField label={texts.documents.find} type="search" value={typed} onInput={setTyped} />
         <NamespaceChoice value={filters.ns} withAll namespaces={namespaces} onChange={(ns) => change({ ns })} />
         <ChoiceField
+          label={texts.documents.type}
+          value={filters.type}
+          options={[['', texts.documents.anyType], ...typesWith(filters.type)]}
+          onChange={(type) => change({ type })}
+        />
+        <ChoiceField
           label={texts.documents.status}
           value={filters.status}
           options={[
@@ -105,12 +112,22 @@ export function Documents() {
   );
 }
 
-function bodyOf({ q, ns, status, source }: ReturnType<typeof readFilters>): DocumentQuery {
+/** A connector of somebody else may have types of its own. */
+export const typeName = (type: string) => texts.documents.types[type] ?? type.replaceAll('_', ' ');
+
+/** Those that can be chosen, among them the one that the address names. */
+function typesWith(named: string): [string, string][] {
+  const others = named === '' || Object.hasOwn(texts.documents.types, named) ? [] : [named];
+  return [...Object.keys(texts.documents.types), ...others].map((type) => [type, typeName(type)]);
+}
+
+function bodyOf({ q, ns, status, source, type }: ReturnType<typeof readFilters>): DocumentQuery {
   return {
     ...(q !== '' && { q }),
     ...(ns !== '' && { containerTag: ns }),
     ...(status !== '' && { status }),
     ...(source !== '' && { connectionId: source }),
+    ...(type !== '' && { type }),
   };
 }
 
@@ -155,7 +172,7 @@ function DocumentLine({ row, source }: DocumentLineProps) {
       <span class="grow">
         <bdi class="title">{title}</bdi>
         <span class="quiet small sub cut">
-          {row.type.replaceAll('_', ' ')}
+          {typeName(row.type)}
           {size && ` · ${size}`}
           {row.filepath && row.filepath !== title && <bdi> · {row.filepath}</bdi>}
           {source && <bdi> · {source}</bdi>}

@@ -27,6 +27,31 @@ describeWithBrowser('one document in the console in a browser', () => {
     await page.context().close();
   });
 
+  it('is listed among those of its type', async () => {
+    for (const [content, title] of [
+      ['A note about glazes.', 'Glazes'],
+      ['<!doctype html><html><body><h1>Clay</h1><p>Clay is wedged.</p></body></html>', 'Clay'],
+    ]) {
+      await call(stage.daemon, 'POST', '/v3/documents', { content, containerTag: 'typed', metadata: { title } });
+    }
+    const listed = async () => {
+      const { memories } = await call(stage.daemon, 'POST', '/v3/documents/list', { containerTag: 'typed' });
+      return memories.map(({ title, type }: { title: string; type: string }) => `${title} ${type}`).sort() as string[];
+    };
+    await expect.poll(listed, within).toEqual(['Clay webpage', 'Glazes text']);
+    const page = await stage.openSignedIn();
+    await stage.show(page, 'documents?ns=typed', 'Documents');
+    await page.getByRole('link', { name: 'Glazes' }).waitFor();
+    await page.getByLabel('Type').selectOption('Web page');
+    await page.getByRole('link', { name: 'Glazes' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Clay' }).waitFor();
+    expect(page.url()).toContain('type=webpage');
+    await stage.show(page, 'documents?ns=typed&type=a_scroll', 'Documents');
+    await page.getByText('No document matches these filters').waitFor();
+    expect(await page.getByLabel('Type').locator('option:checked').textContent()).toBe('a scroll');
+    await page.context().close();
+  });
+
   it('has nothing to be read again where it only holds a memory', async () => {
     const memories = [{ content: 'Mira prefers tea.' }];
     await call(stage.daemon, 'POST', '/v4/memories', { containerTag: 'told', memories });
