@@ -93,6 +93,13 @@ export const texts = {
     failedUploads: (count: number) =>
       plural(count, 'document that was sent could not be read', 'documents that were sent could not be read'),
     failedUploadsHelp: 'Look at the reason, and send them again or delete them.',
+    wrongKeys: (count: number) => `${plural(count, 'wrong key was', 'wrong keys were')} given in the last day`,
+    wrongKeysFrom: (addresses: readonly string[], count: number) => {
+      const others = count - addresses.length;
+      const from =
+        addresses.join(', ') + (others > 0 ? ` and ${plural(others, 'other address', 'other addresses')}` : '');
+      return `${from && `From ${from}. `}Look at the security log; it is told here no more then.`;
+    },
     held: (count: number) => `${plural(count, 'deletion is', 'deletions are')} held back`,
     heldHelp:
       'They went missing at the source, which did not say that they were deleted. Look at them, then keep or delete.',
@@ -714,6 +721,9 @@ export const texts = {
     audit: 'Security log',
     auditHelp: 'Who changed keys, sources and settings, and what was refused.',
     auditEmpty: 'Nothing was logged yet.',
+    auditShow: 'Show',
+    auditAll: 'Everything',
+    auditDenied: 'What was denied',
     when: 'When',
     what: 'What',
     who: 'Key',

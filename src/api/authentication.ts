@@ -31,6 +31,7 @@ export function authenticateWith(context: Pick<RouteContext, 'services' | 'confi
     if (request.caller) return;
     reply.header('www-authenticate', 'Bearer');
     if (secret === null) throw new MemorydError('unauthorized', 'Missing API key');
+    request.isWrongKey = true;
     throw wrongKey(wrongKeys.note(request.ip), 'Invalid API key');
   };
 }

@@ -32,6 +32,8 @@ declare module 'fastify' {
     upload: SpooledBody | null;
     /** Id of what a request made, for the security log. Null: what its path names. */
     auditTarget: string | null;
+    /** The key that came with it is nobody's. */
+    isWrongKey: boolean;
     /** The address of a hook, looked up before its body is read. */
     hook: OpenHook | null;
   }

@@ -122,6 +122,7 @@ export function createApi(options: ApiOptions): Api {
   app.decorateRequest('bodyHash', null);
   app.decorateRequest('upload', null);
   app.decorateRequest('auditTarget', null);
+  app.decorateRequest('isWrongKey', false);
   app.decorateRequest('hook', null);
   readBodies(app);
   answerInTime(app, config.answerTimeoutMs ?? standardAnswerTimeoutMs);
@@ -368,14 +369,16 @@ function auditRequests(audit: Audit) {
     if (isNobody) return;
     const isDenied = status === 401 || status === 403 || (status === 429 && request.caller === null);
     if (!isDenied && config.audit === undefined) return;
+    // What somebody without a key asked for matters less than that he tried one.
+    const isOfRoute = config.audit !== undefined && !request.isWrongKey;
     audit.note({
-      action: config.audit ?? 'request',
+      action: isOfRoute ? config.audit! : request.isWrongKey ? 'key.wrong' : 'request',
       outcome: isDenied ? 'denied' : status < 400 ? 'done' : 'failed',
       status,
       keyId: request.caller?.keyId ?? null,
       keyName: request.caller?.name ?? null,
       address: request.ip,
-      target: config.audit === undefined ? `${request.method} ${url ?? 'unknown'}` : targetOf(request),
+      target: isOfRoute ? targetOf(request) : `${request.method} ${url ?? 'unknown'}`,
     });
   };
 }

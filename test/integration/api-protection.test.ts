@@ -133,6 +133,19 @@ describe('the security log', () => {
     expect(await events('action=erasure')).toMatchObject([{ outcome: 'done', target: erased.body.id }]);
   });
 
+  it('says which keys were nobody’s, whatever was asked with them', async () => {
+    await test.call('POST', '/v3/auth/scoped-key', { containerTag: 'audited' }, 'wrong');
+    await test.call('GET', '/v3/session', undefined, 'wrong');
+    await test.call('POST', '/console/session', { key: 'wrong' });
+    const refused = { outcome: 'denied', status: 401, keyId: null, address: '127.0.0.1', count: 1 };
+    const found = () => events('action=key.wrong&limit=2');
+    await expect.poll(found).toMatchObject([
+      { ...refused, target: 'GET /v3/session' },
+      { ...refused, target: 'POST /v3/auth/scoped-key' },
+    ]);
+    expect(await events('action=console.sign-in&outcome=denied')).toMatchObject([refused]);
+  });
+
   it('says what was denied, and counts what comes again', async () => {
     const reader = await test.newKey({ permission: 'read', containerTags: ['audited'] });
     for (let count = 0; count < 5; count++) await test.call('GET', '/v3/audit', undefined, reader);

@@ -11,6 +11,8 @@ import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
 import type { Activity, Connection, Progress, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
+import { readWrongKeys } from '../wrong-keys.ts';
+import type { WrongKeys } from '../wrong-keys-of.ts';
 
 interface SourceView {
   connection: Connection;
@@ -30,9 +32,12 @@ interface HomeView {
 }
 
 const everyMs = 4_000;
+const wrongKeysEveryMs = 30_000;
 /** What changed in a day, and how much each day brought, reads every document. */
 const activityEveryMs = 60_000;
 const manyDocuments = 20_000;
+/** That are named of those who gave wrong keys. */
+const mostAddresses = 3;
 
 async function readHome(signal: AbortSignal): Promise<HomeView> {
   const [status, connectors, connections, documents] = await Promise.all([
@@ -78,12 +83,17 @@ function HomeSections({ status, sources, documentCount, waiting, failedUploads }
   // Anew when something came or went; where that takes long, when a run is over.
   const keys = [Math.min(documentCount, manyDocuments), sources.map(({ progress }) => progress.run?.completedAt)];
   const activity = useLoad((signal) => call('GET /v3/activity', { signal }), keys, activityEveryMs);
-  if (sources.length === 0 && documentCount === 0) return <Beginning />;
+  const wrongKeys = useLoad(
+    async (signal) => (isFull.value ? readWrongKeys(signal) : undefined),
+    [],
+    wrongKeysEveryMs,
+  ).data;
+  if (sources.length === 0 && documentCount === 0 && !wrongKeys?.count) return <Beginning />;
   const running = sources.filter(isRunning);
   const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
   return (
     <>
-      <Attention status={status} sources={sources} failedUploads={failedUploads} />
+      <Attention status={status} sources={sources} failedUploads={failedUploads} wrongKeys={wrongKeys} />
       {(running.length > 0 || waiting > 0) && (
         <Section title={texts.home.running}>
           <ul class="rows">
@@ -145,10 +155,16 @@ interface Concern {
   detail: string;
 }
 
-function Attention({ status, sources, failedUploads }: Pick<HomeView, 'status' | 'sources' | 'failedUploads'>) {
+interface AttentionProps extends Pick<HomeView, 'status' | 'sources' | 'failedUploads'> {
+  /** Undefined for keys that may not see the security log. */
+  wrongKeys: WrongKeys | undefined;
+}
+
+function Attention({ status, sources, failedUploads, wrongKeys }: AttentionProps) {
   const concerns = [
     ...sources.flatMap(concernsOf),
     ...uploadConcerns(failedUploads),
+    ...wrongKeyConcerns(wrongKeys),
     ...modelConcerns(status),
     ...backupConcerns(status),
   ];
@@ -193,6 +209,14 @@ function uploadConcerns(count: number): Concern[] {
   const { failedUploads, failedUploadsHelp } = texts.home;
   const href = hrefOf(['documents'], { status: 'failed' });
   return [{ key: 'uploads', href, title: failedUploads(count), tone: 'warn', detail: failedUploadsHelp }];
+}
+
+function wrongKeyConcerns(wrongKeys: WrongKeys | undefined): Concern[] {
+  if (!wrongKeys || wrongKeys.count === 0) return [];
+  const { count, addresses } = wrongKeys;
+  const href = hrefOf(['system'], { log: 'denied' });
+  const detail = texts.home.wrongKeysFrom(addresses.slice(0, mostAddresses), addresses.length);
+  return [{ key: 'keys', href, title: texts.home.wrongKeys(count), tone: 'warn', detail }];
 }
 
 function modelConcerns(status: Status | undefined): Concern[] {

@@ -1,15 +1,19 @@
+import { useEffect } from 'preact/hooks';
+import { hrefOf } from '../address.ts';
 import { call } from '../api.ts';
 import { formatAgo, formatBytes, formatMoment, formatNumber } from '../format.ts';
 import { Ago, Badge, Head, LoadProblem, Loading, More, Notice, Section } from '../parts/controls.tsx';
+import { ChoiceField } from '../parts/field.tsx';
 import { SystemBackups } from '../parts/system-backups.tsx';
 import { SystemChecks, SystemWarnings } from '../parts/system-checks.tsx';
 import { SystemProcesses } from '../parts/system-processes.tsx';
-import { hrefOf } from '../address.ts';
-import { isFull, mayManage } from '../session.ts';
+import { replaceRoute, route } from '../route.ts';
+import { isFull } from '../session.ts';
 import { texts } from '../texts.ts';
 import type { DocumentStatus, Settings, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
+import { noteSeen } from '../wrong-keys.ts';
 
 const everyMs = 5_000;
 
@@ -19,6 +23,7 @@ export function System() {
   return (
     <>
       <Head title={texts.system.title} note={texts.system.help} />
+      {isFull.value && asksForLog() && <Audit />}
       <LoadProblem error={status.error} reload={status.reload} />
       {status.data === undefined && !status.error && <Loading />}
       <Section title={texts.system.health}>
@@ -38,7 +43,7 @@ export function System() {
       {isFull.value && <SystemChecks />}
       {isFull.value && <SystemWarnings />}
       {isFull.value && <Configuration />}
-      {mayManage.value && <Audit />}
+      {isFull.value && !asksForLog() && <Audit />}
     </>
   );
 }
@@ -129,14 +134,36 @@ function SettingList({ settings }: Pick<Settings, 'settings'>) {
   );
 }
 
+/** The security log is above the rest where the address asks for it. */
+const asksForLog = () => route.value.query.has('log');
+
 function Audit() {
-  const pages = usePages(async (cursor, signal) => {
-    const query = { limit: 50, ...(cursor && { cursor }) };
-    const { events, next } = await call('GET /v3/audit', { query, signal });
-    return { items: events, next };
-  }, []);
+  const isDenied = route.value.query.get('log') === 'denied';
+  const pages = usePages(
+    async (cursor, signal) => {
+      const query = { limit: 50, ...(isDenied && { outcome: 'denied' as const }), ...(cursor && { cursor }) };
+      const { events, next } = await call('GET /v3/audit', { query, signal });
+      return { items: events, next };
+    },
+    [isDenied],
+  );
+  const isShown = isDenied && !pages.isLoading;
+  useEffect(() => {
+    if (isShown) noteSeen(pages.rows);
+  }, [isShown]);
   return (
     <Section title={texts.system.audit} note={texts.system.auditHelp}>
+      <div class="filters">
+        <ChoiceField
+          label={texts.system.auditShow}
+          value={isDenied ? 'denied' : 'all'}
+          options={[
+            ['all', texts.system.auditAll],
+            ['denied', texts.system.auditDenied],
+          ]}
+          onChange={(log) => replaceRoute(['system'], { log })}
+        />
+      </div>
       <LoadProblem error={pages.error} reload={pages.reload} />
       {!pages.isLoading && pages.rows.length === 0 && <p class="line quiet">{texts.system.auditEmpty}</p>}
       <ul class="rows">

@@ -20,7 +20,10 @@ const answer = Type.Object({
     Type.Object({
       id: Type.String(),
       at: timestamp,
-      action: Type.String({ description: 'request: something that was denied.' }),
+      action: Type.String({
+        description:
+          'request: something that was denied. key.wrong: a key that nobody has; console.sign-in says the same of the console.',
+      }),
       outcome: words(['done', 'denied', 'failed']),
       status: Type.Integer({ description: 'Status of the HTTP answer.' }),
       keyId: nullable(Type.String(), {
