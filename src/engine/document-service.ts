@@ -6,12 +6,10 @@ import { listChunks } from '../store/chunk-lists.ts';
 import type { Database } from '../store/database.ts';
 import {
   chunksOfDocument,
-  countByStatus,
   oldestWaitingAt,
   findDocumentById,
   findDocumentsByCustomId,
   inContainers,
-  countDocuments,
   listDocuments,
   type DocumentPage,
   type DocumentPlace,
@@ -22,6 +20,7 @@ import {
   type ListedDocumentRow,
   type DocumentWithContent,
 } from '../store/documents.ts';
+import { countDocuments } from '../store/document-counts.ts';
 import { containsText } from '../store/contains-text.ts';
 import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
@@ -30,7 +29,6 @@ import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
 import { countFoundByWords } from '../store/vector-claims.ts';
 import {
-  documentStatuses,
   type Document,
   type DocumentContent,
   type DocumentInput,
@@ -47,6 +45,7 @@ import type {
   ListedDocument,
 } from './documents.ts';
 import { addDocuments } from './add-documents.ts';
+import { createDocumentCounts, type DocumentCounts } from './document-counts.ts';
 import { changeDocument, reindexDocument } from './change-document.ts';
 import { removeDocuments, removeSelected } from './remove.ts';
 
@@ -66,10 +65,10 @@ function isSmall({ body }: DocumentInput): boolean {
 }
 
 export function createDocuments(options: DocumentServiceOptions): Documents {
-  return { ...createReads(options.database), ...createChanges(options) };
+  return { ...createReads(options.database, createDocumentCounts(options)), ...createChanges(options) };
 }
 
-function createReads(database: Database): DocumentReads {
+function createReads(database: Database, counts: DocumentCounts): DocumentReads {
   return {
     find: (idOrCustomId, scope) => findDocument(database, idOrCustomId, scope),
 
@@ -104,7 +103,7 @@ function createReads(database: Database): DocumentReads {
       return { documents: rows.slice(0, limit).map(toListed), next: last ? cursorOf(last, query.sort) : null };
     },
 
-    count: (query) => countDocuments(database, listCondition(query)),
+    count: (query) => counts.count(listCondition(query)),
 
     memoryEntries: (documentIds) => memoryEntries(database, documentIds),
 
@@ -112,7 +111,7 @@ function createReads(database: Database): DocumentReads {
 
     countFoundByWords: (scope) => countFoundByWords(database, scope.containerTags),
 
-    countByStatus: (scope) => countByEachStatus(database, scope),
+    countByStatus: counts.countByStatus,
   };
 }
 
@@ -127,12 +126,6 @@ async function findDocument(database: Database, idOrCustomId: string, scope: Sco
     });
   }
   return found[0] ? foundDocument(found[0]) : null;
-}
-
-async function countByEachStatus(database: Database, scope: Scope): Promise<Record<DocumentStatus, number>> {
-  const none = Object.fromEntries(documentStatuses.map((status) => [status, 0])) as Record<DocumentStatus, number>;
-  const counts = await countByStatus(database, scope.containerTags);
-  return { ...none, ...Object.fromEntries(counts.map(({ status, count }) => [status, count])) };
 }
 
 function createChanges({ database, clock, wake }: DocumentServiceOptions): DocumentChanges {

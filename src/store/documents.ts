@@ -289,31 +289,6 @@ export async function listDocuments(database: Queryable, page: DocumentPage): Pr
     order by ${order} limit ${page.limit} offset ${typeof from === 'number' ? from : 0}`);
 }
 
-export interface DocumentCount {
-  total: number;
-  waiting: number;
-  failed: number;
-}
-
-/** How many there are, how many of them are still to be processed, and how many could not be. */
-export async function countDocuments(database: Queryable, where: Sql): Promise<DocumentCount> {
-  const [row] = await database.query<DocumentCount>(sql`
-    select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting,
-      count(*) filter (where d.status = 'failed') as failed
-    from documents d where d.deleted_at is null and ${where}`);
-  return row!;
-}
-
-export async function countByStatus(
-  database: Queryable,
-  tags: readonly string[] | null,
-): Promise<{ status: string; count: number }[]> {
-  return database.query(sql`
-    select d.status, count(*) as count from documents d
-    where d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}
-    group by d.status`);
-}
-
 /** Waiting begins anew when a document is changed. */
 export async function oldestWaitingAt(database: Queryable, tags: readonly string[] | null): Promise<Date | null> {
   const inScope = inContainers(rawSql('d.container_tag'), tags);

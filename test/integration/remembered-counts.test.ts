@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createActivity } from '../../src/account/activity.ts';
 import { createCounts } from '../../src/connections/counts.ts';
+import { createDocumentCounts } from '../../src/engine/document-counts.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
@@ -29,7 +30,8 @@ describe.each(engines)('what a large store is asked for again and again, on %s',
     await setStatus('done', 3);
     const counts = createCounts({ database, clock, manyRows: 2, keptMs: 5_000 });
     const activity = createActivity({ database, clock, manyDocuments: 2, keptMs: 60_000 });
-    return { database, clock, mirror, setStatus, counts, activity };
+    const documentCounts = createDocumentCounts({ database, clock, manyRows: 2, keptMs: 5_000 });
+    return { database, clock, mirror, setStatus, counts, activity, documentCounts };
   }
 
   it('counts what is done once in a while, and what waits each time', async () => {
@@ -42,6 +44,24 @@ describe.each(engines)('what a large store is asked for again and again, on %s',
     expect(await documents()).toMatchObject({ waiting: 0, foundByWords: 0, failed: 0 });
     clock.advance(5_001);
     expect(await documents()).toMatchObject({ waiting: 0, done: 2, failed: 1 });
+  });
+
+  it('counts documents of a selection and by state once in a while, and those that wait each time', async () => {
+    const { clock, setStatus, documentCounts } = await open();
+    const all = async () => documentCounts.count(sql`d.container_tag <> ${'another'}`);
+    const byStatus = async () => documentCounts.countByStatus(scope);
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0 });
+    expect(await byStatus()).toMatchObject({ queued: 0, embedding: 0, done: 3, failed: 0 });
+    await setStatus('embedding', 2);
+    expect(await all()).toEqual({ total: 3, waiting: 2, failed: 0 });
+    expect(await byStatus()).toMatchObject({ queued: 0, embedding: 2, done: 3 });
+    await setStatus('failed', 2);
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0 });
+    expect(await byStatus()).toMatchObject({ embedding: 0, failed: 0 });
+    expect(await documentCounts.count(sql`d.status = ${'failed'}`)).toEqual({ total: 2, waiting: 0, failed: 2 });
+    clock.advance(5_001);
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 2 });
+    expect(await byStatus()).toMatchObject({ done: 1, failed: 2 });
   });
 
   it('counts items anew when a run begins or ends, or after a while', async () => {

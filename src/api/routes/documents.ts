@@ -272,7 +272,8 @@ export function documentListRoutes(app: Api, context: RouteContext): void {
       schema: {
         operationId: 'countDocuments',
         summary: 'Count documents',
-        description: 'Those that POST /v3/documents/list with the same selection lists on all its pages.',
+        description:
+          'Those that POST /v3/documents/list with the same selection lists on all its pages. More than 20,000 are counted once in five seconds; those that wait are always those of now.',
         tags,
         body: schemas.countBody,
         response: { 200: schemas.countAnswer },
