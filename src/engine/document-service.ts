@@ -28,14 +28,7 @@ import { memoryEntries } from '../store/memory-entries.ts';
 import { joinSql, rawSql, sql, type Sql } from '../store/sql.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
 import { countFoundByWords } from '../store/vector-claims.ts';
-import {
-  type Document,
-  type DocumentContent,
-  type DocumentInput,
-  type DocumentStatus,
-  type IngestResult,
-  type Metadata,
-} from './document.ts';
+import type { Document, DocumentContent, DocumentInput, DocumentStatus, IngestResult, Metadata } from './document.ts';
 import type {
   DocumentChanges,
   DocumentListQuery,
