@@ -185,6 +185,7 @@ export const texts = {
       expired: 'This took too long. Start again.',
     },
     connected: (name: string) => `${name} is connected.`,
+    dropFile: 'Drop the file anywhere here, or paste what is in it.',
     file: 'or choose a file',
     linesHelp: 'One on each line.',
     problems: {

@@ -2,6 +2,7 @@ import { formatBytes } from '../format.ts';
 import { problemOf, type FieldValue, type FormField, type FormValues } from '../schema-form.ts';
 import { texts } from '../texts.ts';
 import { Coded } from './controls.tsx';
+import { DropTarget } from './drop-target.tsx';
 import { CheckField, ChoiceField, Field, TextField } from './field.tsx';
 
 interface SchemaFieldsProps {
@@ -85,16 +86,17 @@ interface LongTextProps {
   isRequired: boolean;
 }
 
-/** A key file or certificate: pasted, or read from a file that is chosen. */
+/** A key file or certificate: pasted, or read from a file that is dropped on it or chosen. */
 function LongText({ onInput, ...rest }: LongTextProps) {
-  const read = (files: FileList | null) => void files?.[0]?.text().then(onInput);
+  const read = (files: ArrayLike<File> | null) => void files?.[0]?.text().then(onInput);
   return (
-    <div class="stack">
+    <DropTarget look="beside" onFiles={read}>
       <TextField {...rest} onInput={onInput} lines={4} />
+      <p class="quiet small">{texts.addSource.dropFile}</p>
       <Field label={`${rest.label}: ${texts.addSource.file}`}>
         {(ids) => <input {...ids} type="file" onChange={(event) => read(event.currentTarget.files)} />}
       </Field>
-    </div>
+    </DropTarget>
   );
 }
 

@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { call, upload } from '../api.ts';
 import { say } from '../message.ts';
 import { Badge, Button, Head, Notice, Section } from '../parts/controls.tsx';
+import { DropTarget } from '../parts/drop-target.tsx';
 import { Field, TextField } from '../parts/field.tsx';
 import { defaultNamespace, NamespaceChoice, useNamespaces } from '../parts/namespace-choice.tsx';
 import { hrefOf } from '../address.ts';
@@ -106,7 +107,6 @@ const atOnce = 2;
 
 function Uploads({ namespace }: { namespace: string }) {
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const [isOver, setOver] = useState(false);
   const started = useRef(0);
   const update = (index: number, change: Partial<Upload>) =>
     setUploads((before) => before.map((each, at) => (at === index ? { ...each, ...change } : each)));
@@ -124,19 +124,7 @@ function Uploads({ namespace }: { namespace: string }) {
   };
   return (
     <Section title={texts.add.uploading}>
-      <div
-        class={`drop ${isOver ? 'over' : ''}`}
-        onDragOver={(event) => {
-          event.preventDefault();
-          setOver(true);
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => {
-          event.preventDefault();
-          setOver(false);
-          void send([...(event.dataTransfer?.files ?? [])]);
-        }}
-      >
+      <DropTarget onFiles={(files) => void send(files)}>
         <strong>{texts.add.drop}</strong>
         <Field label={texts.add.choose} help={texts.add.dropHelp}>
           {(ids) => (
@@ -151,7 +139,7 @@ function Uploads({ namespace }: { namespace: string }) {
             />
           )}
         </Field>
-      </div>
+      </DropTarget>
       <UploadSummary uploads={uploads} />
       <ul class="rows uploads">
         {uploads.map((each, index) => (

@@ -72,7 +72,7 @@ describeWithBrowser('what the console tells a newcomer', () => {
     await stage.show(page, '', 'Home');
     await page.getByRole('link', { name: '1 document that was sent could not be read' }).click();
     const line = page.getByRole('list', { name: 'Documents' }).getByRole('listitem').filter({ hasText: 'offer.pdf' });
-    await line.getByText(/^pdf · \d+ bytes/).waitFor();
+    await line.getByText(/^PDF · \d+ bytes/).waitFor();
   });
 
   it('what another address asks for', async () => {
