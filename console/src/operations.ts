@@ -231,7 +231,13 @@ export interface Operations {
       kind: string;
       version: string;
       configured: boolean;
-      capabilities: { selectable: boolean; push: boolean; incremental: boolean; deletes: boolean };
+      capabilities: {
+        selectable: boolean;
+        push: boolean;
+        offersHookSecret: boolean;
+        incremental: boolean;
+        deletes: boolean;
+      };
       configSchema: Record<string, unknown>;
     }[];
   };
@@ -252,7 +258,13 @@ export interface Operations {
       kind: string;
       version: string;
       configured: boolean;
-      capabilities: { selectable: boolean; push: boolean; incremental: boolean; deletes: boolean };
+      capabilities: {
+        selectable: boolean;
+        push: boolean;
+        offersHookSecret: boolean;
+        incremental: boolean;
+        deletes: boolean;
+      };
       config: Record<string, unknown>;
       auth: {
         type: 'oauth2' | 'xoauth2' | 'apiKey' | 'basic' | 'serviceAccount' | 'githubApp';

@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isReachable } from './api.ts';
 import { isKeyboardHelpOpen } from './keyboard.ts';
-import { message } from './message.ts';
+import { leaveScreen, message } from './message.ts';
 import { Confirm, Dialog } from './parts/dialog.tsx';
 import { Badge, Button, Loading } from './parts/controls.tsx';
 import { ProductMark } from './parts/source-mark.tsx';
 import { hrefOf } from './address.ts';
 import { route } from './route.ts';
 import { Screen } from './screen.tsx';
-import { awaited, mayWrite, session, signOut, signOutEverywhere, visit } from './session.ts';
+import { awaited, mayManage, mayWrite, session, signOut, signOutEverywhere, visit } from './session.ts';
 import { SignIn } from './screens/sign-in.tsx';
 import { texts } from './texts.ts';
 import { useAction } from './use-action.ts';
@@ -53,6 +53,7 @@ function Frame({ children }: { children: ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const place = route.value.path.join('/');
   useTitleFocus(main, place, awaited.value !== null);
+  useEffect(() => leaveScreen, [place]);
   return (
     <>
       <a
@@ -90,10 +91,17 @@ function useTitleFocus(main: { current: HTMLElement | null }, place: string, isU
   }, [main, place, isUnseen]);
 }
 
+/** Of these there is nothing to see for who does not manage the daemon. */
+const ofManagers: readonly string[] = ['keys', 'hooks'];
+
 const places = [
   ['', 'sources', 'search', 'documents', 'memories'],
   ['namespaces', 'keys', 'hooks', 'system', 'connect'],
 ] as const;
+
+function placesShown<Name extends string>(group: readonly Name[]): readonly Name[] {
+  return mayManage.value ? group : group.filter((name) => !ofManagers.includes(name));
+}
 
 function Side() {
   const [isOpen, setOpen] = useState(false);
@@ -112,7 +120,7 @@ function Side() {
       <nav aria-label={texts.nav.label}>
         {places.map((group) => (
           <ul key={group[0]}>
-            {group.map((name) => (
+            {placesShown(group).map((name) => (
               <li key={name}>
                 <a href={hrefOf(name === '' ? [] : [name])} aria-current={here === name ? 'page' : undefined}>
                   {texts.nav[name === '' ? 'home' : name]}

@@ -216,8 +216,8 @@ export const texts = {
     disconnectTitle: (name: string) => `Disconnect ${name}?`,
     disconnectHelp: (documents: number) =>
       `Its access and the record of what was mirrored are erased. ${plural(documents, 'document', 'documents')} came from it:`,
-    deleteDocuments: 'Delete them from memory as well',
-    keepDocuments: 'Keep them, as they are now',
+    deleteDocuments: (count: number) => `Delete ${count === 1 ? 'it' : 'them'} from memory as well`,
+    keepDocuments: (count: number) => (count === 1 ? 'Keep it, as it is now' : 'Keep them, as they are now'),
     disconnected: (name: string) => `${name} is disconnected.`,
     idle: 'Nothing runs at the moment.',
     running: 'Syncing',
@@ -242,14 +242,17 @@ export const texts = {
     showItems: 'Show them',
     showItemsOf: (cause: string) => `Show them: ${cause}`,
     held: 'Held deletions',
-    heldHelp: (count: number) =>
-      `${plural(count, 'item', 'items')} went missing at the source all at once, and it did not say that they were deleted. They are kept for now; a listing at least ten minutes later that misses the same ones deletes them.`,
-    keep: 'Keep them',
-    kept: 'They are kept. You are asked again when more goes missing.',
-    confirm: 'Delete them',
+    heldHelp: (count: number) => {
+      const [they, were, them] = count === 1 ? ['It is', 'it was', 'it'] : ['They are', 'they were', 'them'];
+      return `${plural(count, 'item', 'items')} went missing at the source, which did not say that ${were} deleted. ${they} kept for now; a listing at least ten minutes later that still misses ${them} deletes ${them}.`;
+    },
+    keep: (count: number) => (count === 1 ? 'Keep it' : 'Keep them'),
+    kept: (count: number) => `${count === 1 ? 'It is' : 'They are'} kept. You are asked again when more goes missing.`,
+    confirm: (count: number) => (count === 1 ? 'Delete it' : 'Delete them'),
     confirmTitle: (count: number) => `Delete ${plural(count, 'document', 'documents')}?`,
-    confirmHelp: 'They leave memory and cannot be found any more. What is at the source is not touched.',
-    confirmed: 'They are being deleted.',
+    confirmHelp: (count: number) =>
+      `${count === 1 ? 'It leaves' : 'They leave'} memory and cannot be found any more. What is at the source is not touched.`,
+    confirmed: (count: number) => `${count === 1 ? 'It is' : 'They are'} being deleted.`,
     throughput: 'Throughput',
     throughputNone: 'It is drawn as soon as two runs have mirrored something, or one takes a while.',
     throughputLive: 'Items a minute in this run',

@@ -154,6 +154,7 @@ async function toInstalled(
     capabilities: {
       selectable: resources !== undefined,
       push: hooks !== undefined || watch !== undefined,
+      offersHookSecret: hooks?.offered !== undefined,
       incremental: head !== undefined && changes !== undefined,
       // What a complete listing no longer shows is removed, whatever else the source tells.
       deletes: true,

@@ -149,6 +149,8 @@ interface ConnectorCapabilities {
   selectable: boolean;
   /** The source reports changes by itself. */
   push: boolean;
+  /** It makes the secret of its hooks by itself, and somebody has to look at it. */
+  offersHookSecret: boolean;
   /** It reads changes since the last sync instead of listing everything. */
   incremental: boolean;
   /** Whether deletions at the source are mirrored. */

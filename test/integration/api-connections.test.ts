@@ -336,7 +336,7 @@ describe('connections', () => {
         version: '1.0.0',
         auth: 'config',
         configured: true,
-        capabilities: { selectable: false, push: false, incremental: false, deletes: true },
+        capabilities: { selectable: false, push: false, offersHookSecret: false, incremental: false, deletes: true },
         configSchema: { type: 'object', properties: {}, additionalProperties: false },
       },
     ]);
@@ -347,7 +347,7 @@ describe('connections', () => {
       kind: 'other',
       version: '1.0.0',
       configured: true,
-      capabilities: { selectable: false, push: false, incremental: false, deletes: true },
+      capabilities: { selectable: false, push: false, offersHookSecret: false, incremental: false, deletes: true },
       config: { type: 'object', properties: {}, additionalProperties: false },
       auth: [],
       callbackAddress: null,

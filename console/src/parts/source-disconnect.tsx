@@ -22,7 +22,7 @@ export function Disconnect({ connection, name, onClose }: DisconnectProps) {
       path: { connection: connection.id },
       query: { deleteDocuments: deletes ? 'true' : 'false' },
     });
-    say(texts.source.disconnected(name));
+    say(texts.source.disconnected(name), { forNextScreen: true });
     goTo(['sources']);
   });
   return (
@@ -37,13 +37,13 @@ export function Disconnect({ connection, name, onClose }: DisconnectProps) {
       <fieldset class="stack" aria-label={texts.source.disconnect}>
         <CheckField
           group="documents"
-          label={texts.source.deleteDocuments}
+          label={texts.source.deleteDocuments(connection.documentCount)}
           isOn={deletes}
           onChange={() => setDeletes(true)}
         />
         <CheckField
           group="documents"
-          label={texts.source.keepDocuments}
+          label={texts.source.keepDocuments(connection.documentCount)}
           isOn={!deletes}
           onChange={() => setDeletes(false)}
         />

@@ -31,13 +31,13 @@ export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
   );
   const keep = useAction(async () => {
     await call('POST /v3/connections/{connectionId}/pending-deletes/reject', { path });
-    say(texts.source.kept);
+    say(texts.source.kept(count));
     onChange();
   });
   const confirm = useAction(async () => {
     await call('POST /v3/connections/{connectionId}/pending-deletes/confirm', { path });
     setAsking(false);
-    say(texts.source.confirmed);
+    say(texts.source.confirmed(count));
     onChange();
   });
   return (
@@ -47,10 +47,10 @@ export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
         {mayWrite.value && (
           <div class="row">
             <Button look="main" isBusy={keep.isBusy} onClick={() => keep.run()}>
-              {texts.source.keep}
+              {texts.source.keep(count)}
             </Button>
             <Button look="bad" onClick={() => setAsking(true)}>
-              {texts.source.confirm}
+              {texts.source.confirm(count)}
             </Button>
           </div>
         )}
@@ -69,11 +69,11 @@ export function SourceHeld({ connectionId, count, onChange }: SourceHeldProps) {
         <Confirm
           title={texts.source.confirmTitle(count)}
           action={confirm}
-          confirm={texts.source.confirm}
+          confirm={texts.source.confirm(count)}
           isDangerous
           onClose={() => setAsking(false)}
         >
-          <p>{texts.source.confirmHelp}</p>
+          <p>{texts.source.confirmHelp(count)}</p>
         </Confirm>
       )}
     </Section>

@@ -190,7 +190,8 @@ async function createConnection(
 }
 
 function finish(title: string, id: string, isPaused: boolean): void {
-  say(isPaused ? texts.addSource.connectedPaused(title) : texts.addSource.connected(title));
+  const { connectedPaused, connected } = texts.addSource;
+  say(isPaused ? connectedPaused(title) : connected(title), { forNextScreen: true });
   goTo(['sources', id]);
 }
 

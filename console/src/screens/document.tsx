@@ -103,7 +103,7 @@ function Actions({ document, reload }: { document: DocumentAnswer; reload: () =>
   });
   const remove = useAction(async () => {
     await call('DELETE /v3/documents/{id}', { path: { id } });
-    say(texts.document.deleted);
+    say(texts.document.deleted, { forNextScreen: true });
     goTo(['documents']);
   });
   const problem = openFile.error || again.error;

@@ -12,20 +12,17 @@ interface HookOfConnector {
   hook: Hook;
 }
 
-/** Only some connectors have a hook of this kind; the others answer that there is none. */
+/** Of those whose source makes the secret by itself; the others have no hook that somebody must look at. */
 async function readHooks(signal: AbortSignal): Promise<HookOfConnector[]> {
   const connectors = await call('GET /v3/connectors', { signal });
-  const answers = await Promise.all(
+  return Promise.all(
     connectors
-      .filter((connector) => connector.capabilities.push)
-      .map(async (connector) =>
-        call('GET /v3/connectors/{name}/hook', { path: { name: connector.provider }, signal }).then(
-          (hook) => [{ connector, hook }],
-          () => [],
-        ),
-      ),
+      .filter(({ capabilities }) => capabilities.offersHookSecret)
+      .map(async (connector) => ({
+        connector,
+        hook: await call('GET /v3/connectors/{name}/hook', { path: { name: connector.provider }, signal }),
+      })),
   );
-  return answers.flat();
 }
 
 export function Hooks() {

@@ -12,6 +12,9 @@ import { jsonObject, nullable, timestamp, words } from '../schemas/shared.ts';
 const capabilities = Type.Object({
   selectable: Type.Boolean({ description: 'Resources to mirror can be chosen.' }),
   push: Type.Boolean({ description: 'The source reports changes by itself.' }),
+  offersHookSecret: Type.Boolean({
+    description: 'The source makes the secret of its hooks by itself: GET /v3/connectors/{name}/hook shows it.',
+  }),
   incremental: Type.Boolean({ description: 'It reads changes instead of listing everything.' }),
   deletes: Type.Boolean({ description: 'Deletions at the source are mirrored.' }),
 });

@@ -88,10 +88,15 @@ describeWithBrowser('sources and memories that need a hand, in the console in a 
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 document came from it').waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
-    await dialog.getByLabel('Keep them, as they are now').check();
+    await dialog.getByLabel('Keep it, as it is now').check();
     await dialog.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText(`${path} is disconnected.`).waitFor();
     await page.getByRole('heading', { level: 1, name: 'Sources' }).waitFor();
+    // It is said on the screen that follows, and on no other.
+    await page.getByRole('link', { name: 'Documents', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Documents' }).waitFor();
+    expect(await page.getByText(`${path} is disconnected.`).count()).toBe(0);
+    await page.getByRole('link', { name: 'Sources', exact: true }).click();
     const sources = page.getByRole('region', { name: 'Connected' });
     await sources.getByText(path).waitFor({ state: 'detached' });
     await expect.poll(() => titles(), within).toEqual([...before, 'kept.md'].toSorted());

@@ -189,6 +189,9 @@ describeWithBrowser('the console in a browser', () => {
     const reader = await open();
     await signInWith(reader, key);
     await reader.getByText('Read only').waitFor();
+    const menu = await reader.getByRole('navigation').getByRole('link').allTextContents();
+    expect(menu).toContain('Documents');
+    expect(menu.filter((name) => ['Keys', 'Hooks'].includes(name))).toEqual([]);
     const verbs = /add|sync|pause|disconnect|full|dry|try again|delete|keep|correct|forget|remember|create|turn/i;
     const id = await connectionId();
     for (const [hash, title] of [
