@@ -5,27 +5,20 @@ import { wrongKeysOf, type WrongKeys } from './wrong-keys-of.ts';
 
 type AuditEvent = Answer<'GET /v3/audit'>['events'][number];
 
-/** Of each kind; where there are more, the log itself has them. */
+/** Of what was denied; where there is more, the log itself has it. */
 const mostEvents = 200;
+/** A program tried a key that nobody has, or somebody at the console's first page did. */
+const ofWrongKeys: readonly string[] = ['key.wrong', 'console.sign-in'];
 
 /** Where the browser keeps until when the log was looked at, as the daemon's clock told it. */
 const seenMark = 'memoryd-wrong-keys-seen';
 const seenUntil = signal(localStorage.getItem(seenMark) ?? '');
 
-/** Keys of programs and those of sign-ins that were refused. */
-async function readRefusals(signal?: AbortSignal): Promise<AuditEvent[]> {
-  const read = async (query: { action: string; outcome?: 'denied' }) =>
-    (await call('GET /v3/audit', { query: { ...query, limit: mostEvents }, signal })).events;
-  const [ofPrograms, ofSignIns] = await Promise.all([
-    read({ action: 'key.wrong' }),
-    read({ action: 'console.sign-in', outcome: 'denied' }),
-  ]);
-  return [...ofPrograms, ...ofSignIns];
-}
-
 /** Those of the last day that nobody has looked at in this browser. */
 export async function readWrongKeys(signal: AbortSignal): Promise<WrongKeys> {
-  return wrongKeysOf(await readRefusals(signal), { now: new Date(), seenUntil: seenUntil.value });
+  const { events } = await call('GET /v3/audit', { query: { outcome: 'denied', limit: mostEvents }, signal });
+  const refusals = events.filter(({ action }) => ofWrongKeys.includes(action));
+  return wrongKeysOf(refusals, { now: new Date(), seenUntil: seenUntil.value });
 }
 
 /** Somebody looks at what was refused, so that it need not be told of any more. */
