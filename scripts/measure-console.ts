@@ -4,7 +4,8 @@
  *
  *     node scripts/measure-console.ts [--count 100000] [--connections 20]
  *
- * Of each screen: milliseconds until its first rows are there, requests until then, the longest task of the page's
+ * Of each screen: milliseconds until the browser drew its first content and its largest, as its Performance API tells
+ * them, milliseconds until the first rows are there, requests until then, the longest task of the page's
  * thread while it was read and scrolled, and what was scrolled to. Then how long the requests take that the screens
  * repeat, the first time and the median of some more.
  */
@@ -35,6 +36,12 @@ const env = {
   MEMORYD_API_KEY: 'key-of-the-measurement',
   MEMORYD_FOLDER_ROOTS: tmpdir(),
 };
+/** In the page: milliseconds from the start of the navigation until the first content was drawn, and the largest so far. */
+const paints = `new Promise((resolve) => {
+  const [first] = performance.getEntriesByName('first-contentful-paint');
+  const tell = (list) => resolve([first.startTime, list.getEntries().at(-1).startTime]);
+  new PerformanceObserver(tell).observe({ type: 'largest-contentful-paint', buffered: true });
+})`;
 const scrolledPages = 20;
 /** Requests that screens repeat. */
 const repeated = (id: string) =>
@@ -151,19 +158,22 @@ async function look(page: Page, name: string, url: string, first: Place, last?: 
   const onRequest = () => (requests += 1);
   page.on('request', onRequest);
   let [firstMs, asked, reached] = [0, 0, 0];
+  let drawnMs: number[] = [];
   const trace = await traced(page, async () => {
     const begunMs = performance.now();
     await page.goto('about:blank');
     await page.goto(url);
     await first.waitFor({ timeout: 60_000 });
     [firstMs, asked] = [performance.now() - begunMs, requests];
+    drawnMs = (await page.evaluate(paints)) as number[];
     while (last && reached < scrolledPages * 100) {
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
       reached = Number(await last.getAttribute('aria-posinset'));
     }
   });
   page.off('request', onRequest);
-  const figures = [`first rows ${firstMs.toFixed(0)} ms`, `${asked} requests`];
+  const drawn = drawnMs.map((each) => each.toFixed(0)).join(' and ');
+  const figures = [`drawn after ${drawn} ms`, `first rows ${firstMs.toFixed(0)} ms`, `${asked} requests`];
   console.log(
     `${name}: ${[...figures, `longest task ${longestTaskMs(trace).toFixed(0)} ms`, `row ${reached}`].join(', ')}`,
   );
