@@ -165,7 +165,7 @@ async function look(page: Page, name: string, url: string, first: Place, last?: 
     await page.goto(url);
     await first.waitFor({ timeout: 60_000 });
     [firstMs, asked] = [performance.now() - begunMs, requests];
-    drawnMs = (await page.evaluate(paints)) as number[];
+    drawnMs = await page.evaluate<number[]>(paints);
     while (last && reached < scrolledPages * 100) {
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
       reached = Number(await last.getAttribute('aria-posinset'));
