@@ -107,9 +107,7 @@ function changedAt(path) {
  */
 const frugal = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '16384',
-  // A process may have 65,530 mappings, of which V8 needs some.
-  MALLOC_MMAP_MAX_: '16384',
+  MALLOC_MMAP_THRESHOLD_: '65536',
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };
 
