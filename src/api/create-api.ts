@@ -369,7 +369,7 @@ function auditRequests(audit: Audit) {
     if (isNobody) return;
     const isDenied = status === 401 || status === 403 || (status === 429 && request.caller === null);
     if (!isDenied && config.audit === undefined) return;
-    // What somebody without a key asked for matters less than that he tried one.
+    // What was asked for without a key matters less than that a wrong one was tried.
     const isOfRoute = config.audit !== undefined && !request.isWrongKey;
     audit.note({
       action: isOfRoute ? config.audit! : request.isWrongKey ? 'key.wrong' : 'request',

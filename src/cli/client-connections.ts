@@ -60,7 +60,7 @@ export interface ItemSelection {
   errorClasses: readonly string[];
 }
 
-interface ConnectBody {
+export interface ConnectBody {
   containerTag?: string | undefined;
   /** Authorizes this connection again. */
   connectionId?: string | undefined;
@@ -88,7 +88,7 @@ export interface StartedAuthorization {
   expiresIn: string | null;
 }
 
-interface AuthorizationAnswer {
+export interface AuthorizationAnswer {
   connectionId: string;
   status: 'pending' | 'connected' | 'access_denied' | 'exchange_failed' | 'expired';
 }
@@ -100,7 +100,7 @@ export type ProgressAnswer = Wire<ConnectionProgress>;
 
 export type SyncRunAnswer = Wire<SyncRun>;
 
-interface SyncBody {
+export interface SyncBody {
   mode: SyncMode;
   dryRun?: boolean | undefined;
 }
@@ -185,7 +185,7 @@ export const syncCalls = (endpoint: Endpoint) => ({
     call<ProgressAnswer>(endpoint, 'POST', `/v3/connections/${segment(id)}/pending-deletes/${decision}`),
 });
 
-interface ReceivedEvent<Data> {
+export interface ReceivedEvent<Data> {
   event: string;
   id: string | null;
   data: Data;

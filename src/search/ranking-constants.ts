@@ -76,7 +76,7 @@ export const conversational = {
   /** In place of that of the turn before where that one asks: the share of its score as if it told. */
   answer: 0.45,
   /** Terms that a turn which is a document of its own must have to be worth half. */
-  lonePenalty: 1.5,
+  lonePenalty: 1,
   /** Documents of one turn whose neighbours are read. */
   lookedUp: 60,
   worth: { text: 1, turn: 1, question: 0.8, reply: 0.85, fact: 1, episode: 1 },

@@ -177,7 +177,9 @@ describe('container tags', () => {
   it('go on merging after their process has died', async () => {
     await add({ content: 'one', containerTag: 'stopped' });
     await add({ content: 'two', containerTag: 'goal' });
-    await test.services.merges.start(['stopped'], 'goal');
+    const { id } = await test.services.merges.start(['stopped'], 'goal');
+    // Its first attempt must not be under way when another process begins one.
+    await expect.poll(async () => (await test.services.merges.find(id))!.status).toBe('waiting_for_ingest');
     await test.process();
     await test.runMerges();
     expect(await total('goal')).toBe(2);
