@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createRemembered } from '../base/remembered.ts';
+import { createMemo } from '../base/memo.ts';
 import type { Scope } from '../base/scope.ts';
 import {
   countUploads,
@@ -38,7 +38,7 @@ type Read = Pick<ActivityReport, 'uploads' | 'growth'>;
 
 export function createActivity(options: ActivityOptions): Activity {
   const { database, clock, manyDocuments = 20_000, keptMs = 60_000 } = options;
-  const remembered = createRemembered<Read>(clock, keptMs);
+  const remembered = createMemo<Read>(clock, { maxEntries: 1_000, lifetimeMs: keptMs });
 
   /** Reads every document of the days. */
   async function readDocuments(containerTags: readonly string[] | null, since: Date, firstDay: Date): Promise<Read> {
@@ -55,12 +55,14 @@ export function createActivity(options: ActivityOptions): Activity {
       const since = new Date(nowMs - hours * hourMs);
       // Whole days, today among them.
       const firstDay = new Date(Math.floor(nowMs / (24 * hourMs) - days + 1) * 24 * hourMs);
-      const sources = await sourceActivity(database, containerTags, since);
       const key = JSON.stringify([containerTags, hours, firstDay]);
-      const known = remembered.find(key);
-      const read = known ?? (await readDocuments(containerTags, since, firstDay));
+      const known = remembered.get(key);
+      const [sources, read] = await Promise.all([
+        sourceActivity(database, containerTags, since),
+        known ?? readDocuments(containerTags, since, firstDay),
+      ]);
       const documents = read.growth.reduce((sum, day) => sum + day.documents, read.uploads);
-      if (!known && documents > manyDocuments) remembered.keep(key, read);
+      if (!known && documents > manyDocuments) remembered.set(key, read);
       return { since, sources, ...read };
     },
   };

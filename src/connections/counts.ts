@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createRemembered } from '../base/remembered.ts';
+import { createMemo } from '../base/memo.ts';
 import { countDocumentsOf, countOpenDocumentsOf, type DocumentCounts } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { countItems, type ItemCounts } from '../store/sync-items.ts';
@@ -21,16 +21,17 @@ export interface CountsOptions {
 
 /** Counts what a connection holds. To count many takes long, and pages ask every few seconds. */
 export function createCounts({ database, clock, manyRows = 20_000, keptMs = 5_000 }: CountsOptions): Counts {
-  const documents = createRemembered<DocumentCounts>(clock, keptMs);
-  const items = createRemembered<ItemCounts>(clock, keptMs);
+  const kept = { maxEntries: 1_000, lifetimeMs: keptMs };
+  const documents = createMemo<DocumentCounts>(clock, kept);
+  const items = createMemo<ItemCounts>(clock, kept);
   return {
     async documentsOf(connectionIds) {
-      const found = new Map(connectionIds.map((id) => [id, documents.find(id)]));
+      const found = new Map(connectionIds.map((id) => [id, documents.get(id)]));
       const known = connectionIds.filter((id) => found.get(id) !== undefined);
       const unknown = connectionIds.filter((id) => found.get(id) === undefined);
       const counted = unknown.length > 0 ? await countDocumentsOf(database, unknown) : [];
       for (const one of counted)
-        if (one.waiting + one.done + one.failed > manyRows) documents.keep(one.connectionId, one);
+        if (one.waiting + one.done + one.failed > manyRows) documents.set(one.connectionId, one);
       // Whoever waits until all is read must not be told that of before.
       const open = known.length > 0 ? await countOpenDocumentsOf(database, known) : [];
       const openOf = new Map(open.map((one) => [one.connectionId, one]));
@@ -39,10 +40,10 @@ export function createCounts({ database, clock, manyRows = 20_000, keptMs = 5_00
     },
     async itemsOf(connectionId, run) {
       const key = `${connectionId} ${run?.id} ${run?.status}`;
-      const known = items.find(key);
+      const known = items.get(key);
       if (known) return known;
       const { rows, ...counted } = await countItems(database, connectionId);
-      if (rows > manyRows) items.keep(key, counted);
+      if (rows > manyRows) items.set(key, counted);
       return counted;
     },
   };

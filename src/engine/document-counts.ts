@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createRemembered } from '../base/remembered.ts';
+import { createMemo } from '../base/memo.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Database } from '../store/database.ts';
 import {
@@ -36,27 +36,28 @@ const sumOf = (counts: readonly StatusCount[]) => counts.reduce((sum, { count })
  */
 export function createDocumentCounts(options: DocumentCountsOptions): DocumentCounts {
   const { database, clock, manyRows = 20_000, keptMs = 5_000 } = options;
-  const selected = createRemembered<DocumentCount>(clock, keptMs);
-  const statuses = createRemembered<StatusCount[]>(clock, keptMs);
+  const kept = { maxEntries: 1_000, lifetimeMs: keptMs };
+  const selected = createMemo<DocumentCount>(clock, kept);
+  const statuses = createMemo<StatusCount[]>(clock, kept);
   return {
     async count(where) {
       const key = JSON.stringify([where.text, where.values]);
-      const known = selected.find(key);
+      const known = selected.get(key);
       if (known) return { ...known, waiting: sumOf(await countOpenByStatus(database, where)) };
       const counted = await countDocuments(database, where);
-      if (counted.total > manyRows) selected.keep(key, counted);
+      if (counted.total > manyRows) selected.set(key, counted);
       return counted;
     },
     async countByStatus({ containerTags }) {
       const key = JSON.stringify(containerTags);
-      const known = statuses.find(key);
+      const known = statuses.get(key);
       if (known) {
         const where = inContainers(rawSql('d.container_tag'), containerTags);
         return withAll([...known, ...(await countOpenByStatus(database, where))]);
       }
       const counted = await countByStatus(database, containerTags);
       const finals = counted.filter(({ status }) => isFinal(status));
-      if (sumOf(counted) > manyRows) statuses.keep(key, finals);
+      if (sumOf(counted) > manyRows) statuses.set(key, finals);
       return withAll(counted);
     },
   };

@@ -1,5 +1,6 @@
-import { forgetOldest, paired } from '../base/collections.ts';
+import { paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
+import { createMemo } from '../base/memo.ts';
 import type { Database } from '../store/database.ts';
 import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
 import type { Access, CandidateAccess, CandidatePlan, QueryTerm } from '../store/search/search-plan.ts';
@@ -103,28 +104,4 @@ function estimated(counted: number, items: number): number {
 function keyOf({ kind, containerTags, namedTags, filters, filepath, dates, asOf, forgottenToo }: Scoped): string {
   const tags = [containerTags?.toSorted(), namedTags?.toSorted()];
   return JSON.stringify([kind, tags, filters, filepath, dates, asOf, forgottenToo]);
-}
-
-/** Remembers what was made for a key, for a time and up to a number of keys; the oldest go first. */
-interface Memo<Value> {
-  get(key: string): Value | undefined;
-  set(key: string, value: Value): void;
-}
-
-export function createMemo<Value>(clock: Clock, options: { maxEntries: number; lifetimeMs: number }): Memo<Value> {
-  const entries = new Map<string, { value: Value; until: number }>();
-  return {
-    get(key) {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      if (clock.now().getTime() < entry.until) return entry.value;
-      entries.delete(key);
-      return undefined;
-    },
-    set(key, value) {
-      entries.delete(key);
-      entries.set(key, { value, until: clock.now().getTime() + options.lifetimeMs });
-      forgetOldest(entries, options.maxEntries);
-    },
-  };
 }

@@ -245,10 +245,11 @@ async function runBuild(context: Context, signal: AbortSignal | undefined): Prom
 
 /** A graph for which the memory does not suffice is finished on disk, many times more slowly. */
 async function buildMemory({ database, kind, embedder }: Context): Promise<{ maintenance_work_mem: string }> {
-  const vectors = await countVectors(database, kind, embedder.id, Number.MAX_SAFE_INTEGER);
-  const needed = (vectors * (embedder.dimensions * Float32Array.BYTES_PER_ELEMENT + graphBytes)) / 2 ** 20;
   const { least, most } = buildMegabytes[database.engine];
-  return { maintenance_work_mem: `${Math.ceil(Math.min(Math.max(needed, least), most))}MB` };
+  const megabytesEach = (embedder.dimensions * Float32Array.BYTES_PER_ELEMENT + graphBytes) / 2 ** 20;
+  // More than have room need not be counted.
+  const vectors = await countVectors(database, kind, embedder.id, Math.floor(most / megabytesEach));
+  return { maintenance_work_mem: `${Math.ceil(Math.max(vectors * megabytesEach, least))}MB` };
 }
 
 /**

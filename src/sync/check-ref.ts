@@ -124,7 +124,7 @@ const maxLength = 255;
 
 /**
  * The customId of an item's document: `provider:id`, so that reconnecting the same source finds the
- * same documents. Ids that are too long or lease control characters end in a hash of the whole id.
+ * same documents. Ids that are too long or hold control characters end in a hash of the whole id.
  */
 export function customIdOf(provider: string, extId: string): string {
   const plain = `${provider}:${extId}`;

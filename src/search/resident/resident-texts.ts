@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { createGathering } from '../../base/gathering.ts';
 import type { Logger } from '../../base/log.ts';
+import { createMemo } from '../../base/memo.ts';
 import { languageCodes } from '../../engine/languages.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
@@ -13,7 +14,7 @@ import {
   readTexts,
 } from '../../store/search/text-rows.ts';
 import { readLanguages } from '../../store/text-languages.ts';
-import { createMemo, type Scoped } from '../access.ts';
+import type { Scoped } from '../access.ts';
 import type { Found } from '../candidates.ts';
 import { createTextSet, type Asked, type TextSet } from './text-set.ts';
 
