@@ -55,7 +55,7 @@ export async function openSources(
   const wakeDocuments = (count: number) => waking.documents(count);
   const plugins = await loadPlugins(config.connectors, { folder: process.cwd(), builtIn: builtInNames, log, clock });
   const registry = createRegistry({ ...builtInConnectors, ...plugins.loaders }, plugins.broken);
-  const connector = (name: string) => registry.load(name);
+  const connector = registry.load;
   const works = config.role === 'all' || config.role === 'worker';
   const changed = async () => {
     if (works) await watching.refresh();

@@ -37,7 +37,7 @@ export async function takeTasks({ config, clock, log }: AppOptions, { engine, so
     ...{ database, clock, log, credentials, outbound, watching, handOver },
     extractor: withPictures(textWork, ocr),
     settings: runSettings,
-    connector: (name: string) => registry.load(name),
+    connector: registry.load,
     wake: (count: number) => waking.documents(count),
     invite: (connectionId: string) => waking.fetchers(connectionId),
   };

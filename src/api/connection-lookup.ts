@@ -20,7 +20,7 @@ const knownProviders = [
 
 /** Throws `unsupported_operation` for a known provider without connector, `validation_failed` for an unknown name. */
 export async function requireInstalled(connections: Connections, provider: string): Promise<InstalledConnector> {
-  const found = (await connections.connectors()).find(({ spec }) => spec.name === provider);
+  const found = await connections.connector(provider);
   if (found) return found;
   if (knownProviders.includes(provider)) throw new MemorydError('unsupported_operation', 'Connector not installed');
   throw unknownProvider(provider);
@@ -37,7 +37,7 @@ export async function requireKnown(connections: Connections, provider: string): 
 
 /** Whether a word that may be the id of a connection names a provider, installed or not. */
 export async function isProvider(connections: Connections, word: string): Promise<boolean> {
-  return knownProviders.includes(word) || (await connections.connectors()).some(({ spec }) => spec.name === word);
+  return knownProviders.includes(word) || (await connections.connector(word)) !== null;
 }
 
 /** A connection that the caller may see. A foreign one looks like a missing one. */

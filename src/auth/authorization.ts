@@ -178,25 +178,11 @@ class HeldAuthorization implements Authorization {
   }
 }
 
-/** The authorization of a connection without credentials. */
-export function noAuthorization(provider: string): Authorization {
-  return {
-    headers: async () => ({}),
-    renew: async () => false,
-    token: async () => {
-      throw noToken(provider);
-    },
-    secret: async (name) => {
-      throw noSecret(name);
-    },
-  };
-}
-
-function noToken(provider: string): ConnectorError {
+export function noToken(provider: string): ConnectorError {
   return badConfig(`The connector ${provider} has no authorization to take a token from.`);
 }
 
-function noSecret(name: string): ConnectorError {
+export function noSecret(name: string): ConnectorError {
   return badConfig(`The connection holds no secret named ${name}.`);
 }
 

@@ -13,7 +13,6 @@ import { isOAuth, storedAuth } from './auth-choice.ts';
 import {
   type Authorization,
   createAuthorization,
-  noAuthorization,
   type CredentialKeeper,
   type HeldCredentials,
 } from './authorization.ts';
@@ -46,8 +45,8 @@ export interface NewCredentials {
 
 /** The credentials of connections: stored sealed, renewed in time, ended with their connection. */
 export interface Credentials {
-  /** Waiting for a renewal ends with the signal. */
-  open(owner: CredentialOwner, spec: ConnectorSpec, signal: AbortSignal): Promise<OpenedCredentials>;
+  /** Null for a connection that has none. Waiting for a renewal ends with the signal. */
+  open(owner: CredentialOwner, spec: ConnectorSpec, signal: AbortSignal): Promise<OpenedCredentials | null>;
   /** The same over credentials that are not stored yet; nothing is stored. */
   preview(owner: CredentialOwner, spec: ConnectorSpec, fresh: NewCredentials): OpenedCredentials;
   /** Stores a new authorization in place of the one that was there. Secret settings that are not given stay. */
@@ -205,9 +204,10 @@ async function openStored(
   owner: CredentialOwner,
   spec: ConnectorSpec,
   signal: AbortSignal,
-): Promise<OpenedCredentials> {
+): Promise<OpenedCredentials | null> {
   const held = await read(parts, owner);
   const auth = storedAuth(spec, held.kind, held.fields);
+  if (auth === null && Object.keys(held.fields).length === 0) return null;
   let { fields } = held;
   return opened(parts, spec, auth, held, {
     async read() {
@@ -263,17 +263,14 @@ function opened(
       return present;
     },
   };
-  const isEmpty = auth === null && Object.keys(held.fields).length === 0;
-  const authorization = isEmpty
-    ? noAuthorization(spec.name)
-    : createAuthorization({
-        provider: spec.name,
-        auth,
-        held,
-        keeper: watched,
-        clock,
-        onSecret: (secret) => redaction.add(secret),
-      });
+  const authorization = createAuthorization({
+    provider: spec.name,
+    auth,
+    held,
+    keeper: watched,
+    clock,
+    onSecret: (secret) => redaction.add(secret),
+  });
   const clientId = held.token?.token.clientId ?? null;
   return { authorization, secrets: secretSettings(spec, held.fields), redaction, clientId };
 }

@@ -35,8 +35,8 @@ function covers(entry: string, wanted: URL): boolean {
 }
 
 /** Throws `invalid_request` for an address that browsers may not be sent to. */
-export function checkRedirect(address: string | undefined, allowlist: readonly string[]): void {
-  if (address === undefined || isAllowedRedirect(address, allowlist)) return;
+export function checkRedirect(address: string, allowlist: readonly string[]): void {
+  if (isAllowedRedirect(address, allowlist)) return;
   throw new MemorydError('invalid_request', 'redirectUrl is not allowed', {
     details: 'It must be an http(s) address without credentials, and lie below one of redirectAllowlist',
   });

@@ -116,8 +116,8 @@ async function mergeFields(
 ) {
   const { spec } = await registry.load(row.provider);
   const given = splitFields(spec, changes);
-  const { secrets: kept } = await credentials.open(row, spec, new AbortController().signal);
-  const whole = merged({ ...(row.config as JsonObject), ...kept }, given.config);
+  const opened = await credentials.open(row, spec, new AbortController().signal);
+  const whole = merged({ ...(row.config as JsonObject), ...opened?.secrets }, given.config);
   const config = splitConfig(spec, await registry.validateConfig(row.provider, whole)).open;
   const moved = Object.fromEntries(Object.entries(config).filter(([name]) => config[name] !== row.config[name]));
   if (!readsAnyPath) await checkLocalPaths(spec, moved, folderRoots);

@@ -41,7 +41,8 @@ export interface CreationOptions {
 /** Answers the function that makes connections, or begins to: `Connections.create`. */
 export function createCreation(options: CreationOptions): (input: NewConnection) => Promise<StartedConnection> {
   return async (input) => {
-    checkRedirect(input.redirectUrl, options.redirectAllowlist);
+    const { redirectUrl } = input;
+    if (redirectUrl !== undefined) checkRedirect(redirectUrl, options.redirectAllowlist);
     const connector = await options.registry.load(input.provider);
     return input.connectionId === undefined
       ? createNew(options, connector, input)
@@ -81,11 +82,15 @@ async function createNew(
   await probeAccess(options, connector, { owner, auth, fields });
   await database.transaction(async (tx) => {
     await storePlan(tx, { id, provider: input.provider, account: null, now }, plan);
-    if (auth || Object.keys(fields).length > 0) await credentials.put(tx, id, spec, { auth, fields, token: null });
+    if (!isEmpty({ auth, fields })) await credentials.put(tx, id, spec, { auth, fields, token: null });
   });
   await options.changed();
   await options.wake(id);
   return { id, authLink: null, expiresInMs: null };
+}
+
+function isEmpty({ auth, fields }: { auth: AuthSpec | null; fields: JsonObject }): boolean {
+  return auth === null && Object.keys(fields).length === 0;
 }
 
 function authOf(choice: AuthChoice): AuthSpec | null {
@@ -179,7 +184,7 @@ async function newAuthorization(
     });
   }
   const opened = await options.credentials.open(connection, spec, new AbortController().signal);
-  const secrets = { ...opened.secrets, ...given.unknownSecrets, ...secret };
+  const secrets = { ...opened?.secrets, ...given.unknownSecrets, ...secret };
   await options.registry.validateConfig(input.provider, { ...(connection.config as JsonObject), ...secrets });
   const choice = chooseAuth(spec, given.authorization);
   if (choice.by === 'nothing' && Object.keys(given.unknownSecrets).length + Object.keys(secret).length === 0) {
@@ -199,7 +204,9 @@ async function probeAccess(
   },
 ): Promise<void> {
   const { owner, auth, fields } = access;
-  const opened = options.credentials.preview(owner, connector.spec, { auth, fields, token: null });
+  const opened = isEmpty(access)
+    ? null
+    : options.credentials.preview(owner, connector.spec, { auth, fields, token: null });
   const signal = AbortSignal.timeout(30_000);
   const probed = contextOver(options, {
     connector,
@@ -212,10 +219,12 @@ async function probeAccess(
   try {
     const failed = (await probed.connector.check(probed.context)).find((result) => result.status === 'failed');
     if (!failed) return;
-    const detail = opened.redaction.text(failed.detail ?? `Not true of the source: ${failed.title}`);
-    throw new MemorydError('connector_invalid', detail, {
-      ...(failed.remedy ? { details: opened.redaction.text(failed.remedy) } : {}),
-    });
+    const hidden = (text: string) => opened?.redaction.text(text) ?? text;
+    throw new MemorydError(
+      'connector_invalid',
+      hidden(failed.detail ?? `Not true of the source: ${failed.title}`),
+      failed.remedy ? { details: hidden(failed.remedy) } : {},
+    );
   } finally {
     await probed.dispose();
   }

@@ -86,6 +86,10 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       const installed = await Promise.all((await registry.specs()).map(({ name }) => registry.load(name)));
       return Promise.all(installed.map((one) => toInstalled(one, options.credentials)));
     },
+    async connector(provider) {
+      const connector = await registry.load(provider).catch(() => null);
+      return connector && toInstalled(connector, options.credentials);
+    },
     upcoming({ schedule, allowedHours }, count) {
       const timing = { schedule: checkedSchedule(schedule), allowedHours: checkedHours(allowedHours) };
       return upcomingOf(timing, clock.now(), count, options.standardSchedule);

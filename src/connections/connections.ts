@@ -164,6 +164,8 @@ interface ConnectorCapabilities {
 export interface Connections extends SyncRuns, SyncItems {
   /** All installed connectors. */
   connectors(): Promise<InstalledConnector[]>;
+  /** The installed connector of a provider; null where there is none that can be used. */
+  connector(provider: string): Promise<InstalledConnector | null>;
   /**
    * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
    * is wrong. Where the user has to consent at the source, all that waits for the consent.

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { compileGlob, GlobProblem, type PathMatcher } from '../base/glob.ts';
 import type { Logger } from '../base/log.ts';
-import { type Authorization, noAuthorization } from '../auth/authorization.ts';
+import { type Authorization, noSecret, noToken } from '../auth/authorization.ts';
 import { badConfig, type Connector, type Context, type Json, type Resource, type Http } from '../connector/contract.ts';
 import type { Outbound } from './http/outbound.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -113,6 +113,20 @@ const refuseAs = (provider: string) => async (): Promise<never> => {
   throw new MemorydError('internal', `This context of the connector ${provider} was made without HTTP.`);
 };
 
+/** The authorization of a connection without credentials. */
+function noAuthorization(provider: string): Authorization {
+  return {
+    headers: async () => ({}),
+    renew: async () => false,
+    token: async () => {
+      throw noToken(provider);
+    },
+    secret: async (name) => {
+      throw noSecret(name);
+    },
+  };
+}
+
 /** The `ctx.http` of a context that was made without the means to send anything. */
 function noHttp(provider: string): Http {
   const refuse = refuseAs(provider);
@@ -149,7 +163,7 @@ export async function openConnectionContext(
   work: { connection: ConnectionRow; connector: Connector<any, any>; signal: AbortSignal },
 ): Promise<ConnectionContext> {
   const { connection, connector, signal } = work;
-  const opened = await options.credentials?.open(connection, connector.spec, signal);
+  const opened = (await options.credentials?.open(connection, connector.spec, signal)) ?? null;
   const { id: connectionId, config, selection } = connection;
   return contextOver(options, { ...work, connectionId, config, opened, selection });
 }
@@ -162,7 +176,8 @@ export function contextOver(
     connectionId: string | null;
     connector: Connector<any, any>;
     config: Record<string, unknown>;
-    opened: OpenedCredentials | undefined;
+    /** Null: there are none. */
+    opened: OpenedCredentials | null;
     selection: readonly Record<string, unknown>[];
     signal: AbortSignal;
   },
@@ -180,8 +195,8 @@ export function contextOver(
     clock,
     log: opened ? redactedLog(log, opened) : log,
     signal,
-    ...(opened ? { authorization: opened.authorization } : {}),
-    ...(opened?.clientId ? { application: opened.clientId } : {}),
+    authorization: opened?.authorization,
+    application: opened?.clientId ?? undefined,
   });
   return { connector: opened ? guardConnector(connector, opened.redaction) : connector, context, dispose };
 }

@@ -120,7 +120,7 @@ describe('authorization by fields', () => {
   async function authorizationOf(id: string) {
     const connection = (await findConnection(test.database, id))!;
     const opened = await test.authorizing.credentials.open(connection, nosy.spec, new AbortController().signal);
-    return opened.authorization;
+    return opened!.authorization;
   }
 
   it('an API key goes into the header that the connector names', async () => {

@@ -197,10 +197,11 @@ describe('limits of a source', () => {
     expect(retryAt!.getTime() - begin).toBe(90_000);
   });
 
-  it('that make no sense are refused when the connection opens', async () => {
+  it('that make no sense are refused at the first request', async () => {
     for (const wrong of [{ rate: 0 }, { perMs: 0 }, { rate: 1.5 }, { weight: 11 }, { reserve: 1 }]) {
       const limits = [{ match: '*', rate: 10, perMs: 1_000, ...wrong }];
-      await expect(open({ spec: { limits } })).rejects.toThrow('makes no sense');
+      const { http } = await open({ spec: { limits } });
+      await expect(http.get('https://api.example.com')).rejects.toThrow('makes no sense');
     }
   });
 

@@ -312,12 +312,9 @@ describe('renewal of tokens', () => {
     const authorization = await one.open(id);
     server.onGrant = () => {
       server.onGrant = () => {};
-      removed = store.database.execute(sql`delete from connections where id = ${id}`);
+      return store.database.execute(sql`delete from connections where id = ${id}`);
     };
-    let removed: Promise<unknown> = Promise.resolve();
-    const outcome = authorization.token().catch((error: unknown) => error);
-    expect(await outcome).toMatchObject({ kind: 'auth_expired' });
-    await removed;
+    await expect(authorization.token()).rejects.toMatchObject({ kind: 'auth_expired' });
     expect(server.grants).toContain('revocation');
   });
 });

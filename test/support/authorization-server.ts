@@ -41,8 +41,8 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
     /** Requests to the token endpoint wait for it. */
     hold: Promise.resolve(),
     held: 0,
-    /** Called when a token has been issued and not yet sent. */
-    onGrant: () => {},
+    /** Called when a token has been issued; it is not sent before the answer. */
+    onGrant: (): unknown => undefined,
     /** Access tokens that the API no longer takes. */
     ended: new Set<string>(),
     /** Tokens that were sent to the API. */
@@ -60,12 +60,17 @@ export async function startAuthorizationServer(options: AuthorizationServerOptio
         delete (context.body as Record<string, unknown>)['refresh_token'];
     });
   }
+  let granted: unknown;
+  provider.use(async (_context, next) => {
+    await next();
+    await granted;
+  });
   const callback = provider.callback();
   const grantOf = (context: { oidc?: { params?: Record<string, unknown> | undefined } }) =>
     String(context.oidc?.params?.['grant_type']);
   provider.on('grant.success', (context) => {
     state.grants.push(grantOf(context));
-    state.onGrant();
+    granted = state.onGrant();
   });
   provider.on('grant.error', (context) => void state.grants.push(`failed ${grantOf(context)}`));
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

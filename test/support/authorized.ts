@@ -51,7 +51,7 @@ export function startProcess(options: {
     /** What a connector would work with. */
     async open(id: string, signal = new AbortController().signal) {
       const connection = (await findConnection(options.database, id))!;
-      return (await authorizing.credentials.open(connection, options.connector.spec, signal)).authorization;
+      return (await authorizing.credentials.open(connection, options.connector.spec, signal))!.authorization;
     },
   };
 }

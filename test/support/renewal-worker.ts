@@ -32,7 +32,7 @@ const { credentials, close } = createAuthorizing({
   connected: async () => {},
 });
 const connection = (await findConnection(database, task.connectionId))!;
-const { authorization } = await credentials.open(connection, task.spec, new AbortController().signal);
+const { authorization } = (await credentials.open(connection, task.spec, new AbortController().signal))!;
 process.once('message', () => void renew());
 process.send!('ready');
 

@@ -66,6 +66,7 @@ export interface SourceHttp {
 
 /** Everything that the requests of this process to sources share: connections, budgets, kept answers, figures. */
 export interface Outbound {
+  /** Costs nothing before the first request, which throws `connector_invalid` where the connector's budgets make no sense. */
   open(source: SourceOptions): SourceHttp;
   close(): Promise<void>;
 }
@@ -96,7 +97,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return gate;
   }
 
-  function open(source: SourceOptions): SourceHttp {
+  function openHttp(source: SourceOptions): Pick<SourceHttp, 'http' | 'now'> {
     const { spec, connectionId, signal } = source;
     sweeping = sweeping
       .then(() => budgets.sweep())
@@ -117,11 +118,25 @@ export function createOutbound(options: OutboundOptions): Outbound {
       userAgent: `memoryd ${spec.name}`,
       signal,
     });
-    return { http, addresses: (host) => checkedAddresses(guard, host), ownFolders, now: sourceClock.now };
+    return { http, now: sourceClock.now };
   }
 
   return {
-    open,
+    open(source) {
+      let opened: ReturnType<typeof openHttp> | undefined;
+      const client = async () => (opened ??= openHttp(source)).http;
+      return {
+        http: {
+          request: async (method, url, request) => (await client()).request(method, url, request),
+          get: async (url, request) => (await client()).get(url, request),
+          post: async (url, request) => (await client()).post(url, request),
+          fetch: async (input, init) => (await client()).fetch(input, init),
+        },
+        addresses: (host) => checkedAddresses(guard, host),
+        ownFolders,
+        now: () => opened?.now() ?? clock.now(),
+      };
+    },
     async close() {
       await sweeping;
       await transport.close();
