@@ -39,7 +39,7 @@ export const fetchedCommand = ['npx', '--yes', 'memoryd'];
 /** What each assistant wants to be told, by its name in the texts. */
 export const assistantCode: Readonly<Record<string, (access: AssistantAccess) => string>> = {
   'claude-code': ({ origin, key }) =>
-    `claude mcp add --transport http memory ${origin}/mcp --header "Authorization: Bearer ${key}"`,
+    `claude mcp add --transport http memoryd ${origin}/mcp --header "Authorization: Bearer ${key}"`,
   'claude-desktop': ({ origin, key, command: [command, ...first] }) =>
     JSON.stringify(
       {
@@ -52,13 +52,13 @@ export const assistantCode: Readonly<Record<string, (access: AssistantAccess) =>
     ),
   cursor: ({ origin, key }) =>
     JSON.stringify(
-      { mcpServers: { memory: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${key}` } } } },
+      { mcpServers: { memoryd: { url: `${origin}/mcp`, headers: { Authorization: `Bearer ${key}` } } } },
       null,
       2,
     ),
   'vs-code': ({ origin, key }) =>
     JSON.stringify(
-      { servers: { memory: { type: 'http', url: `${origin}/mcp`, headers: { Authorization: `Bearer ${key}` } } } },
+      { servers: { memoryd: { type: 'http', url: `${origin}/mcp`, headers: { Authorization: `Bearer ${key}` } } } },
       null,
       2,
     ),

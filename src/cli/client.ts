@@ -14,6 +14,7 @@ export interface SearchBody {
   threshold?: number | undefined;
   limit?: number | undefined;
   include?: { documents: boolean } | undefined;
+  dates?: { from?: string | undefined; to?: string | undefined } | undefined;
   asOf?: string | undefined;
 }
 

@@ -84,7 +84,17 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 
 /** A time, or a day, of which the end is meant. */
 export function pastMoment(text: string): string {
-  const moment = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999` : text);
+  return momentOf(text, '23:59:59.999');
+}
+
+/** A time, or a day, of which the beginning is meant. */
+export function beginning(text: string): string {
+  return momentOf(text, '00:00:00.000');
+}
+
+/** A day is one of this machine's zone. */
+function momentOf(text: string, timeOfDay: string): string {
+  const moment = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T${timeOfDay}` : text);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
   throw new InvalidArgumentError('It must be a day or a time, such as 2026-10-01 or 2026-10-01T12:00.');
 }

@@ -8,6 +8,7 @@ import {
   addExamples,
   addJsonOption,
   addNamespaceOption,
+  beginning,
   fraction,
   pastMoment,
   wholeNumber,
@@ -16,12 +17,14 @@ import {
   type NamespaceOption,
 } from './options.ts';
 import { counted, localDay, oneLine, truncate, displayWidth, wrap } from './text.ts';
-import type { SearchAnswer, SearchHit } from './client.ts';
+import type { SearchAnswer, SearchBody, SearchHit } from './client.ts';
 
 interface SearchOptions extends DaemonOptions, JsonOption, NamespaceOption {
   limit: number;
   mode: SearchMode;
   threshold?: number;
+  from?: string;
+  to?: string;
   asOf?: string;
 }
 
@@ -38,11 +41,14 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
         .default('hybrid'),
     )
     .option('--threshold <number>', 'leave out what is less similar, 0 to 1 (default: 0.6)', fraction)
+    .option('--from <time>', 'only what is of this day or time, or later', beginning)
+    .option('--to <time>', 'only what is of this day or time, or earlier', pastMoment)
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
   addDaemonOptions(addJsonOption(command));
   addExamples(command, [
     { command: 'memoryd search how do we rotate keys', purpose: 'ask in plain words' },
     { command: 'memoryd search invoice --namespace team_ops --limit 3', purpose: 'three results of one namespace' },
+    { command: 'memoryd search invoice --from 2026-10-01 --to 2026-10-31', purpose: 'of one month' },
     { command: 'memoryd search invoice --json | jq .results[0]', purpose: 'for scripts' },
   ]);
   command.action((words: string[], options: SearchOptions) => search(words.join(' '), options, context));
@@ -57,6 +63,7 @@ async function search(query: string, options: SearchOptions, context: CommandCon
     include: { documents: true },
     containerTag: options.namespace,
     threshold: options.threshold,
+    ...datesOf(options),
     asOf: options.asOf,
   });
   if (options.json) return printJson(context.stdout, answer);
@@ -69,6 +76,10 @@ async function search(query: string, options: SearchOptions, context: CommandCon
   }
   for (const line of formatSearch(answer, query, context.stdout)) printLine(context.stdout, line);
   printLine(context.stderr, `\n${counted(answer.results.length, 'result')} in ${answer.timing} ms`);
+}
+
+function datesOf({ from, to }: SearchOptions): Pick<SearchBody, 'dates'> {
+  return from === undefined && to === undefined ? {} : { dates: { from, to } };
 }
 
 function nothingFound(options: SearchOptions): string {

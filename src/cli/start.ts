@@ -168,10 +168,18 @@ export function readableLogLine(line: string): string {
   }
   const { level, time, msg, ...fields } = entry;
   const localTime = new Date(String(time)).toTimeString().slice(0, 8);
-  const values = Object.entries(fields).map(([name, value]) => `${name}=${fieldText(value)}`);
+  const values = Object.entries(fields).flatMap(([name, value]) => fieldTexts(name, value));
   const stacks = Object.values(fields).flatMap((value) => stackOf(value) ?? []);
   const head = `${localTime} ${(levels[Number(level)] ?? String(level)).padEnd(5)} ${[msg, ...values].join('  ')}`;
   return `${[head, ...stacks].join('\n')}\n`;
+}
+
+/** As `name=value`; an object as its own fields. What says nothing is left out. */
+function fieldTexts(name: string, value: unknown): string[] {
+  if (value === null) return [];
+  if (typeof value !== 'object' || Array.isArray(value) || stackOf(value) !== null)
+    return [`${name}=${fieldText(value)}`];
+  return Object.entries(value).flatMap(([inner, one]) => (one === null ? [] : [`${inner}=${fieldText(one)}`]));
 }
 
 function fieldText(value: unknown): string {
@@ -221,9 +229,9 @@ export function welcome(introduction: Introduction): string[] {
 
 function console({ consoleLink, dataDirOption: option, screen }: Introduction): string[] {
   if (consoleLink === null)
-    return [`The console, in a browser: \`memoryd console${option}\` prints a link that signs in.`];
+    return [`The console, in a browser: \`npx memoryd console${option}\` prints a link that signs in.`];
   return [
-    `The console, in a browser (signs in once, within five minutes; \`memoryd open${option}\` does it again):`,
+    `The console, in a browser (signs in once, within five minutes; \`npx memoryd open${option}\` does it again):`,
     `  ${paint(screen, 'cyan', consoleLink)}`,
   ];
 }

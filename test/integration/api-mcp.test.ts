@@ -265,6 +265,29 @@ describe('the tools', () => {
     expect((await mcp.tool('search_memory', { query: 'x', asOf: 'once' })).text).toMatch(/^Error: asOf must be /);
   });
 
+  it('search what is of some days', async () => {
+    const containerTag = 'days';
+    for (const day of ['2026-02-01', '2026-02-02', '2026-02-03'])
+      await test.call('POST', '/v3/documents', {
+        content: `The kiln was fired on ${day}.`,
+        containerTag,
+        documentDate: day,
+      });
+    await test.process();
+    const daysOf = async (dates: object) => {
+      const { structured } = await mcp.tool('search_memory', { query: 'when was the kiln fired', containerTag, dates });
+      return structured.results.map(({ date }: { date: string }) => date.slice(0, 10)).sort();
+    };
+    expect(await daysOf({})).toEqual(['2026-02-01', '2026-02-02', '2026-02-03']);
+    expect(await daysOf({ from: '2026-02-02T00:00:00Z' })).toEqual(['2026-02-02', '2026-02-03']);
+    const end = '2026-02-02T23:59:59Z';
+    expect(await daysOf({ from: '2026-02-02T00:00:00Z', to: end })).toEqual(['2026-02-02']);
+    expect((await mcp.tool('search_memory', { query: 'x', dates: { to: 'soon' } })).text).toMatch(/^Error: dates\.to /);
+    expect((await mcp.tool('search_memory', { query: 'x', dates: { to: '2026-02-30T00:00:00Z' } })).text).toMatch(
+      /^Error: dates\.to /,
+    );
+  });
+
   it('forget by ids, by the exact text, and by meaning after a dry run', async () => {
     const containerTag = 'topics';
     const contents = ['Noor plays the cello', 'Noor plays the cello in an orchestra', 'Noor drinks coffee'];

@@ -288,6 +288,10 @@ test('log lines are readable in a terminal', () => {
   expect(readableLogLine(JSON.stringify({ level: 50, time: entry.time, msg: 'stopped', err }))).toMatch(
     / error stopped {2}err="no space"\nError: no space\n {4}at x\n$/,
   );
+  const audit = { action: 'key.create', keyName: 'local token', target: null, count: 1 };
+  expect(readableLogLine(JSON.stringify({ level: 30, time: entry.time, msg: 'audit', audit, letGo: null }))).toMatch(
+    / info {2}audit {2}action=key\.create {2}keyName="local token" {2}count=1\n$/,
+  );
   expect(readableLogLine('not JSON\n')).toBe('not JSON\n');
 });
 
@@ -315,7 +319,7 @@ describe('welcome', () => {
 
   test('names the data directory in commands that would not find it', () => {
     const text = welcome({ ...introduction, dataDirOption: ' --data-dir /data' }).join('\n');
-    expect(text).toContain('`memoryd open --data-dir /data` does it again');
+    expect(text).toContain('`npx memoryd open --data-dir /data` does it again');
     expect(text).toContain('npx memoryd connect folder ./notes --data-dir /data\n');
   });
 
@@ -324,7 +328,7 @@ describe('welcome', () => {
       'memoryd 1.2.3 runs at http://127.0.0.1:6767',
       'Data: /data',
       '',
-      'The console, in a browser (signs in once, within five minutes; `memoryd open` does it again):',
+      'The console, in a browser (signs in once, within five minutes; `npx memoryd open` does it again):',
       '  http://127.0.0.1:6767/#/sign-in/token',
       '',
       'Press Ctrl-C to stop.',

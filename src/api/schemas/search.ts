@@ -18,6 +18,18 @@ import {
 const dateTime = (description: string) =>
   Type.String({ format: 'date-time', 'x-expected': 'a time in ISO 8601', description });
 
+/** Between which moments the documents of a search lie. */
+export const dates = Type.Object(
+  {
+    from: Type.Optional(dateTime('From this time on.')),
+    to: Type.Optional(dateTime('Until this time, which belongs to it.')),
+  },
+  {
+    description:
+      'Only documents whose date lies here, as sources[].date of a result tells it, and memories that came from them. A memory that came from no document counts by when it was said.',
+  },
+);
+
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 export const searchBody = Type.Object({
@@ -49,18 +61,7 @@ export const searchBody = Type.Object({
   docId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Only this document: id or customId.' }),
   ),
-  dates: Type.Optional(
-    Type.Object(
-      {
-        from: Type.Optional(dateTime('From this time on.')),
-        to: Type.Optional(dateTime('Until this time, which belongs to it.')),
-      },
-      {
-        description:
-          'Only documents whose date lies here, as sources[].date of a result tells it, and memories that came from them. A memory that came from no document counts by when it was said.',
-      },
-    ),
-  ),
+  dates: Type.Optional(dates),
   asOf: Type.Optional(asOf),
   rerank: flag('Score the best results again, word by word, where the embedding model can. Slower.'),
   rewriteQuery: flag('Search a query that asks for several things also by its parts. Others are searched as they are.'),

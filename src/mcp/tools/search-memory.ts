@@ -1,11 +1,12 @@
 import Type from 'typebox';
 import { readScope } from '../../account/access.ts';
-import { pastTime } from '../../api/validation.ts';
+import { dateRange, pastTime } from '../../api/validation.ts';
+import { dates } from '../../api/schemas/search.ts';
 import { asOf, nullable, timestamp, trust, words } from '../../api/schemas/shared.ts';
 import { containerToRead } from '../container.ts';
 import { createFence, fenceNote, quoted, type Fence } from '../fence.ts';
 import { profileSections, readProfile, type ShownProfile } from '../profile-text.ts';
-import { namespaceInput } from '../schemas.ts';
+import { describedAs, namespaceInput } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
 import type { SearchResult } from '../../search/search.ts';
 import { day, percent, shortLine } from '../text.ts';
@@ -57,6 +58,9 @@ Next: cite title and date of what you use. getDocument shows the text around a p
           description: 'Also what is known in general, after the matches. Ask for it once, to begin a conversation.',
         }),
       ),
+      dates: Type.Optional(
+        describedAs(dates, 'Only what is of this time: documents by their date, memories by that of their document.'),
+      ),
       asOf: Type.Optional(asOf),
       ...namespaceInput('Only this one. Default: every one the key may read.'),
     }),
@@ -70,11 +74,12 @@ Next: cite title and date of what you use. getDocument shows the text around a p
       profile: Type.Optional(Type.Object({ containerTag: Type.String(), static: texts, dynamic: texts })),
     }),
   },
-  async ({ query, limit = 10, includeProfile = false, containerTag: named, asOf: past }, call) => {
+  async ({ query, limit = 10, includeProfile = false, containerTag: named, dates: between, asOf: past }, call) => {
     const { services, clock, caller, signal } = call;
     const startedAtMs = clock.now().getTime();
     const scope = readScope(caller, named === undefined ? [] : [named]);
-    const asked = { q: query, mode: 'hybrid', threshold: related, limit, weak: 0, ...pastTime(past) } as const;
+    const times = { ...dateRange(between), ...pastTime(past) };
+    const asked = { q: query, mode: 'hybrid', threshold: related, limit, weak: 0, ...times } as const;
     const [found, profile] = await Promise.all([
       services.search.search({ ...asked, scope, signal }),
       includeProfile ? readProfile(call, containerToRead(call, named)) : null,

@@ -1,5 +1,10 @@
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { serveGithub } from '../../../fixtures/servers/github/github-server.ts';
@@ -8,9 +13,43 @@ import { createMemoryGit } from '../../../fixtures/servers/github/memory-git.ts'
 import { account, dovecotBinary, startDovecot, type Dovecot } from '../../../fixtures/servers/imap/dovecot.ts';
 import { describeWithBrowser } from '../../support/browser.ts';
 import { useConsole, within } from '../../support/console-page.ts';
-import { openMcpOverHttp } from '../../support/mcp-client.ts';
+import { openMcpClient } from '../../support/mcp-client.ts';
 import { describeWhen } from '../../support/services.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const launcher = join(import.meta.dirname, '../../../bin/memoryd.js');
+const run = promisify(execFile);
+
+interface Address {
+  url: string;
+  headers: Record<string, string>;
+}
+
+const overHttp = ({ url, headers }: Address) =>
+  new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+
+/** How each assistant reads what was copied for it. */
+const assistants: Readonly<Record<string, (copied: string) => Transport>> = {
+  'Claude Desktop': (copied) => {
+    const { mcpServers } = JSON.parse(copied) as { mcpServers: Record<string, StdioServerParameters> };
+    // From a folder of its own, without the path of a shell.
+    return new StdioClientTransport({ ...mcpServers['memoryd']!, cwd: '/' });
+  },
+  'Claude Code': (copied) => {
+    // A shell takes it apart, as the terminal does.
+    const script = `claude() { printf '%s\\n' "$@"; }; ${copied}`;
+    const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
+    const [address, ...rest] = words.slice(words.indexOf('memoryd') + 1);
+    expect([words.slice(0, -rest.length - 1), rest[0]]).toEqual([
+      ['mcp', 'add', '--transport', 'http', 'memoryd'],
+      '--header',
+    ]);
+    const [name, value] = rest[1]!.split(': ');
+    return overHttp({ url: address!, headers: { [name!]: value! } });
+  },
+  Cursor: (copied) => overHttp((JSON.parse(copied) as { mcpServers: Record<string, Address> }).mcpServers['memoryd']!),
+  'VS Code': (copied) => overHttp((JSON.parse(copied) as { servers: Record<string, Address> }).servers['memoryd']!),
+};
 
 const token = 'ghp_of-a-stranger';
 const clock = { now: () => new Date() };
@@ -35,8 +74,9 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'a stranger who has only the 
       const mail = ['From: Ines <ines@example.com>', 'Subject: Lunch', 'Message-ID: <lunch@example.com>', ''];
       const writer = await dovecot.writer();
       await writer.append('INBOX', [...mail, 'Lunch with the auditors is at the Heron on Friday.'].join('\r\n'));
-      page = await stage.openSignedIn();
+      page = await stage.open();
       page.setDefaultTimeout(60_000);
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     });
     afterAll(async () => {
       source.close();
@@ -55,6 +95,13 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'a stranger who has only the 
       await page.getByText('Up to date').waitFor();
       await page.getByRole('list', { name: 'Items' }).getByText(item).waitFor();
     };
+
+    it('opens it by a link that signs in', async () => {
+      const command = [launcher, 'console', '--data-dir', stage.daemon.dataDir];
+      const { stdout } = await run(process.execPath, command, { env: { PATH: process.env['PATH'] } });
+      await page.goto(/http\S+/.exec(stdout)![0]);
+      await page.getByText('Nothing is remembered yet').waitFor();
+    });
 
     it('mirrors a folder', async () => {
       await choose(/^Folder/);
@@ -84,27 +131,35 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'a stranger who has only the 
       await connect('leave.md');
     });
 
-    it('makes a key for an assistant, which answers from all three and says where from', async () => {
+    it('makes a key for an assistant', async () => {
       await page.getByRole('navigation').getByRole('link', { name: 'Connect an assistant' }).click();
       await page.getByRole('button', { name: 'Make a key' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-      const block = page.getByRole('region', { name: /Claude Code/ }).locator('pre');
-      await expect.poll(() => block.textContent(), within).toContain('Bearer sm_');
-      const [, address, key] = /(http\S+)\/mcp .*Bearer (\S+)"/.exec((await block.textContent())!)!;
-      const mcp = await openMcpOverHttp(address!, key!);
-      try {
-        for (const [query, said, title] of [
-          ['when is the kiln fired', 'Mondays', 'kiln.md'],
-          ['where is lunch with the auditors', 'Heron', 'Lunch'],
-          ['how many days of leave', '31 days', 'leave.md'],
-        ] as const) {
-          const answer = async () => (await mcp.tool('search_memory', { query })).text;
-          await expect.poll(answer, within).toContain(said);
-          expect(await answer()).toContain(title);
-        }
-      } finally {
-        await mcp.close();
-      }
+      await page.getByText('The key is in the blocks below').waitFor();
     });
+
+    it.each(Object.entries(assistants))(
+      'gives %s a block that, copied as it is, lets it answer from all three and say where from',
+      async (name, connectionOf) => {
+        await page.evaluate(`navigator.clipboard.writeText('')`);
+        await page.getByRole('button', { name: `Copy for ${name}` }).click();
+        const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
+        await expect.poll(clipboard, within).not.toBe('');
+        const mcp = await openMcpClient(connectionOf(await clipboard()));
+        try {
+          for (const [query, said, title, path] of [
+            ['when is the kiln fired', 'on Mondays', 'Kiln', 'kiln.md'],
+            ['where is lunch with the auditors', 'at the Heron', 'Lunch', 'INBOX'],
+            ['how many days of leave', '31 days', 'Leave', 'leave.md'],
+          ] as const) {
+            const answer = async () => (await mcp.tool('search_memory', { query })).text;
+            await expect.poll(answer, within).toContain(said);
+            expect(await answer()).toContain(`title: ${title}\npath: ${path}\n`);
+          }
+        } finally {
+          await mcp.close();
+        }
+      },
+    );
   }),
 );

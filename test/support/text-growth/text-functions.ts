@@ -9,7 +9,7 @@ import { addedDocumentOf, documentChangeOf } from '../../../src/api/v5/document-
 import { withoutCredentials } from '../../../src/base/config.ts';
 import { normalized } from '../../../src/base/normalized.ts';
 import { readableLogLine } from '../../../src/cli/start.ts';
-import { fraction, pastMoment } from '../../../src/cli/options.ts';
+import { beginning, fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
 import { readInline } from '../../../src/sync/check-fetched.ts';
@@ -402,6 +402,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/base/normalized.ts': { normalized: (text) => [normalized(text, 'NFC'), normalized(text, 'NFKC')] },
   'src/cli/start.ts': { readableLogLine },
   'src/cli/options.ts': {
+    beginning: (text) => attempt(() => beginning(text)),
     pastMoment: (text) => attempt(() => pastMoment(text)),
     fraction: (text) => attempt(() => fraction(text)),
   },
