@@ -288,8 +288,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/store/sync-claims.ts',
       loses: true,
-      find: "where ${ofPartition(key)} and i.state = 'failed' and i.next_try <= ${claim.now}",
-      replace: "where ${ofPartition(key)} and i.state = 'failed' and i.next_try is null",
+      find: "where ${itemsOf(key)} and i.state = 'failed' and i.next_try <= ${claim.now}",
+      replace: "where ${itemsOf(key)} and i.state = 'failed' and i.next_try is null",
     },
     // Changes.
     {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { propertiesOf } from './vault.ts';
+import { propertiesOf } from './fields.ts';
 import {
   authExpired,
   badConfig,

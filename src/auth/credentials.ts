@@ -9,7 +9,7 @@ import {
   type CredentialRow,
 } from '../store/credentials.ts';
 import type { Database, Queryable, Transaction } from '../store/database.ts';
-import { isOAuth, storedAuth } from './auth-choice.ts';
+import { isOAuth, storedAuth, authorizationNames, secretSettings, secretValues } from './fields.ts';
 import {
   type Authorization,
   createAuthorization,
@@ -20,7 +20,7 @@ import type { AuthSpec, ConnectorSpec, JsonObject, OAuth2Spec } from '../connect
 import type { OAuthClient } from './oauth-client.ts';
 import type { OAuthClients } from './oauth-clients.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
-import { authorizationNames, secretSettings, secretValues, type Vault } from './vault.ts';
+import type { Vault } from './vault.ts';
 import { createRenewals, isRenewable, openToken, renewalError, type Renewals } from './renewal.ts';
 import { renewTime, type TokenSet } from './token-set.ts';
 import { createTokenSources, type CredentialOwner, type TokenSources } from './token-sources.ts';

@@ -2,7 +2,7 @@ import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { readRetryAfter } from '../base/retry-after.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { isOAuth } from './auth-choice.ts';
+import { isOAuth } from './fields.ts';
 import {
   badConfig,
   type AuthSpec,

@@ -11,7 +11,7 @@ import type { Credentials } from '../auth/credentials.ts';
 import { parseFilters } from '../sync/filters.ts';
 import { checkLocalPaths } from '../source/local-paths.ts';
 import type { Registry } from '../connector/registry.ts';
-import { splitConfig, splitFields } from '../auth/vault.ts';
+import { splitConfig, splitFields } from '../auth/fields.ts';
 
 export interface ChangeOptions {
   database: Database;

@@ -5,7 +5,7 @@ import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { chooseAuth, withoutConsent, type AuthChoice } from '../auth/auth-choice.ts';
+import { chooseAuth, withoutConsent, type AuthChoice, splitConfig, splitFields } from '../auth/fields.ts';
 import { checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
 import { contextOver } from '../source/context.ts';
 import { storePlan, type ConnectionPlan } from './connection-plan.ts';
@@ -19,7 +19,6 @@ import { checkLocalPaths } from '../source/local-paths.ts';
 import { checkRedirect } from '../auth/redirects.ts';
 import type { Registry } from '../connector/registry.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
-import { splitConfig, splitFields } from '../auth/vault.ts';
 
 export interface CreationOptions {
   database: Database;

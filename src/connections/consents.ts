@@ -16,7 +16,7 @@ import {
   type AuthorizationOutcome,
   type PendingAuthorizationRow,
 } from '../store/pending-authorizations.ts';
-import { isOAuth } from '../auth/auth-choice.ts';
+import { isOAuth } from '../auth/fields.ts';
 import { storePlan, type ConnectionPlan, type SourceAccount } from './connection-plan.ts';
 import type { Connector, ConnectorSpec, OAuth2Spec } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';

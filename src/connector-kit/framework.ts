@@ -25,12 +25,12 @@ import { createRegistry, type Registry } from '../connector/registry.ts';
 import { defaultRunSettings, type RunSettings } from '../sync/run.ts';
 import { runSync } from '../sync/runner.ts';
 import { createSources } from '../connections/source-service.ts';
-import { createVault, splitConfig } from '../auth/vault.ts';
+import { createVault } from '../auth/vault.ts';
+import { splitConfig, chooseAuth, isOAuth } from '../auth/fields.ts';
 import { crashMessage } from './crashing-database.ts';
 import { connectorTo, withTokensFrom } from './hosts.ts';
 import type { KitClock } from './kit-clock.ts';
 import type { World } from './world.ts';
-import { chooseAuth, isOAuth } from '../auth/auth-choice.ts';
 import type { NewCredentials } from '../auth/credentials.ts';
 
 /** Parts that all harnesses of a kit share. */

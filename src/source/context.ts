@@ -10,7 +10,7 @@ import type { Outbound } from './http/outbound.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { Queryable } from '../store/database.ts';
-import { readRecords } from '../store/partition-records.ts';
+import { readRecords } from '../store/partitions.ts';
 import type { Credentials, OpenedCredentials } from '../auth/credentials.ts';
 import { guardConnector } from '../auth/redaction.ts';
 

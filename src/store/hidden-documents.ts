@@ -1,4 +1,4 @@
-import type { PartitionKey } from './partitions.ts';
+import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Transaction } from './database.ts';
 import { hideMemoriesOf, showMemoriesOf } from './memory-versions.ts';
 import { rowSet } from './row-set.ts';
@@ -63,11 +63,10 @@ export async function restoreItems(
   ids: readonly string[],
   options: { leaseToken: string; containerTag: string; now: Date },
 ): Promise<RestoredItem[]> {
-  const ofPartition = sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
   const items = await tx.query<RestoredItem & { document_id: string }>(sql`
     with held as materialized (
       select i.ext_id, i.custom_id, i.want_rev from sync_items i
-      where ${ofPartition} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${options.leaseToken}
+      where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${options.leaseToken}
         and i.document_id is null
       order by i.ext_id for update
     ),
@@ -88,7 +87,7 @@ export async function restoreItems(
     update sync_items i set state = 'done', rev = i.want_rev, document_id = restored.id, next_try = null, attempts = 0,
       error_class = null, error = null, lease_token = null, updated_at = ${options.now}
     from found join restored on restored.id = found.id
-    where ${ofPartition} and i.ext_id = found.ext_id
+    where ${itemsOf(key)} and i.ext_id = found.ext_id
     returning i.ext_id, restored.status, i.document_id`);
   await showMemoriesOf(
     tx,

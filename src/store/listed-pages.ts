@@ -1,12 +1,9 @@
+import { ofPartition, type PartitionKey, itemsOf } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
-import type { PartitionKey } from './partitions.ts';
+import { sql, rawSql, type Sql } from './sql.ts';
 
 /** Statements that bring what a listing shows into the ledger. */
-
-const ofPartition = (key: PartitionKey) =>
-  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
 
 /** One listed item, as the ledger stores it. */
 export interface ItemWrite {
@@ -94,7 +91,7 @@ export async function unlikeLedger(
     select p.ext_id from ${page.from}
     left join lateral (
       select i.want_rev = p.want_rev and i.state <> 'gone' and i.missing_since is null and not ${isReadOtherwise} as alike
-      from sync_items i where ${ofPartition(key)} and i.ext_id = p.ext_id limit 1
+      from sync_items i where ${itemsOf(key)} and i.ext_id = p.ext_id limit 1
     ) stored on true
     where stored.alike is not true`);
   return new Set(rows.map((row) => row.ext_id));
@@ -109,7 +106,7 @@ export async function moveToEpoch(
 ): Promise<void> {
   await tx.execute(sql`
     update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch})
-    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
+    where ${itemsOf(key)} and i.ext_id = any(${ids}::text[])`);
 }
 
 /** Moves unchanged items to this epoch; answers the ids of the others. Stores the checkpoint when there are none. */
@@ -127,7 +124,7 @@ async function markSeen(
       update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch}), missing_since = null,
         state = case when i.state = 'gone' then 'done' else i.state end
       from page p
-      where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
+      where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
         and i.want_rev = p.want_rev and (i.state <> 'gone' or ${isMirroredYet}) and not ${isReadOtherwise}
       returning i.ext_id
     ),
@@ -154,7 +151,7 @@ async function writeItems(
   const [counts] = await database.query<{ added: number }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
     unlisted as materialized (
-      select 1 from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.want_rev = ''
+      select 1 from sync_items i where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.want_rev = ''
     ),
     known as (
       update sync_items i set
@@ -165,7 +162,7 @@ async function writeItems(
         next_try = ${now}::timestamptz, attempts = 0, lost_workers = 0, lease_token = null, missing_since = null,
         updated_at = ${now}::timestamptz
       from page p
-      where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
+      where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = p.ext_id
       returning i.ext_id
     ),
     added as (
@@ -176,7 +173,7 @@ async function writeItems(
         case when p.kind = 'container' then 'done' when p.skip = 'filtered' then 'skipped'
           when p.fingerprint is not null and exists (
             select 1 from sync_items i
-            where ${ofPartition(key)} and i.fingerprint = p.fingerprint and i.document_id is not null)
+            where ${itemsOf(key)} and i.fingerprint = p.fingerprint and i.document_id is not null)
           then 'held' when p.skip is not null then 'skipped' else 'pending' end,
         ${now}::timestamptz, ${epoch}, ${now}::timestamptz, ${now}::timestamptz
       from page p
@@ -187,4 +184,64 @@ async function writeItems(
     checkpoint as (${checkpoint} returning 1)
     select (select count(*) from added) + (select count(*) from unlisted) as added, (select count(*) from checkpoint) as checkpoints`);
   return counts?.added ?? 0;
+}
+
+/** Content that a listing brought along, kept with the item until it is done. */
+export interface ItemDocumentWrite {
+  ext_id: string;
+  rev: string;
+  /** A fetched document as JSON. */
+  document: string;
+}
+
+const columns: Columns<ItemDocumentWrite> = { ext_id: 'text', rev: 'text', document: 'text' };
+
+/** The revision of each item that the ledger knows already, by id. */
+export async function knownRevisions(
+  database: Reader,
+  key: PartitionKey,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await database.query<{ ext_id: string; want_rev: string }>(sql`
+    select ext_id, want_rev from sync_items
+    where ${ofPartition(key)} and ext_id = any(${ids}::text[]) and state <> 'gone'`);
+  return new Map(rows.map((row) => [row.ext_id, row.want_rev]));
+}
+
+export async function writeItemDocuments(
+  database: Queryable,
+  key: PartitionKey,
+  documents: readonly ItemDocumentWrite[],
+): Promise<void> {
+  const set = rowSet('r', columns, documents);
+  await database.execute(sql`
+    insert into sync_item_documents (connection_id, partition_id, ${set.names})
+    select ${key.connectionId}, ${key.partitionId}, ${set.select} from ${set.from}
+    on conflict (connection_id, partition_id, ext_id) do update set rev = excluded.rev, document = excluded.document`);
+}
+
+/** The kept content of some items. */
+export async function readItemDocuments(
+  database: Reader,
+  key: PartitionKey,
+  ids: readonly string[],
+): Promise<ItemDocumentWrite[]> {
+  return database.query<ItemDocumentWrite>(sql`
+    select ext_id, rev, document from sync_item_documents
+    where ${ofPartition(key)} and ext_id = any(${ids}::text[])`);
+}
+
+export async function dropItemDocuments(tx: Queryable, key: PartitionKey, ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`
+    delete from sync_item_documents where ${ofPartition(key)} and ext_id = any(${ids}::text[])`);
+}
+
+/** Removes content of items that are not there, or that show another revision by now. */
+export async function dropStrayDocuments(database: Queryable, key: PartitionKey): Promise<void> {
+  await database.execute(sql`
+    delete from sync_item_documents d
+    where d.connection_id = ${key.connectionId} and d.partition_id = ${key.partitionId} and not exists (
+      select 1 from sync_items i
+      where i.connection_id = d.connection_id and i.partition_id = d.partition_id and i.ext_id = d.ext_id
+        and i.want_rev = d.rev and i.state in ('pending', 'held', 'fetching', 'failed', 'skipped'))`);
 }

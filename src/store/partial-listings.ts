@@ -1,4 +1,4 @@
-import type { PartitionKey } from './partitions.ts';
+import { itemsOf, isPartition, type PartitionKey } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
@@ -6,32 +6,10 @@ import { liesIn } from './sync-items.ts';
 
 /** Statements about listings that may leave items out: what they are repeated by, and what they left out. */
 
-const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
-const ofPartition = (key: PartitionKey) =>
-  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
-
-/** One of several listings of the same epoch. */
-export interface ListingPass {
-  /** From 0. */
-  pass: number;
-  /** Items that no listing before it showed. */
-  news: number;
-  /** Listings in a row before it that showed nothing new. */
-  quiet: number;
-}
-
-/** Null when the partition is listed once. */
-export async function readPass(database: Reader, key: PartitionKey): Promise<ListingPass | null> {
-  const [row] = await database.query<ListingPass>(sql`
-    select listing_pass as pass, listing_news as news, listing_quiet as quiet
-    from partitions where ${where(key)} and listing_pass is not null`);
-  return row ?? null;
-}
-
 /** Counts new items, with the page that shows them. */
 export async function noteNews(tx: Transaction, key: PartitionKey, count: number): Promise<void> {
   await tx.execute(sql`
-    update partitions set listing_news = listing_news + ${count} where ${where(key)} and listing_pass is not null`);
+    update partitions set listing_news = listing_news + ${count} where ${isPartition(key)} and listing_pass is not null`);
 }
 
 /** Begins the next listing of the same epoch. */
@@ -40,7 +18,7 @@ export async function startPass(tx: Transaction, key: PartitionKey, now: Date): 
     update partitions
     set listing_pass = listing_pass + 1, listing_quiet = case when listing_news = 0 then listing_quiet + 1 else 0 end,
       listing_news = 0, listing_cursor = null, listing_shown = false, updated_at = ${now}
-    where ${where(key)}`);
+    where ${isPartition(key)}`);
 }
 
 export interface LeftOut {
@@ -61,7 +39,7 @@ export async function leftOutItems(
 ): Promise<{ key: string; id: string }[]> {
   return database.query(sql`
     select i.ext_id as key, coalesce(i.ref ->> 'sourceId', i.ext_id) as id from sync_items i
-    where ${ofPartition(key)} and ${isLeftOut(which)}
+    where ${itemsOf(key)} and ${isLeftOut(which)}
     order by (i.state = 'gone') desc, i.seen_epoch, i.ext_id limit ${which.limit}`);
 }
 
@@ -73,14 +51,14 @@ export async function countLeftOut(
 ): Promise<{ all: number; missing: number }> {
   const [row] = await database.query<{ all: number; missing: number }>(sql`
     select count(*) as all, count(*) filter (where i.state = 'gone') as missing from sync_items i
-    where ${ofPartition(key)} and ${isLeftOut(which)}`);
+    where ${itemsOf(key)} and ${isLeftOut(which)}`);
   return row ?? { all: 0, missing: 0 };
 }
 
 /** Forgets folders that are gone, when everything that was in them has been looked for. */
 export async function forgetGoneContainers(tx: Transaction, key: PartitionKey): Promise<void> {
   await tx.execute(sql`
-    delete from sync_items i where ${ofPartition(key)} and i.kind = 'container' and i.state = 'gone'`);
+    delete from sync_items i where ${itemsOf(key)} and i.kind = 'container' and i.state = 'gone'`);
 }
 
 /**
@@ -91,25 +69,25 @@ export async function doubtContents(tx: Transaction, key: PartitionKey, epoch: n
   const [row] = await tx.query<{ count: number }>(sql`
     with recursive fresh as (
       update sync_items i set error_class = 'doubted'
-      where ${ofPartition(key)} and i.state = 'gone' and i.kind = 'container' and i.error_class is distinct from 'doubted'
+      where ${itemsOf(key)} and i.state = 'gone' and i.kind = 'container' and i.error_class is distinct from 'doubted'
       returning i.ext_id
     ),
     gone(ext_id) as (
       select ext_id from fresh
       union
       select i.ext_id from gone join sync_items i on i.parent = gone.ext_id
-      where ${ofPartition(key)} and i.kind = 'container'
+      where ${itemsOf(key)} and i.kind = 'container'
     ),
     doubted as (
       update sync_items i set seen_epoch = ${epoch - 1}
-      where ${ofPartition(key)} and i.parent in (select ext_id from gone) and i.state <> 'gone' and i.seen_epoch >= ${epoch}
+      where ${itemsOf(key)} and i.parent in (select ext_id from gone) and i.state <> 'gone' and i.seen_epoch >= ${epoch}
         and i.ext_id not in (select ext_id from fresh)
       returning 1
     )
     select count(*) as count from doubted`);
   const count = row?.count ?? 0;
   if (count > 0) {
-    await tx.execute(sql`update partitions set unconfirmed = unconfirmed + ${count} where ${where(key)}`);
+    await tx.execute(sql`update partitions set unconfirmed = unconfirmed + ${count} where ${isPartition(key)}`);
   }
   return count;
 }
@@ -134,5 +112,5 @@ export async function addUnlisted(
 }
 
 export async function setUnconfirmed(database: Queryable, key: PartitionKey, count: number): Promise<void> {
-  await database.execute(sql`update partitions set unconfirmed = ${count} where ${where(key)}`);
+  await database.execute(sql`update partitions set unconfirmed = ${count} where ${isPartition(key)}`);
 }

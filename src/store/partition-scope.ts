@@ -1,15 +1,13 @@
-import type { PartitionKey } from './partitions.ts';
+import { isPartition, type PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
 /** Statements about which partitions a connection mirrors, and for which scope their items were judged. */
 
-const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
-
 /** Notes the scope that the items of a partition were judged for, or `dirty` before they are. */
 export async function setScopeKey(database: Queryable, key: PartitionKey, scopeKey: string, now: Date): Promise<void> {
   await database.execute(sql`
-    update partitions set scope_key = ${scopeKey}, updated_at = ${now} where ${where(key)}`);
+    update partitions set scope_key = ${scopeKey}, updated_at = ${now} where ${isPartition(key)}`);
 }
 
 /** Lets the next run judge all items of a connection again, e.g. those that the user wants back. */
@@ -43,7 +41,7 @@ export async function startRemoval(database: Queryable, key: PartitionKey, now: 
   await database.execute(sql`
     update partitions set state = 'removing', missing_since = coalesce(missing_since, ${now}),
       state_reason = 'Its documents are being removed.', updated_at = ${now}
-    where ${where(key)}`);
+    where ${isPartition(key)}`);
 }
 
 /**
@@ -70,7 +68,7 @@ export async function returnPartitions(
 }
 
 export async function deletePartition(database: Queryable, key: PartitionKey): Promise<void> {
-  await database.execute(sql`delete from partitions where ${where(key)}`);
+  await database.execute(sql`delete from partitions where ${isPartition(key)}`);
 }
 
 /** Stores which resources a connection mirrors. */

@@ -1,12 +1,23 @@
-import type { Queryable, Reader, Transaction } from './database.ts';
+import type { Reader, Transaction, Queryable } from './database.ts';
 import { rowSet } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
+import { sql, rawSql, type Sql } from './sql.ts';
 
 /** The part of the ledger that a statement is about. */
 export interface PartitionKey {
   connectionId: string;
   partitionId: string;
 }
+
+/** The condition that picks it out of `partitions`. */
+export const isPartition = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
+
+/** The condition that picks what belongs to it out of another table. */
+export const ofPartition = (key: PartitionKey) =>
+  sql`connection_id = ${key.connectionId} and partition_id = ${key.partitionId}`;
+
+/** The same for `sync_items i`. */
+export const itemsOf = (key: PartitionKey) =>
+  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
 
 export interface PartitionRow {
   id: string;
@@ -121,7 +132,23 @@ export async function troubledPartitions(
     order by connection_id, id`);
 }
 
-const where = (key: PartitionKey) => sql`connection_id = ${key.connectionId} and id = ${key.partitionId}`;
+/** One of several listings of the same epoch. */
+export interface ListingPass {
+  /** From 0. */
+  pass: number;
+  /** Items that no listing before it showed. */
+  news: number;
+  /** Listings in a row before it that showed nothing new. */
+  quiet: number;
+}
+
+/** Null when the partition is listed once. */
+export async function readPass(database: Reader, key: PartitionKey): Promise<ListingPass | null> {
+  const [row] = await database.query<ListingPass>(sql`
+    select listing_pass as pass, listing_news as news, listing_quiet as quiet
+    from partitions where ${isPartition(key)} and listing_pass is not null`);
+  return row ?? null;
+}
 
 /** Begins a listing: a new epoch, and the cursor of changes that was taken before it. `isRepeated`: it is the first of several. */
 export async function startListing(
@@ -135,7 +162,7 @@ export async function startListing(
       listing_cursor = null, listing_incomplete = null, listing_unread = '[]', listing_shown = false,
       listing_pass = ${options.isRepeated ? 0 : null}::integer, listing_news = 0, listing_quiet = 0, unconfirmed = 0,
       listed_for = ${options.listedFor ?? ''}, listing_started_at = ${options.now}, updated_at = ${options.now}
-    where ${where(key)} returning epoch`);
+    where ${isPartition(key)} returning epoch`);
   return row?.epoch ?? 0;
 }
 
@@ -147,7 +174,7 @@ export function listingCheckpoint(
   return sql`
     update partitions set listing_cursor = ${json(page.cursor)}::jsonb, listing_shown = ${page.shown},
       listing_incomplete = ${page.incomplete}, listing_unread = ${json(page.unread)}::jsonb, updated_at = ${page.now}
-    where ${where(key)}`;
+    where ${isPartition(key)}`;
 }
 
 /** Parts that a listing without checkpoints could not show so far. */
@@ -158,19 +185,19 @@ export async function noteUnread(
   now: Date,
 ): Promise<void> {
   await database.execute(sql`
-    update partitions set listing_unread = ${json(unread)}::jsonb, updated_at = ${now} where ${where(key)}`);
+    update partitions set listing_unread = ${json(unread)}::jsonb, updated_at = ${now} where ${isPartition(key)}`);
 }
 
 /** The checkpoint that goes with a page of changes. */
 export function changesCheckpoint(key: PartitionKey, page: { cursor: unknown; now: Date }): Sql {
   return sql`
     update partitions set position = coalesce(${json(page.cursor)}::jsonb, position), updated_at = ${page.now}
-    where ${where(key)}`;
+    where ${isPartition(key)}`;
 }
 
 /** The checkpoint of a page that moves no cursor. */
 export function noCheckpoint(key: PartitionKey, now: Date): Sql {
-  return sql`update partitions set updated_at = ${now} where ${where(key)}`;
+  return sql`update partitions set updated_at = ${now} where ${isPartition(key)}`;
 }
 
 /** Without `heldSweep`, what is held stays as it is. `unconfirmed`: items that are still to be asked about. */
@@ -185,13 +212,13 @@ export async function finishListing(
       unconfirmed = ${options.unconfirmed ?? 0},
       unread = listing_unread, listing_unread = '[]', held_sweep = ${options.heldSweep === undefined ? rawSql('held_sweep') : sql`${json(options.heldSweep)}::jsonb`},
       last_listed_at = ${options.now}, updated_at = ${options.now}
-    where ${where(key)}`);
+    where ${isPartition(key)}`);
 }
 
 /** A listing whose cursor the source no longer knows begins again, in the same epoch. */
 export async function restartListing(database: Queryable, key: PartitionKey, now: Date): Promise<void> {
   await database.execute(sql`
-    update partitions set listing_cursor = null, updated_at = ${now} where ${where(key)}`);
+    update partitions set listing_cursor = null, updated_at = ${now} where ${isPartition(key)}`);
 }
 
 /**
@@ -234,7 +261,7 @@ export async function parkPartition(
   await database.execute(sql`
     update partitions set state = ${problem.state}, state_reason = ${problem.reason}, problem = ${problem.problem},
       parked_until = ${problem.until}, failures = failures + 1, updated_at = ${now}
-    where ${where(key)} and state <> 'removing'`);
+    where ${isPartition(key)} and state <> 'removing'`);
 }
 
 /** A partition that went well again; writes nothing when it did before. */
@@ -243,7 +270,7 @@ export async function unparkPartition(database: Queryable, key: PartitionKey, no
     update partitions set state_reason = null, problem = null, parked_until = null, failures = 0, updated_at = ${now},
       state = case when listing_started_at is null and last_listed_at is not null then 'delta'
         when last_listed_at is not null then 'relist' when listing_started_at is not null then 'backfill' else 'new' end
-    where ${where(key)} and problem is not null and state <> 'removing'`);
+    where ${isPartition(key)} and problem is not null and state <> 'removing'`);
 }
 
 const hourMs = 60 * 60_000;
@@ -257,18 +284,18 @@ export async function noteRemovals(
   const nowMs = options.now.getTime();
   const thisHourMs = nowMs - (nowMs % hourMs);
   const [row] = await tx.query<{ removals: RecentRemoval[] }>(sql`
-    select recent_removals as removals from partitions where ${where(key)} for update`);
+    select recent_removals as removals from partitions where ${isPartition(key)} for update`);
   const removals = (row?.removals ?? []).filter((one) => nowMs - one.hourMs < options.windowMs + hourMs);
   const current = removals.find((one) => one.hourMs === thisHourMs);
   if (current) current.count += options.count;
   else removals.push({ hourMs: thisHourMs, count: options.count });
   await tx.execute(sql`
-    update partitions set recent_removals = ${JSON.stringify(removals)}::jsonb where ${where(key)}`);
+    update partitions set recent_removals = ${JSON.stringify(removals)}::jsonb where ${isPartition(key)}`);
 }
 
 /** Begins to count anew, after somebody or a second look has said that removals are meant. */
 export async function forgetRemovals(tx: Transaction, key: PartitionKey): Promise<void> {
-  await tx.execute(sql`update partitions set recent_removals = '[]' where ${where(key)}`);
+  await tx.execute(sql`update partitions set recent_removals = '[]' where ${isPartition(key)}`);
 }
 
 export async function setHeldSweep(
@@ -278,9 +305,39 @@ export async function setHeldSweep(
   now: Date,
 ): Promise<void> {
   await database.execute(sql`
-    update partitions set held_sweep = ${json(heldSweep)}::jsonb, updated_at = ${now} where ${where(key)}`);
+    update partitions set held_sweep = ${json(heldSweep)}::jsonb, updated_at = ${now} where ${isPartition(key)}`);
 }
 
 function json(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** A connector's records of a partition whose names begin with `prefix`. */
+export async function readRecords(database: Reader, key: PartitionKey, prefix: string): Promise<Record<string, Json>> {
+  const rows = await database.query<{ name: string; value: Json }>(sql`
+    select name, value from partition_records where ${ofPartition(key)} and starts_with(name, ${prefix}) order by name`);
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+}
+
+/** Writes some records, and removes those that are null. */
+export async function writeRecords(
+  tx: Transaction,
+  key: PartitionKey,
+  records: Readonly<Record<string, Json | null>>,
+): Promise<void> {
+  const entries = Object.entries(records);
+  const removed = entries.flatMap(([name, value]) => (value === null ? [name] : []));
+  const kept = entries.flatMap(([name, value]) => (value === null ? [] : [{ name, value }]));
+  if (removed.length > 0) {
+    await tx.execute(sql`
+      delete from partition_records where ${ofPartition(key)} and name = any(${removed}::text[])`);
+  }
+  if (kept.length === 0) return;
+  const set = rowSet('r', { name: 'text', value: 'jsonb' }, kept);
+  await tx.execute(sql`
+    insert into partition_records (connection_id, partition_id, ${set.names})
+    select ${key.connectionId}, ${key.partitionId}, ${set.select} from ${set.from}
+    on conflict (connection_id, partition_id, name) do update set value = excluded.value`);
 }

@@ -1,13 +1,10 @@
-import type { PartitionKey } from './partitions.ts';
+import { itemsOf, type PartitionKey } from './partitions.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { sql, type Sql } from './sql.ts';
 
 /** Statements by which workers take items of the ledger, keep them, and give them back. */
-
-const ofPartition = (key: PartitionKey) =>
-  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
 
 export interface ClaimedItem {
   ext_id: string;
@@ -43,7 +40,7 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
   return database.query<ClaimedItem>(sql`
     with fresh as materialized (
       select i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.state in ('pending', 'fetching') and i.next_try <= ${claim.now}
+      where ${itemsOf(key)} and i.state in ('pending', 'fetching') and i.next_try <= ${claim.now}
         and i.lost_workers < ${suspectAfter}
       order by ${orderOf(claim)}
       limit ${claim.limit}
@@ -51,7 +48,7 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
     ),
     again as materialized (
       select i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.state = 'failed' and i.next_try <= ${claim.now}
+      where ${itemsOf(key)} and i.state = 'failed' and i.next_try <= ${claim.now}
         and i.lost_workers < ${suspectAfter}
       order by i.next_try
       limit ${claim.limit} - (select count(*) from fresh)
@@ -59,7 +56,7 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
     ),
     suspect as materialized (
       select i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${claim.now}
+      where ${itemsOf(key)} and i.state in ('pending', 'fetching', 'failed') and i.next_try <= ${claim.now}
         and i.lost_workers >= ${suspectAfter} and not exists (select from fresh) and not exists (select from again)
       order by i.lost_workers, i.next_try
       limit 1
@@ -70,7 +67,7 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
     update sync_items i
     set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil},
       lost_workers = i.lost_workers + case when i.state = 'fetching' then 1 else 0 end
-    where ${ofPartition(key)} and i.ext_id = any(array(select ext_id from due))
+    where ${itemsOf(key)} and i.ext_id = any(array(select ext_id from due))
     returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.lost_workers, i.document_id, i.ref`);
 }
 
@@ -86,7 +83,7 @@ export async function renewItems(
 ): Promise<void> {
   await database.execute(sql`
     update sync_items i set next_try = ${lease.until}
-    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${lease.token}`);
+    where ${itemsOf(key)} and i.state = 'fetching' and i.lease_token = ${lease.token}`);
 }
 
 /** The items that this lease still holds, locked: a newer rev or a deletion may have taken them away. */
@@ -98,7 +95,7 @@ export async function lockLeased(
 ): Promise<Set<string>> {
   const rows = await tx.query<{ ext_id: string }>(sql`
     select i.ext_id from sync_items i
-    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
+    where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
     order by i.ext_id for update`);
   return new Set(rows.map((row) => row.ext_id));
 }
@@ -141,7 +138,7 @@ export async function finishItems(
       attempts = case r.state when 'done' then 0 when 'failed' then i.attempts + 1 else i.attempts end, lost_workers = 0,
       error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
     from ${set.from}
-    where ${ofPartition(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
+    where ${itemsOf(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
 }
 
 /** Gives items back unfinished, as they were (a stop, not a failure). */
@@ -153,7 +150,7 @@ export async function releaseItems(
 ): Promise<void> {
   await database.execute(sql`
     update sync_items i set state = 'pending', lease_token = null, next_try = ${now}
-    where ${ofPartition(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
+    where ${itemsOf(key)} and i.state = 'fetching' and i.lease_token = ${leaseToken}`);
 }
 
 /**
@@ -165,7 +162,7 @@ export async function isWorkLeft(database: Reader, key: PartitionKey, now: Date)
     await database.query<{ left: boolean }>(sql`
     select exists (
       select from sync_items i
-      where ${ofPartition(key)} and i.state in ('pending', 'fetching', 'failed')
+      where ${itemsOf(key)} and i.state in ('pending', 'fetching', 'failed')
         and (i.state = 'fetching' or i.next_try <= ${now})
     ) as left`),
   );

@@ -1,4 +1,4 @@
-import type { PartitionKey } from './partitions.ts';
+import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { isLeftOut, isMirrored, type ScopeReason } from './scope-reasons.ts';
@@ -11,9 +11,6 @@ import type { LeftDocument } from './sync-items.ts';
  * that comes in is `pending`. Items are locked in the order of their ids, as everywhere, so that this waits for
  * workers that finish some of them instead of deadlocking.
  */
-
-const ofPartition = (key: PartitionKey) =>
-  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
 
 /** The assignments that let an item in or leave it out. `reason` is null for an item that comes in. */
 const moved = (reason: Sql, detail: Sql, now: Date) => sql`
@@ -38,7 +35,7 @@ export async function itemsToJudge(
   return database.query<JudgedItem>(sql`
     select i.ext_id, case when i.state = 'skipped' then i.error_class end as reason, i.ref, i.source_updated_at
     from sync_items i
-    where ${ofPartition(key)} and i.kind = 'document' and i.ext_id > ${page.after} and (${isMirrored} or ${isLeftOut})
+    where ${itemsOf(key)} and i.kind = 'document' and i.ext_id > ${page.after} and (${isMirrored} or ${isLeftOut})
     order by i.ext_id limit ${page.limit}`);
 }
 
@@ -61,11 +58,11 @@ export async function moveItems(
   await tx.execute(sql`
     with moves as materialized (
       select i.ext_id, r.reason, r.detail from sync_items i join ${set.from} on r.ext_id = i.ext_id
-      where ${ofPartition(key)} and (${isMirrored} or ${isLeftOut})
+      where ${itemsOf(key)} and (${isMirrored} or ${isLeftOut})
       order by i.ext_id for update of i
     )
     update sync_items i set ${moved(rawSql('m.reason'), rawSql('m.detail'), now)}
-    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+    from moves m where ${itemsOf(key)} and i.ext_id = m.ext_id`);
 }
 
 /** Writes when items changed at their source, where an older version did not keep it. */
@@ -77,7 +74,7 @@ export async function timeItems(
   const set = rowSet('r', { ext_id: 'text', source_updated_at: 'timestamptz' }, times);
   await tx.execute(sql`
     update sync_items i set source_updated_at = r.source_updated_at
-    from ${set.from} where ${ofPartition(key)} and i.ext_id = r.ext_id`);
+    from ${set.from} where ${itemsOf(key)} and i.ext_id = r.ext_id`);
 }
 
 /** Leaves out what its source changed last before a time; answers how many items that are. */
@@ -89,12 +86,12 @@ export async function leaveOlder(
   return database.execute(sql`
     with moves as materialized (
       select i.ext_id from sync_items i
-      where ${ofPartition(key)} and i.kind = 'document' and i.source_updated_at < ${options.before}
+      where ${itemsOf(key)} and i.kind = 'document' and i.source_updated_at < ${options.before}
         and (${isMirrored} or ${isLeftOut} and i.error_class <> 'filtered')
       order by i.ext_id for update
     )
     update sync_items i set ${moved(rawSql(`'filtered'`), sql`${options.detail}`, options.now)}
-    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+    from moves m where ${itemsOf(key)} and i.ext_id = m.ext_id`);
 }
 
 export interface Placement {
@@ -124,21 +121,21 @@ export async function placeItems(database: Queryable, key: PartitionKey, options
     with recursive inside(ext_id) as (
       select r.id collate "C" from unnest(${options.roots}::text[]) as r(id)
       where not exists (select 1 from sync_items i
-        where ${ofPartition(key)} and i.ext_id = r.id and i.kind = 'container' and i.state = 'gone')
+        where ${itemsOf(key)} and i.ext_id = r.id and i.kind = 'container' and i.state = 'gone')
       union
       select i.ext_id from inside join sync_items i on i.parent = inside.ext_id
-      where ${ofPartition(key)} and i.kind = 'container' and i.state <> 'gone'
+      where ${itemsOf(key)} and i.kind = 'container' and i.state <> 'gone'
     ),
     moves as materialized (
       select i.ext_id, ${isIn} as is_in from sync_items i
-      where ${ofPartition(key)} and i.kind = 'document'
+      where ${itemsOf(key)} and i.kind = 'document'
         and (${isMirrored} or ${isLeftOut} and i.error_class <> 'filtered')
         and ${isIn} = (i.state = 'skipped' and i.error_class = 'out_of_scope')
         and (${isIn} or ${options.spared === 'none'} or i.document_id is null)
       order by i.ext_id for update
     )
     update sync_items i set ${moved(reason, detail, options.now)}
-    from moves m where ${ofPartition(key)} and i.ext_id = m.ext_id`);
+    from moves m where ${itemsOf(key)} and i.ext_id = m.ext_id`);
 }
 
 /** Newest first; what the source does not date comes after, in the order in which it was found. */
@@ -212,17 +209,17 @@ export async function takeSkippedDocuments(tx: Transaction, key: PartitionKey, l
   return tx.query<LeftDocument>(sql`
     with skipped as materialized (
       select i.ext_id, i.document_id, i.rev from sync_items i
-      where ${ofPartition(key)} and i.state = 'skipped' and i.document_id is not null
+      where ${itemsOf(key)} and i.state = 'skipped' and i.document_id is not null
       order by i.ext_id limit ${limit} for update
     )
     update sync_items i set document_id = null
-    from skipped s where ${ofPartition(key)} and i.ext_id = s.ext_id
+    from skipped s where ${itemsOf(key)} and i.ext_id = s.ext_id
     returning s.document_id as id, s.rev`);
 }
 
 /** Some items of a partition that goes, locked. */
 export async function lockSomeItems(tx: Transaction, key: PartitionKey, limit: number): Promise<string[]> {
   const rows = await tx.query<{ ext_id: string }>(sql`
-    select i.ext_id from sync_items i where ${ofPartition(key)} order by i.ext_id limit ${limit} for update`);
+    select i.ext_id from sync_items i where ${itemsOf(key)} order by i.ext_id limit ${limit} for update`);
   return rows.map((row) => row.ext_id);
 }

@@ -1,11 +1,8 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
-import type { HeldSweep, PartitionKey, RecentRemoval } from './partitions.ts';
+import { itemsOf, type HeldSweep, type PartitionKey, type RecentRemoval } from './partitions.ts';
 import { isLeftOut } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 import { rowSet } from './row-set.ts';
-
-const ofPartition = (key: PartitionKey) =>
-  sql`i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId}`;
 
 /**
  * Which ledger rows count as disappeared: those that a listing has not seen; those that the source says are
@@ -68,7 +65,7 @@ export async function markGone(
   await tx.execute(sql`
     update sync_items i set state = 'gone', missing_since = ${missingSince}, lease_token = null, next_try = null,
       updated_at = ${now}
-    where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])`);
+    where ${itemsOf(key)} and i.ext_id = any(${ids}::text[])`);
 }
 
 /** Marks what a complete listing has not shown as missing, if it has a document. */
@@ -76,7 +73,7 @@ export async function markUnseen(tx: Transaction, key: PartitionKey, which: Unse
   await tx.execute(sql`
     update sync_items i set state = 'gone', missing_since = ${now}, lease_token = null, next_try = null,
       updated_at = ${now}
-    where ${ofPartition(key)} and ${unseen(which)} and i.kind = 'document' and i.document_id is not null
+    where ${itemsOf(key)} and ${unseen(which)} and i.kind = 'document' and i.document_id is not null
       and i.state <> 'gone'`);
 }
 
@@ -90,13 +87,13 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
       select i.ext_id, i.fingerprint, i.document_id, i.rev, i.text_hash,
         row_number() over (partition by i.fingerprint order by i.ext_id) as place
       from sync_items i
-      where ${ofPartition(key)} and ${disappeared(which)} and i.state <> 'held' and i.document_id is not null
-        and i.fingerprint in (select i.fingerprint from sync_items i where ${ofPartition(key)} and i.state = 'held')
+      where ${itemsOf(key)} and ${disappeared(which)} and i.state <> 'held' and i.document_id is not null
+        and i.fingerprint in (select i.fingerprint from sync_items i where ${itemsOf(key)} and i.state = 'held')
     ),
     held as (
       select i.ext_id, i.custom_id, i.fingerprint, i.ref,
         row_number() over (partition by i.fingerprint order by i.ext_id) as place
-      from sync_items i where ${ofPartition(key)} and i.state = 'held'
+      from sync_items i where ${itemsOf(key)} and i.state = 'held'
     ),
     pairs as (
       select held.ext_id, held.custom_id, held.ref, gone.ext_id as old_id, gone.document_id, gone.rev, gone.text_hash
@@ -110,7 +107,7 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
             and (o.connection_id, o.partition_id, o.ext_id) <> (${key.connectionId}, ${key.partitionId}, gone.ext_id))
     ),
     removed as (
-      delete from sync_items i using pairs where ${ofPartition(key)} and i.ext_id = pairs.old_id
+      delete from sync_items i using pairs where ${itemsOf(key)} and i.ext_id = pairs.old_id
     ),
     renamed as (
       update documents d set custom_id = pairs.custom_id, updated_at = ${now},
@@ -121,7 +118,7 @@ export async function matchRenames(tx: Transaction, key: PartitionKey, which: Di
       update sync_items i
       set state = 'pending', next_try = ${now}, document_id = pairs.document_id, rev = pairs.rev, text_hash = pairs.text_hash
       from held left join pairs on pairs.ext_id = held.ext_id
-      where ${ofPartition(key)} and i.ext_id = held.ext_id
+      where ${itemsOf(key)} and i.ext_id = held.ext_id
     )
     select count(*) as renamed from pairs`);
   return row?.renamed ?? 0;
@@ -149,7 +146,7 @@ export async function readMissing(database: Reader, key: PartitionKey): Promise<
   const [row] = await database.query<Missing>(sql`
     with gone as materialized (
       select i.ext_id, i.missing_since from sync_items i
-      where ${ofPartition(key)} and ${disappearedAs.missing} and i.document_id is not null
+      where ${itemsOf(key)} and ${disappearedAs.missing} and i.document_id is not null
     ),
     counted as (
       select count(*) as missing, md5(coalesce(string_agg(ext_id, E'\\n' order by ext_id), '')) as digest,
@@ -157,7 +154,7 @@ export async function readMissing(database: Reader, key: PartitionKey): Promise<
     )
     select c.missing, c.digest, c."lastMissed", p.held_sweep as "heldSweep", p.recent_removals as "recentRemovals",
       case when c.missing = 0 then 0 else (
-        select count(*) from sync_items i where ${ofPartition(key)} and i.document_id is not null) end as total
+        select count(*) from sync_items i where ${itemsOf(key)} and i.document_id is not null) end as total
     from partitions p cross join counted c where p.connection_id = ${key.connectionId} and p.id = ${key.partitionId}`);
   return row ?? nothingMissing;
 }
@@ -171,7 +168,7 @@ export async function lockDisappeared(
 ): Promise<string[]> {
   const rows = await tx.query<{ ext_id: string }>(sql`
     select i.ext_id from sync_items i
-    where ${ofPartition(key)} and ${disappeared(which)}
+    where ${itemsOf(key)} and ${disappeared(which)}
     order by i.ext_id limit ${limit} for update`);
   return rows.map((row) => row.ext_id);
 }
@@ -186,7 +183,7 @@ export interface LeftDocument {
 export async function deleteItems(tx: Transaction, key: PartitionKey, ids: readonly string[]): Promise<LeftDocument[]> {
   return tx.query<LeftDocument>(sql`
     with removed as (
-      delete from sync_items i where ${ofPartition(key)} and i.ext_id = any(${ids}::text[])
+      delete from sync_items i where ${itemsOf(key)} and i.ext_id = any(${ids}::text[])
       returning i.document_id, i.rev
     )
     select document_id as id, max(rev) as rev from removed where document_id is not null group by document_id`);
@@ -214,7 +211,7 @@ export async function redriveItems(
 ): Promise<number> {
   return database.execute(sql`
     update sync_items i set state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0
-    where ${ofPartition(key)} and i.state = any(${states}::text[]) and not ${isLeftOut} and i.want_rev <> ''`);
+    where ${itemsOf(key)} and i.state = any(${states}::text[]) and not ${isLeftOut} and i.want_rev <> ''`);
 }
 
 /** Keeps deleted documents deleted: their items are not fetched again until the source changes them. */

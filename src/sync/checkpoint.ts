@@ -1,6 +1,6 @@
 import { expectMoves } from './apply-scope.ts';
 import { valueOf } from '../base/collections.ts';
-import { writeRecords } from '../store/partition-records.ts';
+import { writeRecords } from '../store/partitions.ts';
 import { noteNews } from '../store/partial-listings.ts';
 import type { Sql } from '../store/sql.ts';
 import {
@@ -10,6 +10,10 @@ import {
   type ItemWrite,
   type ListedPage,
   type PageCounts,
+  dropStrayDocuments,
+  knownRevisions,
+  writeItemDocuments,
+  type ItemDocumentWrite,
 } from '../store/listed-pages.ts';
 import { markGone } from '../store/sync-items.ts';
 import type { Json, Page, Ref } from '../connector/contract.ts';
@@ -17,12 +21,6 @@ import { customIdOf, type ListedRef } from './check-ref.ts';
 import { dropSkipped } from './removal.ts';
 import type { Ledger, PartitionRows } from './ledger.ts';
 import { judgeRef, type RunScope } from './scope.ts';
-import {
-  dropStrayDocuments,
-  knownRevisions,
-  writeItemDocuments,
-  type ItemDocumentWrite,
-} from '../store/sync-item-documents.ts';
 import { writeInline } from './check-fetched.ts';
 
 /** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */

@@ -7,7 +7,7 @@ import { isStatementError, isTransactionConflict } from '../store/database-error
 import type { Transaction } from '../store/database.ts';
 import { addUnlisted } from '../store/partial-listings.ts';
 import { finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
-import { dropItemDocuments } from '../store/sync-item-documents.ts';
+import { dropItemDocuments } from '../store/listed-pages.ts';
 import { markGone } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
 import type { FetchedDocument, Ref } from '../connector/contract.ts';

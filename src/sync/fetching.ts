@@ -12,7 +12,7 @@ import {
   suspectAfter,
   type ClaimedItem,
 } from '../store/sync-claims.ts';
-import { readItemDocuments } from '../store/sync-item-documents.ts';
+import { readItemDocuments } from '../store/listed-pages.ts';
 import { createBreaker, type Breaker, type Trip } from './failure.ts';
 import { commit, type Committed } from './commit.ts';
 import type { FetchedDocument } from '../connector/contract.ts';

@@ -1,5 +1,5 @@
 import { settleScope } from './apply-scope.ts';
-import { type LeftOut, readPass, startPass, type ListingPass } from '../store/partial-listings.ts';
+import { type LeftOut, startPass } from '../store/partial-listings.ts';
 import { moveToEpoch } from '../store/listed-pages.ts';
 import { markUnseen, matchRenames, type Unseen } from '../store/sync-items.ts';
 import {
@@ -7,9 +7,11 @@ import {
   finishListing,
   listingCheckpoint,
   noCheckpoint,
+  readPass,
   restartListing,
   startListing,
   type HeldSweep,
+  type ListingPass,
   type PartitionRow,
 } from '../store/partitions.ts';
 import { createPageGuard, maxUnread, unreadMessage, type CheckedPage, type PageGuard } from './check-page.ts';

@@ -3,7 +3,7 @@ import drive from '../../connectors/google-drive/index.ts';
 import gmail from '../../connectors/gmail/index.ts';
 import type { GmailConfig } from '../../connectors/gmail/config.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { isOAuth } from '../../src/auth/auth-choice.ts';
+import { isOAuth } from '../../src/auth/fields.ts';
 import type { OAuth2Spec } from '../../src/connector/contract.ts';
 import { createTokenSources } from '../../src/auth/token-sources.ts';
 import type { OAuthClients } from '../../src/auth/oauth-clients.ts';

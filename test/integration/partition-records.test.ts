@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Context, Json, Partition } from '../../src/connector/contract.ts';
-import { readRecords } from '../../src/store/partition-records.ts';
+import { readRecords } from '../../src/store/partitions.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';

@@ -2,7 +2,7 @@ import { createEncryption, newEncryptionKey } from '../../src/base/encryption.ts
 import { createLogger } from '../../src/base/log.ts';
 import { createAuthorizing } from '../../src/connections/authorizing.ts';
 import type { ConnectionPlan } from '../../src/connections/connection-plan.ts';
-import { isOAuth } from '../../src/auth/auth-choice.ts';
+import { isOAuth } from '../../src/auth/fields.ts';
 import type { Connector } from '../../src/connector/contract.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { findConnection } from '../../src/store/connections.ts';

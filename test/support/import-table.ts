@@ -64,7 +64,7 @@ export const allowed: Record<Unit, Permissions> = {
   store: { base: 'everything' },
   'store engines': { base: 'everything', store: 'everything' },
   queue: { base: 'everything', 'queue interface': 'everything' },
-  models: { base: 'everything', 'model interfaces': 'everything' },
+  models: { base: 'everything', 'model interfaces': 'everything', 'token counting': 'everything' },
   memory: { base: 'everything', store: 'everything', 'model interfaces': 'everything' },
   engine: {
     base: 'everything',

@@ -6,7 +6,7 @@ import { checkMeaning, checkShape, checkThroughput } from '../self-test.ts';
 import { toUnitLength } from '../vector.ts';
 import { checkBaseUrl, createJsonClient } from './json-client.ts';
 import { createGate } from '../../base/gate.ts';
-import { cutToTokens } from './text-estimate.ts';
+import { cutToTokens } from '../token-counting.ts';
 
 export interface HttpEmbedderOptions {
   /** The address that ends before `/embeddings`, e.g. `https://api.openai.com/v1`, `http://localhost:11434/v1`. */

@@ -3,7 +3,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Completion, LanguageModel, Prompt } from '../language-model.ts';
 import { checkBaseUrl, createJsonClient, type JsonClient } from './json-client.ts';
 import { createGate } from '../../base/gate.ts';
-import { estimateTokens } from './text-estimate.ts';
+import { estimateTokens } from '../token-counting.ts';
 
 export interface HttpLanguageModelOptions {
   /** The address that ends before `/chat/completions`, e.g. `https://api.openai.com/v1`, `http://localhost:11434/v1`. */

@@ -88,8 +88,7 @@ import {
 } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { comparisonOf } from '../../../src/models/comparison.ts';
-import { createTokenCounter } from '../../../src/models/token-counting.ts';
-import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
+import { createTokenCounter, cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
 import { keywordsOf } from '../../../src/search/keywords.ts';
 import { periodsOf } from '../../../src/search/times.ts';
 import { wordingsOf } from '../../../src/search/wordings.ts';
@@ -360,11 +359,14 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       ),
   },
   'src/memory/rules/verbs.ts': { verbForms, baseOf: (text) => baseOf(text, 'past'), thirdPersonOf },
-  'src/models/http/text-estimate.ts': { estimateTokens, cutToTokens: (text) => cutToTokens(text, 1000) },
   'src/models/comparison.ts': {
     comparisonOf: (text) => comparisonOf(letterTokens, text, { texts: [text, text], maxTokens: text.length }),
   },
-  'src/models/token-counting.ts': { words: createTokenCounter({ kind: 'words' }) },
+  'src/models/token-counting.ts': {
+    words: createTokenCounter({ kind: 'words' }),
+    estimateTokens,
+    cutToTokens: (text) => cutToTokens(text, 1000),
+  },
   'src/search/keywords.ts': {
     keywordsOf: (text) =>
       keywordsOf(

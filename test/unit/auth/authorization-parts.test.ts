@@ -1,12 +1,11 @@
 import { authorizationPage } from '../../../src/api/routes/authorizations.ts';
 import { describe, expect, test } from 'vitest';
-import { chooseAuth, storedAuth } from '../../../src/auth/auth-choice.ts';
+import { chooseAuth, storedAuth, secretValues, splitConfig, splitFields } from '../../../src/auth/fields.ts';
 import { ConnectorError, type ConnectorSpec } from '../../../src/connector/contract.ts';
 import { fillAddress } from '../../../src/auth/token-sources.ts';
 import { refusalOf, renewTime } from '../../../src/auth/token-set.ts';
 import { isAllowedRedirect, isTrustedRedirect, withParameters } from '../../../src/auth/redirects.ts';
 import { createRedaction } from '../../../src/auth/redaction.ts';
-import { secretValues, splitConfig, splitFields } from '../../../src/auth/vault.ts';
 
 const secret = { type: 'string', 'x-secret': true };
 const spec: ConnectorSpec = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
-import { cutToTokens, estimateTokens } from '../../../src/models/http/text-estimate.ts';
+import { cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
 import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
 
 const samples = [
@@ -13,7 +13,7 @@ const samples = [
   '👩‍👩‍👧 🎉🎉 ok',
 ];
 
-describe('token estimate', () => {
+describe('an estimate of tokens', () => {
   const tokenizer = parseTokenizer(readModelFile(findModelFolder(), 'tokenizer').toString('utf8'), '');
 
   it.each(samples)('is hardly ever below what a real tokenizer counts: %s', (text) => {
