@@ -1,20 +1,23 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   appendFileSync,
   closeSync,
   linkSync,
   openSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { ConnectorError, Fetched } from 'memoryd/connector';
 import type { FolderConfig } from '../../connectors/folder/config.ts';
 import folder from '../../connectors/folder/index.ts';
@@ -31,6 +34,23 @@ const fetchPath = (path: string, config: Partial<FolderConfig> = {}) =>
 
 function textOf(fetched: Fetched): string | undefined {
   return 'file' in fetched ? Buffer.from(fetched.file.bytes).toString() : undefined;
+}
+
+/** Runs something just before the file system is asked about a path for the given time, the first of which is 1. */
+function beforeLook(path: string, count: number, act: () => void): void {
+  const { lstat } = fs;
+  const put = (look: typeof lstat) => {
+    fs.lstat = look;
+    syncBuiltinESMExports();
+  };
+  let looks = 0;
+  put(
+    Object.assign((...given: Parameters<typeof lstat>) => {
+      if (given[0] === path && ++looks === count) act();
+      return lstat(...given);
+    }, lstat),
+  );
+  onTestFinished(() => put(lstat));
 }
 
 const kindOf = (call: Promise<unknown>) =>
@@ -188,6 +208,16 @@ describe('links', () => {
     await once(swapper, 'close');
     expect([...seen].filter((outcome) => !['public', 'gone', 'transient'].includes(outcome))).toEqual([]);
   });
+
+  it('that take the place of a folder before its file is looked at do not lead out of the root', async () => {
+    await writeTree(join(root, '..'), { 'outside/note.md': 'secret' });
+    await writeTree(root, { 'swapped/note.md': 'public' });
+    beforeLook(join(root, 'swapped/note.md'), 1, () => {
+      renameSync(join(root, 'swapped'), join(root, 'moved'));
+      symlinkSync('../outside', join(root, 'swapped'));
+    });
+    expect(await fetchPath('swapped/note.md')).toEqual({ gone: true });
+  });
 });
 
 /** Writes one letter over the other, in place, with a pause in which the file can be read. */
@@ -214,6 +244,13 @@ describe('a file that changes while it is read', () => {
     await writing;
     expect(textOf(fetched)).toHaveLength(5_000_012);
     expect('rev' in fetched && fetched.rev).toBe((await refOf(root, 'log.md')).rev);
+  });
+
+  it('is read again when it changes after its last byte was read', async () => {
+    await writeTree(root, { 'note.md': 'old words' });
+    const path = join(root, 'note.md');
+    beforeLook(path, 2, () => writeFileSync(path, 'new words'));
+    expect(textOf(await fetchPath('note.md'))).toBe('new words');
   });
 
   it('is left for later when it never stands still', async () => {

@@ -128,6 +128,16 @@ describeWhen(dovecotBinary, 'there is no Dovecot', 'the mail connector before a 
     expect(await imap.fetch(ctx, partition, second.refs[0]!)).toMatchObject({ metadata: { messageCount: 2 } });
   });
 
+  it('puts a mail into the thread of those that only say that they answer it', async () => {
+    const answer = ['Message-ID: <answer@x>', 'References: <root@x>', 'In-Reply-To: <late@x>'];
+    await writer.append('INBOX', mailText([...answer, 'Date: 1 Nov 2026 10:00:00 +0000']));
+    const head = await keepListing(ctx, opened.kept);
+    await writer.append('INBOX', mailText(['Message-ID: <late@x>', 'Date: 2 Nov 2026 10:00:00 +0000']));
+    const page = await imap.changes!(ctx, partition, head);
+    expect(page.refs.map(({ id }) => id)).toEqual(['<root@x>']);
+    expect(await imap.fetch(ctx, partition, page.refs[0]!)).toMatchObject({ metadata: { messageCount: 2 } });
+  });
+
   it('takes five hundred mails to one request for headers, and one hundred threads to one for bodies', async () => {
     await fill(120);
     let { refs } = await imap.list(ctx, partition);

@@ -45,6 +45,19 @@ it('shows a mail with several copies once, and another rev when a mail comes', (
   expect(revOf(two[0]!.members)).not.toBe(revOf(one[0]!.members));
 });
 
+it('shows another rev when a mail that is not the newest comes or goes', () => {
+  const [first, middle, last] = [
+    copy('<a>', { time: 1_000 }),
+    copy('<b>', { parents: ['<a>'], time: 2_000 }),
+    copy('<c>', { parents: ['<a>'], time: 3_000 }),
+  ];
+  const revs = [
+    [first, middle, last],
+    [first, last],
+  ].map((copies) => revOf(toThreads(copies)[0]!.members));
+  expect(revs[0]).not.toBe(revs[1]);
+});
+
 it('finds the same threads in whatever order and place the mails are', () => {
   const name = fc.integer({ min: 0, max: 12 }).map((number) => `<${number}>`);
   const mail = fc.record({ key: name, parents: fc.array(name, { maxLength: 3 }), time: fc.nat(9) });
