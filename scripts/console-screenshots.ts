@@ -154,7 +154,8 @@ async function takeAll(by: Browser, places: Places, name: string, look: Look): P
   const { page, faults, settle, close } = await openPage(by, look);
   const take = async (screen: string) => {
     await settle();
-    await resize(page, look);
+    // Its settings and the security log are at its end.
+    await resize(page, screen === 'system' ? { ...look, mostHeight: 3 * look.mostHeight } : look);
     await settle();
     await page.evaluate(`(${rename})(${JSON.stringify(names)})`);
     await shoot(page, `${screen}-${name}`);

@@ -548,7 +548,14 @@ export interface Operations {
     };
   };
   'POST /v3/connections/list': {
-    body?: { containerTag?: string; containerTags?: string[]; provider?: string };
+    body?: {
+      containerTag?: string;
+      containerTags?: string[];
+      provider?: string;
+      limit?: number;
+      cursor?: string;
+      order?: 'newest' | 'attention';
+    };
     answer: Connection[];
   };
   'POST /v3/connections/{connectionId}/configure': {
@@ -775,7 +782,7 @@ export interface Operations {
       connectionId?: string;
       type?: string;
     };
-    answer: { totalItems: number; waiting: number; failed: number };
+    answer: { totalItems: number; waiting: number; failed: number; failedUploads: number };
   };
   'POST /v3/documents/list': {
     body?: {
@@ -1223,6 +1230,7 @@ export interface Connection {
     reason: string;
     until: string | null;
   }[];
+  standing?: { waiting: number; failed: number; heldDeletes: number };
 }
 
 export interface SyncRun {

@@ -26,9 +26,13 @@ export interface SourceState {
   reason?: string | undefined;
 }
 
+/** Deletions that are held back, and documents that are not searchable yet. */
+type Standing = Partial<Pick<NonNullable<Connection['standing']>, 'heldDeletes' | 'waiting'>>;
+
 /** Running is never called an error, whatever the run before it was. */
-export function sourceState(connection: Connection, heldDeletes = 0): SourceState {
+export function sourceState(connection: Connection, standing: Standing = connection.standing ?? {}): SourceState {
   const { status, statusReason, lastSyncRun, problems } = connection;
+  const { heldDeletes = 0, waiting = 0 } = standing;
   const reason = statusReason ?? problems[0]?.reason;
   if (status === 'deleting') return { tone: 'quiet', text: texts.sources.deleting };
   if (status === 'needs_reauth') return { tone: 'bad', text: texts.sources.needsReauth, reason };
@@ -40,5 +44,6 @@ export function sourceState(connection: Connection, heldDeletes = 0): SourceStat
   }
   if (heldDeletes > 0) return { tone: 'warn', text: texts.sources.attention };
   if (problems.length > 0) return { tone: 'warn', text: texts.sources.attention, reason };
+  if (waiting > 0) return { tone: 'busy', text: texts.sources.reading };
   return { tone: 'good', text: texts.sources.active };
 }

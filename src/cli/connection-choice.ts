@@ -18,11 +18,21 @@ export function chooseConnections(all: readonly ConnectionAnswer[], word: string
   throw usage(`There is no connection ${word}.${near ? ` Did you mean ${near}?` : ''}`);
 }
 
-/** The same for commands that act on exactly one. */
-export function chooseConnection(all: readonly ConnectionAnswer[], word: string): ConnectionAnswer {
+/** The same for commands that act on exactly one; without a word the only one that there is. */
+export function chooseConnection(all: readonly ConnectionAnswer[], word: string | undefined): ConnectionAnswer {
+  if (word === undefined) return onlyOne(all);
   const [found, ...others] = chooseConnections(all, word);
   if (found && others.length === 0) return found;
   throw usage(`${word} has ${others.length + 1} connections: name one by its id.`);
+}
+
+function onlyOne(all: readonly ConnectionAnswer[]): ConnectionAnswer {
+  const [only, ...others] = all;
+  if (only && others.length === 0) return only;
+  if (only) throw usage(`There are ${all.length} connections: name one.`);
+  throw new CommandFailure(exitCodes.usage, 'Nothing is connected.', {
+    remedy: '`memoryd connect folder ./notes` mirrors a folder.',
+  });
 }
 
 function usage(message: string): CommandFailure {

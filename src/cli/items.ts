@@ -26,7 +26,10 @@ export function addItemsCommand(program: Command, context: CommandContext): void
   const command = program
     .command('items')
     .description('List what a source holds and what became of it: done, waiting, skipped or failed, and why.')
-    .argument('<connection>', 'its id, the beginning of it, or the provider when it has only one')
+    .argument(
+      '[connection]',
+      'its id, the beginning of it, or the provider when it has only one (default: the only one)',
+    )
     .addOption(stateOption('only items in this state; may be repeated', itemStates))
     .option('--class <class>', 'only items with this class of error; may be repeated', collect)
     .option('--limit <number>', 'how many', wholeNumber(1, 1_000_000), 100);
@@ -35,7 +38,7 @@ export function addItemsCommand(program: Command, context: CommandContext): void
     { command: 'memoryd items nTPk --state skipped', purpose: 'what is not mirrored, and why' },
     { command: 'memoryd items nTPk --state failed --state dead', purpose: 'what could not be read' },
   ]);
-  command.action(async (word: string, options: ItemsOptions) => {
+  command.action(async (word: string | undefined, options: ItemsOptions) => {
     const client = await openClient(options, context);
     const { id } = chooseConnection(await client.connections(), word);
     const selection = { states: options.state ?? [], errorClasses: options.class ?? [] };

@@ -21,7 +21,10 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
   const command = program
     .command('runs')
     .description('List the syncs of a connection, newest first, or show one of them.')
-    .argument('<connection>', 'its id, the beginning of it, or the provider when it has only one')
+    .argument(
+      '[connection]',
+      'its id, the beginning of it, or the provider when it has only one (default: the only one)',
+    )
     .argument('[run]', 'id of a run: everything about it')
     .option('--limit <number>', 'how many', wholeNumber(1, 200), 20);
   addDaemonOptions(addJsonOption(command));
@@ -29,7 +32,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
     { command: 'memoryd runs nTPk', purpose: 'the latest syncs' },
     { command: 'memoryd runs nTPk tcSSSS7XhS4D5EVB8Nf471', purpose: 'one of them, with its failures and warnings' },
   ]);
-  command.action(async (word: string, runId: string | undefined, options: RunsOptions) => {
+  command.action(async (word: string | undefined, runId: string | undefined, options: RunsOptions) => {
     const client = await openClient(options, context);
     const connection = chooseConnection(await client.connections(), word);
     if (runId !== undefined) {

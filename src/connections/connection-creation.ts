@@ -63,7 +63,7 @@ async function createNew(
   const secrets = { ...given.unknownSecrets, ...config.secret };
   const fields = choice.by === 'fields' ? { ...secrets, ...choice.fields } : secrets;
   const plan = planOf(spec, input, { config: config.open, metadata: given.metadata, fields });
-  const others = await listConnections(database, [input.containerTag], input.provider);
+  const others = await listConnections(database, [input.containerTag], { provider: input.provider });
   refuseTooMany(others, input);
   if (choice.by === 'consent') {
     const redirectUrl = input.redirectUrl ?? null;

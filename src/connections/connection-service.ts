@@ -15,6 +15,7 @@ import type { Database } from '../store/database.ts';
 import { troubledPartitions } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createCounts, type Counts } from './counts.ts';
+import { createConnectionPages } from './connection-pages.ts';
 import { createChange } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
 import { shownSchedule, upcomingOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
@@ -82,6 +83,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     ...createSyncItems({ ...options, requestSync: runs.requestSync }),
     ...createSources(options),
     ...createRemoval(options),
+    ...createConnectionPages({ ...options, toConnections: (rows) => toConnections(options, rows) }),
     connectors: async () => {
       const installed = await Promise.all((await registry.specs()).map(({ name }) => registry.load(name)));
       return Promise.all(installed.map((one) => toInstalled(one, options.credentials)));
@@ -106,7 +108,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       return rows.map((row) => ({ ...toConnection(row, options.standardSchedule), lastRun: lastRunOf(row.id) }));
     },
     list: async (scope, provider) =>
-      toConnections(options, await listConnections(database, scope.containerTags, provider)),
+      toConnections(options, await listConnections(database, scope.containerTags, { provider })),
     async change(id, wanted) {
       await change(id, wanted);
       return shown(id);

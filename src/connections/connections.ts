@@ -52,6 +52,31 @@ export interface Connection extends ConnectionRef, MemorySettings {
   updatedAt: Date;
 }
 
+/** What somebody who looks at a connection wants to know beside its state. */
+interface Standing {
+  /** Documents that are not searchable yet. */
+  waiting: number;
+  /** Items that could not be mirrored, and those whose document could not be read. */
+  failed: number;
+  /** Deletions that the brake holds back. */
+  heldDeletes: number;
+}
+
+export type StandingConnection = Connection & { standing: Standing };
+
+interface ConnectionPageQuery {
+  provider?: string | undefined;
+  /** `attention`: what needs a hand first, then what runs. Newest first among equals, and by `newest`. */
+  order: 'newest' | 'attention';
+  /** Only those that are older than this one; with `newest` alone. */
+  before?: string | undefined;
+  limit: number;
+}
+
+export interface ConnectionPages {
+  page(scope: Scope, query: ConnectionPageQuery): Promise<StandingConnection[]>;
+}
+
 export interface SyncRun extends Omit<SyncRunRow, 'status' | 'mode' | 'triggerType'> {
   status: 'running' | 'completed' | 'failed';
   mode: SyncMode;
@@ -161,7 +186,7 @@ interface ConnectorCapabilities {
  * Everything the outer layers do with connections. Methods that take the id of a connection throw
  * `not_found` when there is none.
  */
-export interface Connections extends SyncRuns, SyncItems {
+export interface Connections extends SyncRuns, SyncItems, ConnectionPages {
   /** All installed connectors. */
   connectors(): Promise<InstalledConnector[]>;
   /** The installed connector of a provider; null where there is none that can be used. */

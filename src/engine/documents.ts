@@ -1,5 +1,6 @@
 import type { Scope } from '../base/scope.ts';
 import type { ChunkPage } from '../store/chunk-lists.ts';
+import type { DocumentCount } from '../store/document-counts.ts';
 import type { DocumentSelection } from '../store/document-selection.ts';
 import type { Filter } from '../store/filters.ts';
 import type { MemoryEntry } from '../store/memory-entries.ts';
@@ -75,7 +76,7 @@ export interface DocumentReads {
     cursor: string,
   ): Promise<{ documents: ListedDocument[]; next: string | null }>;
   /** `waiting` and `failed`: of them those that are still to be processed, and those that could not be. */
-  count(query: DocumentSelectionQuery): Promise<{ total: number; waiting: number; failed: number }>;
+  count(query: DocumentSelectionQuery): Promise<DocumentCount>;
   /** Memories of documents with all that the graph shows, oldest first. */
   memoryEntries(documentIds: readonly string[]): Promise<MemoryEntry[]>;
   countByStatus(scope: Scope): Promise<Record<DocumentStatus, number>>;

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
 import { isToBeRead, lacksVectors } from './processing.ts';
-import { rawSql, sql } from './sql.ts';
+import { joinSql, rawSql, sql } from './sql.ts';
 
 export interface ConnectionRow {
   id: string;
@@ -103,16 +103,27 @@ export async function findConnection(database: Queryable, id: string): Promise<C
   return row ?? null;
 }
 
+export interface ConnectionRange {
+  provider?: string | undefined;
+  /** Only connections with a smaller id: those that were made before. */
+  before?: string | undefined;
+  limit?: number | undefined;
+}
+
+/** Newest first. */
 export async function listConnections(
   database: Queryable,
   tags: readonly string[] | null,
-  provider?: string,
+  { provider, before, limit }: ConnectionRange = {},
 ): Promise<ConnectionRow[]> {
-  const ofProvider = provider === undefined ? sql`true` : sql`provider = ${provider}`;
+  const conditions = [
+    sql`status <> 'deleting' and ${inContainers(rawSql('container_tag'), tags)}`,
+    ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+    ...(before === undefined ? [] : [sql`id < ${before}`]),
+  ];
   return database.query<ConnectionRow>(sql`
-    select ${columns} from connections
-    where status <> 'deleting' and ${inContainers(rawSql('container_tag'), tags)} and ${ofProvider}
-    order by created_at desc, id desc`);
+    select ${columns} from connections where ${joinSql(conditions, ' and ')}
+    order by created_at desc, id desc ${limit === undefined ? rawSql('') : sql`limit ${limit}`}`);
 }
 
 /** Active connections that somebody asked to sync or whose time has come. */

@@ -7,13 +7,16 @@ export interface DocumentCount {
   total: number;
   waiting: number;
   failed: number;
+  /** Of those that failed, the ones of no connection. */
+  failedUploads: number;
 }
 
 /** How many there are, how many of them are still to be processed, and how many could not be. */
 export async function countDocuments(database: Queryable, where: Sql): Promise<DocumentCount> {
   const [row] = await database.query<DocumentCount>(sql`
     select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting,
-      count(*) filter (where d.status = 'failed') as failed
+      count(*) filter (where d.status = 'failed') as failed,
+      count(*) filter (where d.status = 'failed' and d.connection_id is null) as "failedUploads"
     from documents d where d.deleted_at is null and ${where}`);
   return row!;
 }

@@ -50,17 +50,17 @@ describe.each(engines)('what a large store is asked for again and again, on %s',
     const { clock, setStatus, documentCounts } = await open();
     const all = async () => documentCounts.count(sql`d.container_tag <> ${'another'}`);
     const byStatus = async () => documentCounts.countByStatus(scope);
-    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0 });
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0, failedUploads: 0 });
     expect(await byStatus()).toMatchObject({ queued: 0, embedding: 0, done: 3, failed: 0 });
     await setStatus('embedding', 2);
-    expect(await all()).toEqual({ total: 3, waiting: 2, failed: 0 });
+    expect(await all()).toEqual({ total: 3, waiting: 2, failed: 0, failedUploads: 0 });
     expect(await byStatus()).toMatchObject({ queued: 0, embedding: 2, done: 3 });
     await setStatus('failed', 2);
-    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0 });
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 0, failedUploads: 0 });
     expect(await byStatus()).toMatchObject({ embedding: 0, failed: 0 });
-    expect(await documentCounts.count(sql`d.status = ${'failed'}`)).toEqual({ total: 2, waiting: 0, failed: 2 });
+    expect(await documentCounts.count(sql`d.status = ${'failed'}`)).toMatchObject({ total: 2, waiting: 0, failed: 2 });
     clock.advance(5_001);
-    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 2 });
+    expect(await all()).toEqual({ total: 3, waiting: 0, failed: 2, failedUploads: 0 });
     expect(await byStatus()).toMatchObject({ done: 1, failed: 2 });
   });
 

@@ -61,7 +61,7 @@ describe('search', () => {
     cli.api.on('POST /v4/search', () => answer);
     await cli.run(['search', 'keys', '--from', '2026-03-01', '--to', '2026-03-02']);
     await cli.run(['search', 'keys', '--from', '2026-03-01T12:00:00Z']);
-    const [days, time] = cli.api.requests.map(({ body }) => body!['dates']);
+    const [days, time] = cli.api.requests.map(({ body }) => body['dates']);
     const first = new Date(2026, 2, 1).toISOString();
     const last = new Date(2026, 2, 2, 23, 59, 59, 999).toISOString();
     expect([days, time]).toEqual([{ from: first, to: last }, { from: '2026-03-01T12:00:00.000Z' }]);

@@ -96,6 +96,18 @@ describe('items', () => {
     ]);
   });
 
+  test('of the only connection need no name', async () => {
+    cli.api.on(`GET ${path(folderId, 'items')}`, () => ({ items: [item('a', { path: 'a.md' })], next: null }));
+    cli.api.on('POST /v3/connections/list', () => [connection({})]);
+    expect(await cli.run(['items'])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('a.md') });
+    cli.api.on('POST /v3/connections/list', () => connections);
+    const many = await cli.run(['items']);
+    expect(many).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('There are 3 connections: name one.') });
+    cli.api.on('POST /v3/connections/list', () => []);
+    const none = await cli.run(['items']);
+    expect(none).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Nothing is connected.') });
+  });
+
   test('refuses a state that there is not', async () => {
     expect(await cli.run(['items', 'imap', '--state', 'lost'])).toMatchObject({ exitCode: 2 });
     expect(cli.api.requests).toEqual([]);

@@ -177,7 +177,7 @@ describe('start', () => {
     expect((await printedOn(true)).match(/^ {2}http:\/\/127\.0\.0\.1:6767\/#\/sign-in\/token$/gm)).toHaveLength(1);
     const logged = await printedOn(false);
     expect(logged).not.toContain('sign-in');
-    expect(logged).toContain('`memoryd console` prints a link');
+    expect(logged).toContain('`npx memoryd console` prints a link');
   });
 
   test('mirrors a folder and tells how far it is', async () => {

@@ -16,7 +16,7 @@ export function AddDocuments() {
   return (
     <>
       <Head title={texts.add.title} />
-      <div class="filters">
+      <div class="form">
         <NamespaceChoice label={texts.add.into} value={namespace} namespaces={namespaces} onChange={setNamespace} />
       </div>
       <Uploads namespace={namespace} />

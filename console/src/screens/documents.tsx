@@ -17,6 +17,8 @@ import { useLoad } from '../use-load.ts';
 import { usePages } from '../use-pages.ts';
 
 const pageSize = 100;
+/** Whose names are known here; of how many one can be chosen. */
+const mostSources = 500;
 
 function readFilters() {
   const { query } = route.value;
@@ -34,7 +36,10 @@ export function Documents() {
   const [typed, setTyped] = useState(asked.q);
   const filters = { ...asked, q: useDelayed(typed.trim()) };
   const namespaces = useNamespaces().data ?? [];
-  const connections = useLoad((signal) => call('POST /v3/connections/list', { body: {}, signal }), []).data;
+  const connections = useLoad(
+    (signal) => call('POST /v3/connections/list', { body: { limit: mostSources }, signal }),
+    [],
+  ).data;
   const sources = new Map(connections?.map((each) => [each.id, sourceName(each)]));
   const total = useTotal(filters);
   const [listed, setListed] = useState<number>();

@@ -16,13 +16,15 @@ import type { WrongKeys } from '../wrong-keys-of.ts';
 
 interface SourceView {
   connection: Connection;
-  progress: Progress;
+  /** Only of those that run, and not of more than somebody watches. */
+  progress?: Progress;
   name: string;
 }
 
 interface HomeView {
   /** Of the whole daemon, which only a full key may see. */
   status: Status | undefined;
+  /** Where there are many, those that need a hand or run, and some of the rest. */
   sources: SourceView[];
   documentCount: number;
   /** Documents that are not yet made searchable, in every namespace that the key may read. */
@@ -36,6 +38,11 @@ const wrongKeysEveryMs = 30_000;
 /** What changed in a day, and how much each day brought, reads every document. */
 const activityEveryMs = 60_000;
 const manyDocuments = 20_000;
+/** Sources that are looked at at once; the other ones are on their own page. */
+const mostSources = 50;
+const mostFollowed = 10;
+/** Sources that are listed because nothing is wrong with them, or because something changed there. */
+const mostListed = 20;
 /** That are named of those who gave wrong keys. */
 const mostAddresses = 3;
 
@@ -43,29 +50,29 @@ async function readHome(signal: AbortSignal): Promise<HomeView> {
   const [status, connectors, connections, documents] = await Promise.all([
     isFull.value ? call('GET /v3/status', { signal }) : undefined,
     call('GET /v3/connectors', { signal }),
-    call('POST /v3/connections/list', { body: {}, signal }),
+    call('POST /v3/connections/list', { body: { limit: mostSources, order: 'attention' }, signal }),
     call('POST /v3/documents/count', { body: {}, signal }),
   ]);
   const titles = new Map(connectors.map(({ provider, displayName }) => [provider, displayName]));
+  const followed = new Set(connections.filter(isRunning).slice(0, mostFollowed));
   const sources = await Promise.all(
     connections.map(async (connection) => ({
       connection,
       name: sourceName(connection, titles.get(connection.provider)),
-      progress: await call('GET /v3/connections/{connectionId}/progress', {
-        path: { connectionId: connection.id },
-        signal,
-      }),
+      ...(followed.has(connection) && { progress: await readProgress(connection.id, signal) }),
     })),
   );
-  const ofSources = sources.reduce((sum, { progress }) => sum + progress.documents.failed, 0);
   return {
     status,
     sources,
     documentCount: documents.totalItems,
     waiting: documents.waiting,
-    failedUploads: Math.max(0, documents.failed - ofSources),
+    failedUploads: documents.failedUploads,
   };
 }
+
+const readProgress = (connectionId: string, signal: AbortSignal) =>
+  call('GET /v3/connections/{connectionId}/progress', { path: { connectionId }, signal });
 
 export function Home() {
   const { data, error, reload } = useLoad(readHome, [], everyMs);
@@ -81,7 +88,10 @@ export function Home() {
 
 function HomeSections({ status, sources, documentCount, waiting, failedUploads }: HomeView) {
   // Anew when something came or went; where that takes long, when a run is over.
-  const keys = [Math.min(documentCount, manyDocuments), sources.map(({ progress }) => progress.run?.completedAt)];
+  const keys = [
+    Math.min(documentCount, manyDocuments),
+    sources.map(({ connection }) => connection.lastSyncRun?.completedAt),
+  ];
   const activity = useLoad((signal) => call('GET /v3/activity', { signal }), keys, activityEveryMs);
   const wrongKeys = useLoad(
     async (signal) => (isFull.value ? readWrongKeys(signal) : undefined),
@@ -89,8 +99,8 @@ function HomeSections({ status, sources, documentCount, waiting, failedUploads }
     wrongKeysEveryMs,
   ).data;
   if (sources.length === 0 && documentCount === 0 && !wrongKeys?.count) return <Beginning />;
-  const running = sources.filter(isRunning);
-  const healthy = sources.filter((source) => !isRunning(source) && !needsHand(source));
+  const running = sources.filter(({ connection }) => isRunning(connection));
+  const healthy = sources.filter(({ connection }) => !isRunning(connection) && !needsHand(connection));
   return (
     <>
       <Attention status={status} sources={sources} failedUploads={failedUploads} wrongKeys={wrongKeys} />
@@ -109,12 +119,17 @@ function HomeSections({ status, sources, documentCount, waiting, failedUploads }
       {healthy.length > 0 && (
         <Section title={texts.home.healthy}>
           <ul class="rows">
-            {healthy.map((source) => (
+            {healthy.slice(0, mostListed).map((source) => (
               <SourceLine key={source.connection.id} {...source}>
                 {texts.documentsCount(source.connection.documentCount)}
               </SourceLine>
             ))}
           </ul>
+          {healthy.length > mostListed && (
+            <p class="line">
+              <a href={hrefOf(['sources'])}>{texts.home.allSources}</a>
+            </p>
+          )}
         </Section>
       )}
       <LoadProblem error={activity.error} reload={activity.reload} />
@@ -124,11 +139,10 @@ function HomeSections({ status, sources, documentCount, waiting, failedUploads }
   );
 }
 
-const needsHand = ({ connection, progress }: SourceView) =>
-  ['bad', 'warn'].includes(sourceState(connection, progress.heldDeletes).tone);
+const needsHand = (connection: Connection) => ['bad', 'warn'].includes(sourceState(connection).tone);
 
-const isRunning = ({ progress, connection }: SourceView) =>
-  progress.run?.status === 'running' || (connection.status === 'active' && progress.documents.waiting > 0);
+const isRunning = ({ status, lastSyncRun, standing }: Connection) =>
+  lastSyncRun?.status === 'running' || (status === 'active' && (standing?.waiting ?? 0) > 0);
 
 function Beginning() {
   return (
@@ -192,15 +206,16 @@ function Attention({ status, sources, failedUploads, wrongKeys }: AttentionProps
   );
 }
 
-function concernsOf({ connection, progress, name }: SourceView): Concern[] {
+function concernsOf({ connection, name }: SourceView): Concern[] {
   const href = hrefOf(['sources', connection.id]);
   const concerns: Concern[] = [];
   const add = (title: string, tone: Concern['tone'], detail: string) =>
     concerns.push({ key: `${connection.id} ${title}`, href, title, tone, detail });
-  const { tone, text, reason } = sourceState(connection);
+  const { heldDeletes = 0, failed = 0 } = connection.standing ?? {};
+  const { tone, text, reason } = sourceState(connection, {});
   if (tone === 'bad' || tone === 'warn') add(text, tone, [name, reason].filter(Boolean).join(': '));
-  if (progress.heldDeletes > 0) add(texts.home.held(progress.heldDeletes), 'warn', `${name}. ${texts.home.heldHelp}`);
-  if (progress.items.failed > 0) add(texts.home.failedItems(progress.items.failed), 'warn', name);
+  if (heldDeletes > 0) add(texts.home.held(heldDeletes), 'warn', `${name}. ${texts.home.heldHelp}`);
+  if (failed > 0) add(texts.home.failedItems(failed), 'warn', name);
   return concerns;
 }
 
@@ -250,9 +265,10 @@ function SourceLine({ connection, name, children }: SourceView & { children: pre
   );
 }
 
-function RunningNote({ progress }: SourceView) {
-  const { run, documents } = progress;
-  if (run?.status !== 'running') return <>{texts.home.uploadsWaiting(documents.waiting)}</>;
+function RunningNote({ connection, progress }: SourceView) {
+  const run = progress?.run;
+  if (run?.status !== 'running')
+    return <>{texts.home.uploadsWaiting(progress?.documents.waiting ?? connection.standing?.waiting ?? 0)}</>;
   const left = run.etaMs === null ? '' : `, ${texts.source.left(formatDuration(run.etaMs))}`;
   return (
     <>
@@ -289,7 +305,7 @@ function Changes({ activity, sources }: ChangesProps) {
     <Section title={texts.home.changes}>
       {changed.length === 0 && activity.uploads === 0 && <p class="line quiet">{texts.home.noChanges}</p>}
       <ul class="rows">
-        {changed.map((each) => (
+        {changed.slice(0, mostListed).map((each) => (
           <li key={each.connectionId} class="line">
             <SourceMark provider={each.provider} />
             <span class="grow">
@@ -304,6 +320,9 @@ function Changes({ activity, sources }: ChangesProps) {
             </span>
           </li>
         ))}
+        {changed.length > mostListed && (
+          <li class="line quiet">{texts.home.otherChanges(changed.length - mostListed)}</li>
+        )}
         {activity.uploads > 0 && (
           <li class="line">
             <SourceMark provider="push" />

@@ -91,7 +91,7 @@ export function Search() {
             {texts.search.submit}
           </Button>
         </div>
-        <div class="filters">
+        <div class="filters thirds">
           <ChoiceField
             label={texts.search.mode}
             value={asked.mode}

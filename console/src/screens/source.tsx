@@ -77,7 +77,7 @@ function SourceView({ connection, connector, live, onChange }: SourceViewProps) 
   const isRunning = progress?.run?.status === 'running';
   const { tone, text, reason } = isRunning
     ? ({ tone: 'busy', text: texts.sources.syncing } as const)
-    : sourceState(connection, progress?.heldDeletes);
+    : sourceState(connection, progress && { heldDeletes: progress.heldDeletes, waiting: progress.documents.waiting });
   const runKey = runKeyOf(progress);
   return (
     <>

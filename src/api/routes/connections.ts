@@ -122,7 +122,7 @@ function readRoutes(app: Api, { services }: RouteContext): void {
       schema: {
         operationId: 'listConnections',
         summary: 'List connections',
-        description: 'Newest first.',
+        description: 'Newest first; with limit page by page.',
         tags,
         body: schemas.listConnectionsBody,
         response: { 200: schemas.connectionsAnswer },
@@ -130,8 +130,14 @@ function readRoutes(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       const scope = readScope(callerOf(request), requestedTags(request.body));
-      const connections = await services.connections.list(scope, request.body.provider);
-      return connections.map(connectionView);
+      const { provider, limit, cursor, order = 'newest' } = request.body;
+      if (limit === undefined && (cursor !== undefined || order !== 'newest'))
+        throw invalidField(['limit'], 'limit goes with cursor and order');
+      if (cursor !== undefined && order !== 'newest')
+        throw invalidField(['cursor'], 'cursor goes with the order newest only');
+      if (limit === undefined) return (await services.connections.list(scope, provider)).map(connectionView);
+      const page = await services.connections.page(scope, { provider, order, before: cursor, limit });
+      return page.map((one) => ({ ...connectionView(one), standing: one.standing }));
     },
   );
 

@@ -282,8 +282,8 @@ export function documentListRoutes(app: Api, context: RouteContext): void {
     async (request) => {
       const { body } = request;
       const query = { ...selectionQuery(body), ...listedTags(callerOf(request), body, config) };
-      const { total, waiting, failed } = await services.documents.count(query);
-      return { totalItems: total, waiting, failed };
+      const { total, ...counts } = await services.documents.count(query);
+      return { totalItems: total, ...counts };
     },
   );
 }

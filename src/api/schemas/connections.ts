@@ -158,6 +158,18 @@ export const connectionAnswer = Type.Object(
     ...memorySettings,
     documentCount: Type.Integer(),
     problems,
+    standing: Type.Optional(
+      Type.Object(
+        {
+          waiting: Type.Integer({ description: 'Documents that are not searchable yet.' }),
+          failed: Type.Integer({
+            description: 'Items that could not be mirrored, and those whose document could not be read.',
+          }),
+          heldDeletes: Type.Integer({ description: 'Deletions that are held back.' }),
+        },
+        { description: 'In lists with limit.' },
+      ),
+    ),
   },
   { $id: 'Connection', title: 'Connection' },
 );
@@ -171,6 +183,26 @@ export const listConnectionsBody = Type.Object({
   containerTag: Type.Optional(containerTag),
   containerTags: Type.Optional(containerTags),
   provider: Type.Optional(Type.String()),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 500,
+      description: 'At most so many, each with its standing. Fewer: there are no more. Default: all of them.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'With limit: only those after this one, the id of the last connection of the page before.',
+    }),
+  ),
+  order: Type.Optional(
+    words(['newest', 'attention'], {
+      description:
+        'With limit. attention: first what needs a hand, then what runs, then the rest, on one page. Default newest.',
+    }),
+  ),
 });
 
 /** The containers that an operation on a provider's connections covers. */

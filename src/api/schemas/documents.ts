@@ -245,6 +245,7 @@ export const countAnswer = Type.Object({
   totalItems: Type.Integer(),
   waiting: Type.Integer({ description: 'Of them those that are still to be processed.' }),
   failed: Type.Integer({ description: 'Of them those that could not be read.' }),
+  failedUploads: Type.Integer({ description: 'Of those that failed, the ones that were sent and not mirrored.' }),
 });
 
 export const processingQuery = Type.Object(
