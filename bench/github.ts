@@ -75,7 +75,9 @@ async function openWorld(engine: Engine) {
     /** Also those to the host that the archive comes from, which has no quota. */
     async requestsOfSync(): Promise<number> {
       const before = server.traffic.count();
-      await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
+      await database.transaction((tx) =>
+        requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, { now: clock.now() }),
+      );
       const common = {
         database,
         clock,

@@ -70,7 +70,9 @@ export async function createPipeline(database: Database, embedder: Embedder, sou
   }
 
   async function sync(): Promise<void> {
-    await database.transaction((tx) => requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, clock.now()));
+    await database.transaction((tx) =>
+      requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, { now: clock.now() }),
+    );
     const common = { database, clock, log, settings: defaultRunSettings, wake, handOver, extractor: textWork };
     await runSync({ ...common, ...runner, connector: async () => connector }, id, stop.signal);
   }

@@ -37,7 +37,7 @@ export async function createSynced(database: Database, connector: Connector<any,
       mode: 'full' | 'incremental',
       { used = database, signal = new AbortController().signal }: { used?: Database; signal?: AbortSignal } = {},
     ): Promise<void> {
-      await database.transaction((tx) => requestSync(tx, id, { mode, trigger: 'manual' }, clock.now()));
+      await database.transaction((tx) => requestSync(tx, id, { mode, trigger: 'manual' }, { now: clock.now() }));
       const settings = defaultRunSettings;
       const wake = async () => {};
       const common = { database: used, clock, log: silentLogger, settings, wake };

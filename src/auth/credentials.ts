@@ -209,7 +209,7 @@ async function openStored(
   const auth = storedAuth(spec, held.kind, held.fields);
   if (auth === null && Object.keys(held.fields).length === 0) return null;
   let { fields } = held;
-  return opened(parts, spec, auth, held, {
+  const keeper: CredentialKeeper = {
     async read() {
       const present = await read(parts, owner);
       ({ fields } = present);
@@ -222,7 +222,8 @@ async function openStored(
         parts.sources.of(owner, auth!, () => fields),
         signal,
       ),
-  });
+  };
+  return opened(parts, spec, { auth, held, keeper });
 }
 
 function openPreview(
@@ -234,7 +235,7 @@ function openPreview(
   const kept = (given: TokenSet, version: number) => ({ token: given, version, renewable: true, renewAt: null });
   let held: HeldCredentials = { fields, version: 1, token: token && kept(token, 1) };
   let next: Promise<TokenSet> | null = null;
-  return opened(parts, spec, auth, held, {
+  const keeper: CredentialKeeper = {
     read: async () => held,
     async renew(stale) {
       next ??= parts.sources.of(owner, auth!, () => fields).next(token);
@@ -242,15 +243,14 @@ function openPreview(
       held = { fields, version: renewed.version, token: renewed };
       return renewed;
     },
-  });
+  };
+  return opened(parts, spec, { auth, held, keeper });
 }
 
 function opened(
   { clock }: Parts,
   spec: ConnectorSpec,
-  auth: AuthSpec | null,
-  held: HeldCredentials,
-  keeper: CredentialKeeper,
+  { auth, held, keeper }: { auth: AuthSpec | null; held: HeldCredentials; keeper: CredentialKeeper },
 ): OpenedCredentials {
   const redaction = createRedaction();
   const hide = (fields: JsonObject) => secretValues(spec, fields).forEach((secret) => redaction.add(secret));

@@ -48,7 +48,7 @@ export function createChange(options: ChangeOptions): (id: string, wanted: Conne
       await changeDocuments(tx, row, fields.metadata, now);
       if (changesMemories(row, fields)) await noteSettingChange(tx, { scope: 'connection', id });
       if (Object.keys(secrets).length > 0) await options.credentials.change(tx, id, secrets);
-      if (sync) await requestSync(tx, id, { mode: sync, trigger: 'manual' }, now);
+      if (sync) await requestSync(tx, id, { mode: sync, trigger: 'manual' }, { now });
     });
     if (fields.status !== row.status) await options.changed();
     if (sync && fields.status === 'active') await options.wake(id);

@@ -51,5 +51,5 @@ export async function storePlan(
   const waits = quietUntil({ allowedHours: plan.allowedHours, requestedSync: null }, now) !== null;
   // A run that is shown as running for hours would look lost.
   if (!waits) await startRun(tx, { id: newId(now), connectionId: id, mode: 'full', triggerType: 'event', now });
-  await requestSync(tx, id, { mode: 'full', trigger: 'event' }, now);
+  await requestSync(tx, id, { mode: 'full', trigger: 'event' }, { now });
 }

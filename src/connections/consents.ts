@@ -361,6 +361,6 @@ export function createReactivation(clock: Clock): Reactivation {
     if (status === 'needs_reauth' || status === 'needs_configuration') {
       await setConnectionStatus(tx, id, { status: 'active', reason: null, now });
     }
-    await requestSync(tx, id, { mode: 'incremental', trigger: 'event' }, now);
+    await requestSync(tx, id, { mode: 'incremental', trigger: 'event' }, { now });
   };
 }

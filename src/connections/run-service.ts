@@ -108,7 +108,7 @@ async function store({ database, clock, wake }: RunServiceOptions, id: string, r
   const now = clock.now();
   await database.transaction(async (tx) => {
     // It locks the connection, as every run does before it touches the items.
-    await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, now);
+    await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, { now });
     if (restoreDeleted) {
       await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
       await forgetJudgements(tx, id);

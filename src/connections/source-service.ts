@@ -210,7 +210,7 @@ export function createScopeService({ database, registry, clock, wake }: ScopeSer
       await database.transaction(async (tx) => {
         await changeSelection(tx, id, selection, now);
         await unselect(tx, id, selection, { deleteRemoved, now });
-        await requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, now);
+        await requestSync(tx, id, { mode: 'incremental', trigger: 'manual' }, { now });
       });
       await wake(id);
     },

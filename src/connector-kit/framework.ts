@@ -119,7 +119,7 @@ export function createFramework(given: FrameworkOptions): Framework {
     encryption: createEncryption([parts.encryptionKey]),
     outbound,
     clients: clientsOf(options),
-    connector: (name) => registry.load(name),
+    connector: registry.load,
     clock,
     log,
     publicUrl: () => 'http://localhost:6767',
@@ -127,16 +127,13 @@ export function createFramework(given: FrameworkOptions): Framework {
   });
   const { credentials } = authorizing;
   const settings = { ...defaultRunSettings, ...options.settings };
-
   const asked = { database: process, clock, registry, credentials, outbound, log };
   const sources = createSources({ ...asked, wake: async () => {}, changed: async () => {} });
 
   async function run(id: string, request: RequestedSync | null, signal: AbortSignal): Promise<void> {
-    if (request) await parts.database.transaction((tx) => requestSync(tx, id, request, clock.now()));
-    const extractor = parts.textWork;
-    const runner = { database: process, clock, log, settings, credentials, outbound, extractor };
-    const loading = { connector: (name: string) => registry.load(name), wake: async () => {} };
-    await clock.during(runSync({ ...runner, ...loading }, id, signal));
+    if (request) await parts.database.transaction((tx) => requestSync(tx, id, request, { now: clock.now() }));
+    const runner = { database: process, clock, log, settings, credentials, outbound, extractor: parts.textWork };
+    await clock.during(runSync({ ...runner, connector: registry.load, wake: async () => {} }, id, signal));
   }
 
   return {

@@ -146,7 +146,7 @@ async function makeRound(options: VectorWorkOptions, held: Held, limit: number, 
     const ids = documents.map(({ id }) => id);
     await adoptVectors(database, ids, embedder.id);
     const chunks = await chunksWithoutVector(database, ids, embedder.id, limit);
-    const failed = await embed(options, held, documents, chunks, signal);
+    const failed = await embed(options, held, { documents, chunks }, signal);
     const left = documents.filter((one) => !failed.has(one));
     await finish(options, held, left, signal);
   } catch (error) {
@@ -174,8 +174,7 @@ async function withoutHarmful(options: VectorWorkOptions, held: Held): Promise<W
 async function embed(
   options: VectorWorkOptions,
   held: Held,
-  documents: readonly WordedDocument[],
-  chunks: readonly ChunkWithoutVector[],
+  { documents, chunks }: { documents: readonly WordedDocument[]; chunks: readonly ChunkWithoutVector[] },
   signal: AbortSignal,
 ): Promise<Set<WordedDocument>> {
   if (chunks.length === 0) return new Set();
@@ -191,8 +190,8 @@ async function embed(
     if (concerned.length > 1 && mayBePoisoned(error)) {
       const failed = new Set<WordedDocument>();
       for (const one of concerned) {
-        const own = chunks.filter(({ documentId }) => documentId === one.id);
-        for (const other of await embed(options, held, [one], own, signal)) failed.add(other);
+        const own = { documents: [one], chunks: chunks.filter(({ documentId }) => documentId === one.id) };
+        for (const other of await embed(options, held, own, signal)) failed.add(other);
       }
       return failed;
     }

@@ -241,7 +241,7 @@ async function takeOn(options: BatchOptions, works: Work[], onTheWay: OnTheWay):
   const { batch, signal } = onTheWay;
   const plan = await planWrites(options, works);
   const writeFirst = (keepsLease: boolean) =>
-    tryWrite(options, batch, works, () => writeWords(options, batch, works, plan, { keepsLease }));
+    tryWrite(options, batch, works, () => writeWords(options, batch, works, { plan, keepsLease }));
   if (plan.toEmbed.length > 0 && options.pace.expectedMs(plan.toEmbed.length) > momentMs) {
     if (await writeFirst(false)) onTheWay.worded();
     return;

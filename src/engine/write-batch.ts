@@ -54,7 +54,7 @@ export async function writeAll(
     const stored = plan.toEmbed.filter((one) => !inserted.has(one.id) && finished.has(one.documentId));
     const embedded = stored.map(({ id }) => ({ id, embedding: valueOf(vectorOf, id) }));
     if (embedded.length > 0) await replaceVectors(tx, 'chunks', embedder.id, embedded);
-    await afterwards(tx, options, new Set(finished.keys()), findings, now);
+    await afterwards(tx, options, new Set(finished.keys()), { findings, now });
   });
 }
 
@@ -63,8 +63,7 @@ export async function writeWords(
   options: Writing,
   { leaseToken }: Held,
   works: readonly Work[],
-  plan: WritePlan,
-  { keepsLease }: { keepsLease: boolean },
+  { plan, keepsLease }: { plan: WritePlan; keepsLease: boolean },
 ): Promise<void> {
   const now = options.clock.now();
   await options.database.transaction(async (tx) => {
@@ -88,7 +87,7 @@ export async function writeVectors(
     if (embedded.length > 0) await replaceVectors(tx, 'chunks', embedder.id, embedded);
     const memories = options.remembering !== undefined;
     const finished = await finishVectors(tx, documents, { leaseToken, now, memories });
-    await afterwards(tx, options, finished, findings, now);
+    await afterwards(tx, options, finished, { findings, now });
   });
 }
 
@@ -125,8 +124,7 @@ async function afterwards(
   tx: Transaction,
   { summarizes, remembering }: Writing,
   finished: ReadonlySet<string>,
-  findings: Findings | null,
-  now: Date,
+  { findings, now }: { findings: Findings | null; now: Date },
 ): Promise<void> {
   if (summarizes) await queueSummaries(tx, [...finished], now);
   if (findings) await remembering?.store(tx, findingsOf(findings, finished));

@@ -144,7 +144,7 @@ async function watch(
     async request(sync, late) {
       await database.transaction(async (tx) => {
         await setUnwatched(tx, id, late);
-        await requestSync(tx, id, sync, clock.now());
+        await requestSync(tx, id, sync, { now: clock.now() });
       });
       begun();
       await options.wake(id);

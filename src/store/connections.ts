@@ -158,8 +158,7 @@ export async function requestSync(
   tx: Transaction,
   id: string,
   request: RequestedSync,
-  now: Date,
-  at: Date = now,
+  { now, at = now }: { now: Date; at?: Date },
 ): Promise<void> {
   const [row] = await tx.query<{ requested: RequestedSync | null }>(sql`
     select requested_sync as requested from connections where id = ${id} for update`);

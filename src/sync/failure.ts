@@ -218,10 +218,10 @@ export interface Breaker {
   /** One item; `error` is undefined when it went well. */
   add(error: unknown): void;
   /** Why fetching had better stop for a while; null when it need not. */
-  trip(): Trip | null;
+  trip(): BreakerTrip | null;
 }
 
-export interface Trip {
+export interface BreakerTrip {
   reason: string;
   /** Nothing at all went well lately. */
   outage: boolean;

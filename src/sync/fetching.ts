@@ -13,7 +13,7 @@ import {
   type ClaimedItem,
 } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/listed-pages.ts';
-import { createBreaker, type Breaker, type Trip } from './failure.ts';
+import { createBreaker, type Breaker, type BreakerTrip } from './failure.ts';
 import { commit, type Committed } from './commit.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
 import { fetchGroup } from './fetch-group.ts';
@@ -30,7 +30,7 @@ interface FetchOptions {
 
 interface FetchResult {
   /** Why it ended early; null when it did not. */
-  trip: Trip | null;
+  trip: BreakerTrip | null;
   /** Stored content showed items that no listing has shown. */
   showsUnlisted: boolean;
 }
@@ -60,7 +60,7 @@ export async function fetchItems(
   }
 }
 
-async function fetchDue(work: Fetching, options: FetchOptions): Promise<Trip | null> {
+async function fetchDue(work: Fetching, options: FetchOptions): Promise<BreakerTrip | null> {
   const { settings, ledger, company } = work;
   const { clock, signal, documentLimit } = ledger;
   let size = settings.claimSize;
@@ -124,7 +124,7 @@ async function settle(work: Fetching): Promise<void> {
 }
 
 /** Items wait as they are until there is room. */
-function fullContainer({ connection }: Ledger): Trip {
+function fullContainer({ connection }: Ledger): BreakerTrip {
   return {
     reason: `The quota of container ${connection.containerTag} is used up; items wait until there is room.`,
     outage: false,

@@ -3,7 +3,7 @@ import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
 import { listPartitions, type PartitionRow } from '../store/partitions.ts';
 import { redriveItems } from '../store/sync-items.ts';
-import type { Trip } from './failure.ts';
+import type { BreakerTrip } from './failure.ts';
 import { ConnectorError, type ConnectorSpec, type Partition } from '../connector/contract.ts';
 import { fetchItems, createSupply } from './fetching.ts';
 import type { Priority } from './work-slots.ts';
@@ -14,17 +14,22 @@ import { partitionRun, type PartitionRun, type Run } from './run.ts';
 import { askOn } from './unlisted-items.ts';
 import { followChanges, lookUpHints } from './changes.ts';
 
+/** A partition as a run finds it, and what is asked for. */
+export interface PartitionTask {
+  partition: Partition;
+  row: PartitionRow;
+  request: RequestedSync;
+}
+
 /**
  * Lists or follows one partition while its items are fetched beside it. Answers why it had better
  * wait, when too much of it fails. `onPage` is called when the source has answered.
  */
 export async function syncPartition(
   run: Run,
-  partition: Partition,
-  row: PartitionRow,
-  request: RequestedSync,
+  { partition, row, request }: PartitionTask,
   onPage: () => void,
-): Promise<Trip | null> {
+): Promise<BreakerTrip | null> {
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const backfill = row.lastListedAt === null;

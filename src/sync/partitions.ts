@@ -9,7 +9,7 @@ import {
 } from '../store/partitions.ts';
 import { sourceMissing, type Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
-import { syncPartition } from './partition-run.ts';
+import { syncPartition, type PartitionTask } from './partition-run.ts';
 import { type Run, ledgerOf } from './run.ts';
 import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
 import { lockSomeItems } from '../store/sync-items-scope.ts';
@@ -52,7 +52,7 @@ export async function syncPartitions(
   const worker = async () => {
     for (let partition = queue.shift(); partition && !part.signal.aborted; partition = queue.shift()) {
       try {
-        await attempt(part, partition, valueOf(known, partition.id), request, progress);
+        await attempt(part, { partition, row: valueOf(known, partition.id), request }, progress);
       } catch (error) {
         failed ??= { error };
         halt.abort(error);
@@ -65,16 +65,11 @@ export async function syncPartitions(
   return progress;
 }
 
-async function attempt(
-  run: Run,
-  partition: Partition,
-  row: PartitionRow,
-  request: RequestedSync,
-  progress: Progress,
-): Promise<void> {
+async function attempt(run: Run, task: PartitionTask, progress: Progress): Promise<void> {
+  const { partition, row, request } = task;
   const waiting = waitsStill(row, request, run.clock.now());
   if (waiting) return report(run, partition, waiting, progress);
-  const failure = await failureOf(run, partition, row, request, progress);
+  const failure = await failureOf(run, task, progress);
   const now = run.clock.now();
   const key = { connectionId: run.connection.id, partitionId: partition.id };
   if (failure === null) {
@@ -100,15 +95,15 @@ function report(run: Run, partition: Partition, failure: PartitionFailure, progr
 /** The partition's failure, or null. Throws errors that concern the whole connection. */
 async function failureOf(
   run: Run,
-  partition: Partition,
-  row: PartitionRow,
-  request: RequestedSync,
+  { partition, row, request }: PartitionTask,
   progress: Progress,
 ): Promise<PartitionFailure | null> {
   try {
     if (partition.unread !== undefined) throw sourceMissing(partition.unread);
     const wanted = requestFor(run, row, request);
-    const trip = await syncPartition(run, partition, row, wanted, () => progress.answered.add(partition.id));
+    const trip = await syncPartition(run, { partition, row, request: wanted }, () =>
+      progress.answered.add(partition.id),
+    );
     return trip && brokenCircuit(trip, row.failures, run.clock.now());
   } catch (error) {
     run.signal.throwIfAborted();

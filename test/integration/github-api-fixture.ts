@@ -44,7 +44,7 @@ export async function startGithubApi(
     },
     /** One run, and how it ended. */
     async sync(id: string, mode: 'full' | 'incremental' = 'incremental') {
-      await database.transaction((tx) => requestSync(tx, id, { mode, trigger: 'manual' }, clock.now()));
+      await database.transaction((tx) => requestSync(tx, id, { mode, trigger: 'manual' }, { now: clock.now() }));
       await runSync(
         {
           database,

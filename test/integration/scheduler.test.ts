@@ -268,7 +268,7 @@ describe('the scheduler', () => {
     source.put('b', 'another');
     clock.advance(Date.parse('2026-03-01T21:00:00.000Z') - clock.now().getTime());
     await opened.database.transaction((tx) =>
-      requestSync(tx, mirror.id, { mode: 'incremental', trigger: 'event' }, clock.now()),
+      requestSync(tx, mirror.id, { mode: 'incremental', trigger: 'event' }, { now: clock.now() }),
     );
     await mirror.sync({ trigger: 'event' });
     expect(await mirror.texts()).toEqual(source.texts());

@@ -255,7 +255,9 @@ describe('renewal of tokens', () => {
   describe('in a sync', () => {
     async function sync(): Promise<Awaited<ReturnType<typeof listRuns>>[number]> {
       const { database } = store;
-      await database.transaction((tx) => requestSync(tx, id, { mode: 'full', trigger: 'manual' }, clock.now()));
+      await database.transaction((tx) =>
+        requestSync(tx, id, { mode: 'full', trigger: 'manual' }, { now: clock.now() }),
+      );
       const { credentials, connector, log } = one;
       const options = { database, clock, log, credentials, connector: async () => connector, wake: async () => {} };
       await runSync({ ...options, settings: defaultRunSettings }, id, new AbortController().signal);

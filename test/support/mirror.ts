@@ -41,7 +41,7 @@ export async function createMirror(options: {
 
   async function request(what: Partial<RequestedSync> = {}): Promise<void> {
     const full: RequestedSync = { mode: 'incremental', trigger: 'manual', ...what };
-    await database.transaction((tx) => requestSync(tx, id, full, clock.now()));
+    await database.transaction((tx) => requestSync(tx, id, full, { now: clock.now() }));
   }
 
   function runner(used: Database = database): RunnerOptions {

@@ -45,8 +45,7 @@ function parseNode(input: unknown, path: Path, level: number, count: { condition
     throw invalidField(path, `${path.at(-1)} must be an object with an operator`);
   }
   const node = input as Record<string, unknown>;
-  const { operator } = node;
-  if (operator === 'and' || operator === 'or') return parseGroup(node, operator, path, level, count);
+  if (node['operator'] === 'and' || node['operator'] === 'or') return parseGroup(node, path, level, count);
   count.conditions += 1;
   if (count.conditions > maxConditions) {
     throw new MemorydError('invalid_request', `filter may have ${maxConditions} conditions in all`);
@@ -54,13 +53,7 @@ function parseNode(input: unknown, path: Path, level: number, count: { condition
   return parseCondition(node, path);
 }
 
-function parseGroup(
-  node: Record<string, unknown>,
-  operator: 'and' | 'or',
-  path: Path,
-  level: number,
-  count: { conditions: number },
-): Filter {
+function parseGroup(node: Record<string, unknown>, path: Path, level: number, count: { conditions: number }): Filter {
   refuseUnknown(node, ['operator', 'operands'], path);
   if (level > maxLevels) throw invalidField(path, `filter may be nested ${maxLevels} levels deep`);
   const { operands } = node;
@@ -68,7 +61,7 @@ function parseGroup(
     throw invalidField([...path, 'operands'], `operands must be 1 to ${maxOperands} filters`);
   }
   const parsed = operands.map((one, place) => parseNode(one, [...path, 'operands', place], level + 1, count));
-  return operator === 'and' ? { and: parsed } : { or: parsed };
+  return node['operator'] === 'and' ? { and: parsed } : { or: parsed };
 }
 
 function parseCondition(node: Record<string, unknown>, path: Path): Condition {

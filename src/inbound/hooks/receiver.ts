@@ -250,7 +250,7 @@ async function store(
     if (!isNew || result.hints.length === 0) return [];
     const at = new Date(now.getTime() + gatherMs);
     const named = await addressed(tx, hook, result);
-    for (const id of named) await requestSync(tx, id, request, now, at);
+    for (const id of named) await requestSync(tx, id, request, { now, at });
     return named;
   });
 }

@@ -198,7 +198,7 @@ function addWeights(graph: GraphBuilder, names: readonly string[], output: strin
       bytes,
     );
     const perColumn = weights.flatMap((weight, index) => new Array<QuantizedWeight>(columns[index]!).fill(weight));
-    addByteMatrix(graph, matrix, shape, bytes, perColumn);
+    addByteMatrix(graph, matrix, { shape, bytes, perColumn });
   }
   return { matrix, bias };
 }
@@ -207,9 +207,7 @@ function addWeights(graph: GraphBuilder, names: readonly string[], output: strin
 function addByteMatrix(
   graph: GraphBuilder,
   name: string,
-  shape: readonly number[],
-  bytes: Uint8Array,
-  perColumn: readonly QuantizedWeight[],
+  { shape, bytes, perColumn }: { shape: readonly number[]; bytes: Uint8Array; perColumn: readonly QuantizedWeight[] },
 ): void {
   const zeroPoints = Uint8Array.from(perColumn, (weight) => weight.zeroPoint);
   const signed = graph.arithmetic === 'u8s8';

@@ -122,25 +122,30 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    open(source) {
-      let opened: ReturnType<typeof openHttp> | undefined;
-      const client = async () => (opened ??= openHttp(source)).http;
-      return {
-        http: {
-          request: async (method, url, request) => (await client()).request(method, url, request),
-          get: async (url, request) => (await client()).get(url, request),
-          post: async (url, request) => (await client()).post(url, request),
-          fetch: async (input, init) => (await client()).fetch(input, init),
-        },
-        addresses: (host) => checkedAddresses(guard, host),
-        ownFolders,
-        now: () => opened?.now() ?? clock.now(),
-      };
-    },
+    open: (source) => ({
+      ...openedLater(() => openHttp(source), clock),
+      addresses: (host) => checkedAddresses(guard, host),
+      ownFolders,
+    }),
     async close() {
       await sweeping;
       await transport.close();
     },
+  };
+}
+
+/** What is opened by its first request. */
+function openedLater(open: () => Pick<SourceHttp, 'http' | 'now'>, clock: Clock): Pick<SourceHttp, 'http' | 'now'> {
+  let opened: ReturnType<typeof open> | undefined;
+  const client = async () => (opened ??= open()).http;
+  return {
+    http: {
+      request: async (method, url, options) => (await client()).request(method, url, options),
+      get: async (url, options) => (await client()).get(url, options),
+      post: async (url, options) => (await client()).post(url, options),
+      fetch: async (input, init) => (await client()).fetch(input, init),
+    },
+    now: () => opened?.now() ?? clock.now(),
   };
 }
 
