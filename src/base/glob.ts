@@ -18,8 +18,16 @@ const maxLength = 4_096;
 const maxAlternatives = 64;
 
 type Token = { kind: 'unit'; test(unit: string): boolean } | { kind: 'any' };
+/** A name with wildcards. Most begin or end with text, which alone tells that most names are others. */
+interface NamePattern {
+  tokens: readonly Token[];
+  start: string;
+  end: string;
+  /** Anything may stand between start and end. */
+  isOpen: boolean;
+}
 /** One name of a path. Text without wildcards is compared as it is; null stands for any number of names. */
-type Segment = string | readonly Token[] | null;
+type Segment = string | NamePattern | null;
 
 /**
  * Matches whole paths, from the first name to the last. `inFull` says what each of the patterns that the glob stands for
@@ -34,13 +42,18 @@ export function compileGlob(glob: string, inFull = (pattern: string) => pattern)
   };
 }
 
-const namesOf = (path: string) => path.split('/').filter((name) => name !== '');
+/** Most paths that are asked about are the name of one file. */
+const namesOf = (path: string) =>
+  path !== '' && !path.includes('/') ? [path] : path.split('/').filter((name) => name !== '');
 const compileSegment = (part: string): Segment => (part === '**' ? null : compileName(part));
 const isAnyNames = (segment: Segment) => segment === null;
 
 function matchesName(segment: Segment, name: string): boolean {
   if (segment === null) return false;
-  return typeof segment === 'string' ? segment === name : matchesSequence(segment, [...name], isAny, fits);
+  if (typeof segment === 'string') return segment === name;
+  const { tokens, start, end, isOpen } = segment;
+  if (!name.startsWith(start) || !name.endsWith(end) || name.length < start.length + end.length) return false;
+  return isOpen || matchesSequence(tokens, [...name], isAny, fits);
 }
 
 const isAny = (token: Token) => token.kind === 'any';
@@ -71,8 +84,16 @@ function matchesSequence<Part, Unit>(
   return parts.slice(part).every(isWild);
 }
 
-function compileName(glob: string): Segment {
-  if (!/[*?[]/.test(glob)) return glob;
+function compileName(glob: string): string | NamePattern {
+  const wildcards = [...glob.matchAll(/[*?[]/g)];
+  if (wildcards.length === 0) return glob;
+  const start = glob.slice(0, wildcards[0]!.index);
+  const end = glob.slice(Math.max(glob.lastIndexOf('*'), glob.lastIndexOf('?'), glob.lastIndexOf(']')) + 1);
+  const isOpen = /^\*+$/.test(glob.slice(start.length, glob.length - end.length));
+  return { tokens: tokensOf(glob), start, end, isOpen };
+}
+
+function tokensOf(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let rest = glob; rest !== '';) {
     const unit = String.fromCodePoint(rest.codePointAt(0)!);

@@ -1,8 +1,9 @@
 import { bm25, termWeight } from '../../store/search/bm25.ts';
-import type { CandidatePlan, CorpusStatistics, Period, QueryTerm } from '../../store/search/search-plan.ts';
+import type { CandidatePlan, CorpusStatistics, Period } from '../../store/search/search-plan.ts';
 import type { TextRow } from '../../store/search/text-rows.ts';
 import type { Candidate, CandidateText, Place } from '../candidates.ts';
 import { createVectors, highest } from './nearest.ts';
+import { createPostings, type TermCounts } from './postings.ts';
 
 /** A question about texts that are all in sight. */
 export type Asked = Omit<CandidatePlan, 'access'>;
@@ -29,15 +30,12 @@ interface Text extends CandidateText, Pick<TextRow, 'date' | 'forgetAfter' | 'do
   places: readonly Place[];
 }
 
-/** A place and a count in one number. */
-const countLimit = 32_768;
-
 export function createTextSet(dimensions: number): TextSet {
   const texts: (Text | undefined)[] = [];
   const byId = new Map<string, Text>();
   const byDocument = new Map<string, Set<Text>>();
   const expiring = new Set<Text>();
-  const postings = new Map<string, number[]>();
+  const postings = createPostings();
   const vectors = createVectors(dimensions);
   let totalLength = 0;
 
@@ -59,27 +57,6 @@ export function createTextSet(dimensions: number): TextSet {
   }
 
   const textAt = (place: number) => texts[place]!;
-
-  /** How often each term of the query stands in the texts that hold one, and in how many each of them stands. */
-  function countTerms(terms: readonly QueryTerm[]): { counts: Map<number, number[]>; frequencies: number[] } {
-    const counts = new Map<number, number[]>();
-    const frequencies = terms.map(({ forms }, index) => {
-      let frequency = 0;
-      for (const form of forms) {
-        for (const posting of postings.get(form) ?? []) {
-          const place = Math.floor(posting / countLimit);
-          if (texts[place] === undefined) continue;
-          const known = counts.get(place);
-          const own = known ?? new Array<number>(terms.length).fill(0);
-          if (known === undefined) counts.set(place, own);
-          if (own[index] === 0) frequency += 1;
-          own[index] = Math.max(own[index]!, posting % countLimit);
-        }
-      }
-      return frequency;
-    });
-    return { counts, frequencies };
-  }
 
   function isLone({ type, places }: Text): boolean {
     if (type === 'text' || places[0]?.first !== 0) return false;
@@ -106,14 +83,7 @@ export function createTextSet(dimensions: number): TextSet {
         if (others) others.add(text);
         else byDocument.set(document, new Set([text]));
       }
-      if (terms === '') return;
-      const each = counts.split(',');
-      for (const [index, term] of terms.split(' ').entries()) {
-        const posting = text.place * countLimit + Number(each[index]);
-        const known = postings.get(term);
-        if (known) known.push(posting);
-        else postings.set(term, [posting]);
-      }
+      postings.add(text.place, terms, counts);
     },
     remove(ids, documents) {
       for (const id of ids) {
@@ -125,13 +95,13 @@ export function createTextSet(dimensions: number): TextSet {
     candidates(asked) {
       dropExpired(asked.now);
       const { kind, terms, scoring, linked, periods } = asked;
-      const { counts, frequencies } = countTerms(terms);
+      const found = postings.count(terms, texts.length, (place) => texts[place] !== undefined);
+      const { counts, frequencies } = found;
       const corpus = { items: byId.size, averageLength: totalLength / Math.max(byId.size, 1), frequencies };
       const cosines = asked.vector === null ? null : vectors.cosines(Float32Array.from(asked.vector), texts.length);
-      const words = scoresOf({ size: texts.length, counts, textAt }, asked, corpus);
+      const words = scoresOf({ ...found, size: texts.length, textAt }, asked, corpus);
       const best = (numbers: Float64Array | null) =>
         numbers === null ? [] : highest(numbers, scoring.candidates, (place) => textAt(place).id);
-      const none = terms.map(() => 0);
       const candidates = [...new Set([...best(cosines), ...best(words)])].map((place): Candidate => {
         const text = textAt(place);
         const cosine = cosines?.[place] ?? NaN;
@@ -140,7 +110,7 @@ export function createTextSet(dimensions: number): TextSet {
           places: kind === 'chunks' || linked ? text.places : [],
           isLone: kind === 'chunks' && isLone(text),
           cosine: Number.isNaN(cosine) ? null : cosine,
-          counts: counts.get(place) ?? none,
+          counts: terms.map((_, index) => counts[place * terms.length + index]!),
           holdsKeyword: false,
           isDated: isIn(periods, text.date),
         };
@@ -161,25 +131,23 @@ function numbersOf(sent: Uint8Array): Float32Array {
   return new Float32Array(swapped.buffer, swapped.byteOffset, swapped.length / 4).slice();
 }
 
-interface Counted {
+interface Counted extends TermCounts {
   /** Of places. */
   size: number;
-  /** Of the terms of the query, by the places of the texts that hold one. */
-  counts: ReadonlyMap<number, readonly number[]>;
   textAt(place: number): Text;
 }
 
 /** By the place of a text; NaN where no term of the query stands. */
 function scoresOf(
-  { size, counts, textAt }: Counted,
+  { size, places, counts, textAt }: Counted,
   { terms, scoring }: Asked,
   { items, averageLength, frequencies }: CorpusStatistics,
 ): Float64Array {
   const weights = terms.map(({ count }, index) => count * termWeight(items, frequencies[index]!));
   const corpus = { weights, averageLength };
   const scores = new Float64Array(size).fill(NaN);
-  for (const [place, own] of counts) {
-    scores[place] = bm25({ length: textAt(place).length, counts: own }, scoring, corpus);
+  for (const place of places) {
+    scores[place] = bm25({ length: textAt(place).length, counts, first: place * terms.length }, scoring, corpus);
   }
   return scores;
 }

@@ -6,18 +6,19 @@ export function termWeight(items: number, frequency: number): number {
   return Math.log(1 + (Math.max(items - frequency, 0) + 0.5) / (frequency + 0.5));
 }
 
-/** BM25 of a text in which term i stands `counts[i]` times. */
+/** BM25 of a text in which term i stands `counts[first + i]` times; `first` is 0 unless given. */
 export function bm25(
-  text: { length: number; counts: ArrayLike<number> },
+  { length, counts, first = 0 }: { length: number; counts: ArrayLike<number>; first?: number },
   { saturation, lengthCorrection }: Scoring,
   corpus: { weights: readonly number[]; averageLength: number },
 ): number {
-  const norm =
-    saturation * (1 - lengthCorrection + (lengthCorrection * text.length) / Math.max(corpus.averageLength, 1));
-  return corpus.weights.reduce((score, weight, index) => {
-    const count = text.counts[index]!;
-    return score + (weight * count * (saturation + 1)) / (count + norm);
-  }, 0);
+  const norm = saturation * (1 - lengthCorrection + (lengthCorrection * length) / Math.max(corpus.averageLength, 1));
+  let score = 0;
+  for (let index = 0; index < corpus.weights.length; index++) {
+    const count = counts[first + index]!;
+    score += (corpus.weights[index]! * count * (saturation + 1)) / (count + norm);
+  }
+  return score;
 }
 
 /**
