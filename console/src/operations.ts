@@ -87,6 +87,10 @@ export interface Operations {
       next: string | null;
     };
   };
+  'GET /v3/audit/wrong-keys': {
+    query?: { since?: string };
+    answer: { count: number; addresses: string[]; addressCount: number };
+  };
   'GET /v3/auth/keys': {
     answer: {
       keys: {

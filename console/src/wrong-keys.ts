@@ -1,24 +1,18 @@
 import { signal } from '@preact/signals';
 import { call } from './api.ts';
 import type { Answer } from './types.ts';
-import { wrongKeysOf, type WrongKeys } from './wrong-keys-of.ts';
 
 type AuditEvent = Answer<'GET /v3/audit'>['events'][number];
-
-/** Of what was denied; where there is more, the log itself has it. */
-const mostEvents = 200;
-/** A program tried a key that nobody has, or somebody at the console's first page did. */
-const ofWrongKeys: readonly string[] = ['key.wrong', 'console.sign-in'];
+export type WrongKeys = Answer<'GET /v3/audit/wrong-keys'>;
 
 /** Where the browser keeps until when the log was looked at, as the daemon's clock told it. */
 const seenMark = 'memoryd-wrong-keys-seen';
 const seenUntil = signal(localStorage.getItem(seenMark) ?? '');
 
 /** Those of the last day that nobody has looked at in this browser. */
-export async function readWrongKeys(signal: AbortSignal): Promise<WrongKeys> {
-  const { events } = await call('GET /v3/audit', { query: { outcome: 'denied', limit: mostEvents }, signal });
-  const refusals = events.filter(({ action }) => ofWrongKeys.includes(action));
-  return wrongKeysOf(refusals, { now: new Date(), seenUntil: seenUntil.value });
+export function readWrongKeys(signal: AbortSignal): Promise<WrongKeys> {
+  const query = seenUntil.value === '' ? {} : { since: seenUntil.value };
+  return call('GET /v3/audit/wrong-keys', { query, signal });
 }
 
 /** Somebody looks at what was refused, so that it need not be told of any more. */

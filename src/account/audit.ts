@@ -2,7 +2,14 @@ import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { insertAuditEvents, listAuditEvents, type AuditEvent, type AuditQuery } from '../store/audit.ts';
+import {
+  countWrongKeys,
+  listAuditEvents,
+  storeAuditEvents,
+  type AuditEvent,
+  type AuditQuery,
+  type WrongKeyCount,
+} from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
 
 export type { AuditEvent, AuditQuery };
@@ -13,6 +20,8 @@ export interface Audit {
   note(event: Audited): void;
   /** Newest first. */
   list(query: AuditQuery): Promise<AuditEvent[]>;
+  /** Keys that nobody has, of those that were given after a moment. */
+  wrongKeys(since: Date): Promise<WrongKeyCount>;
   /** Waits for rows that are being written. */
   close(): Promise<void>;
 }
@@ -24,57 +33,64 @@ const maxRemembered = 1_000;
 const writeEveryMs = 1_000;
 
 export function createAudit({ database, clock, log }: { database: Database; clock: Clock; log: Logger }): Audit {
-  const denied = new Map<string, { sinceMs: number; more: number; event: Audited }>();
+  const denied = new Map<string, { row: AuditEvent; more: number }>();
   const stop = new AbortController();
-  let waiting: AuditEvent[] = [];
+  /** Rows, and by how much those that are stored already have grown, by their ids. */
+  let waiting = new Map<string, AuditEvent>();
   let writing: Promise<void> | undefined;
 
-  function keep(event: Audited, count: number): void {
+  function noteOnce(event: Audited): AuditEvent {
     const now = clock.now();
-    log.info({ audit: { ...event, count } }, 'audit');
-    waiting.push({ ...event, id: newId(now), at: now, count });
+    log.info({ audit: { ...event, count: 1 } }, 'audit');
+    const row = { ...event, id: newId(now), at: now, count: 1 };
+    write(row);
+    return row;
+  }
+
+  function write(row: AuditEvent): void {
+    waiting.set(row.id, { ...row, count: row.count + (waiting.get(row.id)?.count ?? 0) });
     writing ??= writeSoon().finally(() => (writing = undefined));
   }
 
   async function writeSoon(): Promise<void> {
-    while (waiting.length > 0) {
+    while (waiting.size > 0) {
       await clock.sleep(writeEveryMs, stop.signal).catch(() => {});
-      const events = waiting;
-      waiting = [];
-      await insertAuditEvents(database, events).catch((error: unknown) =>
+      const events = [...waiting.values()];
+      waiting = new Map();
+      await storeAuditEvents(database, events).catch((error: unknown) =>
         log.error({ err: error, lost: events.length }, 'audit events not stored, the log has them'),
       );
     }
   }
 
-  /** True when it was noted within the last minute; then it only counts. */
-  function isRepeated(event: Audited): boolean {
+  function noteDenied(event: Audited): void {
     const key = [event.keyId, event.address, event.target, event.status].join(' ');
-    const nowMs = clock.now().getTime();
     const before = denied.get(key);
-    if (before && nowMs - before.sinceMs < repeatedWithinMs) {
+    if (before && clock.now().getTime() - before.row.at.getTime() < repeatedWithinMs) {
       before.more += 1;
-      return true;
+      write({ ...before.row, count: 1 });
+      return;
     }
-    denied.delete(key);
-    if (before && before.more > 0) keep(before.event, before.more);
-    denied.set(key, { sinceMs: nowMs, more: 0, event });
+    if (before) forget(key);
+    denied.set(key, { row: noteOnce(event), more: 0 });
     if (denied.size > maxRemembered) forget(denied.keys().next().value!);
-    return false;
   }
 
+  /** The log hears at the end how often it came again; the row has it all the while. */
   function forget(key: string): void {
-    const { event, more } = valueOf(denied, key);
+    const { row, more } = valueOf(denied, key);
     denied.delete(key);
-    if (more > 0) keep(event, more);
+    const { id: _id, at: _at, ...event } = row;
+    if (more > 0) log.info({ audit: { ...event, count: more } }, 'audit');
   }
 
   return {
     note(event) {
-      if (event.outcome === 'denied' && isRepeated(event)) return;
-      keep(event, 1);
+      if (event.outcome === 'denied') noteDenied(event);
+      else noteOnce(event);
     },
     list: (query) => listAuditEvents(database, query),
+    wrongKeys: (since) => countWrongKeys(database, since),
     async close() {
       for (const key of [...denied.keys()]) forget(key);
       stop.abort();

@@ -16,7 +16,8 @@ export interface AuditEvent {
   count: number;
 }
 
-export async function insertAuditEvents(database: Queryable, events: readonly AuditEvent[]): Promise<void> {
+/** Rows that are stored already grow by the count of those with the same id. */
+export async function storeAuditEvents(database: Queryable, events: readonly AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
   const set = rowSet(
     'r',
@@ -34,7 +35,9 @@ export async function insertAuditEvents(database: Queryable, events: readonly Au
     },
     events.map(({ keyId, keyName, ...event }) => ({ ...event, key_id: keyId, key_name: keyName })),
   );
-  await database.execute(sql`insert into audit_events (${set.names}) select ${set.select} from ${set.from}`);
+  await database.execute(sql`
+    insert into audit_events (${set.names}) select ${set.select} from ${set.from}
+    on conflict (id) do update set count = audit_events.count + excluded.count`);
 }
 
 export interface AuditQuery {
@@ -56,6 +59,28 @@ export function listAuditEvents(database: Queryable, query: AuditQuery): Promise
     select id, at, action, outcome, status, key_id as "keyId", key_name as "keyName", address, target, count
     from audit_events where ${conditions.length === 0 ? rawSql('true') : joinSql(conditions, ' and ')}
     order by id desc limit ${query.limit}`);
+}
+
+export interface WrongKeyCount {
+  count: number;
+  /** Those that most came from. */
+  addresses: string[];
+  addressCount: number;
+}
+
+const mostAddresses = 10;
+
+/** A program gave a key that nobody has, or somebody at the first page of the console did. */
+export async function countWrongKeys(database: Queryable, since: Date): Promise<WrongKeyCount> {
+  const [row] = await database.query<WrongKeyCount>(sql`
+    with given as (
+      select address, sum(count) as count from audit_events
+      where at > ${since} and outcome = 'denied' and action in ('key.wrong', 'console.sign-in')
+      group by address)
+    select coalesce(sum(count), 0)::integer as count, count(address)::integer as "addressCount",
+      array(select address from given where address is not null order by count desc, address limit ${mostAddresses}) as addresses
+    from given`);
+  return row!;
 }
 
 export function deleteOldAuditEvents(database: Queryable, before: Date): Promise<number> {

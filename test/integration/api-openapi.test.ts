@@ -84,6 +84,7 @@ const offered = [
   'GET /ready',
   'GET /v3/activity',
   'GET /v3/audit',
+  'GET /v3/audit/wrong-keys',
   'POST /v3/auth/agent-key',
   'GET /v3/auth/keys',
   'PATCH /v3/auth/keys/{id}',

@@ -151,15 +151,42 @@ describe('the security log', () => {
     for (let count = 0; count < 5; count++) await test.call('GET', '/v3/audit', undefined, reader);
     await test.call('DELETE', '/v3/container-tags/audited', undefined, reader);
     await events('action=container.delete&outcome=denied');
+    // At once, not when the next one comes.
+    await expect
+      .poll(() => events('outcome=denied&limit=2'))
+      .toMatchObject([{ action: 'container.delete' }, { target: 'GET /v3/audit', count: 5 }]);
     test.clock.advance(61_000);
     await test.call('GET', '/v3/audit', undefined, reader);
     await expect
       .poll(() => events('outcome=denied&limit=3'))
       .toMatchObject([
         { target: 'GET /v3/audit', status: 403, count: 1 },
-        { target: 'GET /v3/audit', status: 403, count: 4 },
         { action: 'container.delete', target: 'audited', outcome: 'denied', status: 403 },
+        { target: 'GET /v3/audit', status: 403, count: 5 },
       ]);
+  });
+
+  it('counts wrong keys of the last day, however many other requests were denied', async () => {
+    test.clock.advance(25 * 60 * 60_000);
+    const count = async (query = '') => (await test.call('GET', `/v3/audit/wrong-keys${query}`)).body;
+    expect(await count()).toEqual({ count: 0, addresses: [], addressCount: 0 });
+    const since = test.clock.now().toISOString();
+    test.clock.advance(1_000);
+    for (let given = 0; given < 3; given++) await test.call('GET', '/v3/session', undefined, 'wrong');
+    await test.call('POST', '/console/session', { key: 'wrong' });
+    const reader = await test.newKey({ permission: 'read', containerTags: ['audited'] });
+    await test.call('GET', '/v3/audit/wrong-keys', undefined, reader);
+    const all = { count: 4, addresses: ['127.0.0.1'], addressCount: 1 };
+    await expect
+      .poll(async () => {
+        test.clock.advance(2_000);
+        return count();
+      })
+      .toEqual(all);
+    expect(await count(`?since=${since}`)).toEqual(all);
+    expect(await count(`?since=${test.clock.now().toISOString()}`)).toMatchObject({ count: 0 });
+    expect(await test.call('GET', '/v3/audit/wrong-keys?since=soon')).toMatchObject({ status: 400 });
+    expect(await test.call('GET', '/v3/audit/wrong-keys', undefined, reader)).toMatchObject({ status: 403 });
   });
 
   it('has pages', async () => {

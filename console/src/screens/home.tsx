@@ -11,8 +11,7 @@ import { sourceName, sourceState } from '../source-state.ts';
 import { texts } from '../texts.ts';
 import type { Activity, Connection, Progress, Status } from '../types.ts';
 import { useLoad } from '../use-load.ts';
-import { readWrongKeys } from '../wrong-keys.ts';
-import type { WrongKeys } from '../wrong-keys-of.ts';
+import { readWrongKeys, type WrongKeys } from '../wrong-keys.ts';
 
 interface SourceView {
   connection: Connection;
@@ -228,9 +227,9 @@ function uploadConcerns(count: number): Concern[] {
 
 function wrongKeyConcerns(wrongKeys: WrongKeys | undefined): Concern[] {
   if (!wrongKeys || wrongKeys.count === 0) return [];
-  const { count, addresses } = wrongKeys;
+  const { count, addresses, addressCount } = wrongKeys;
   const href = hrefOf(['system'], { log: 'denied' });
-  const detail = texts.home.wrongKeysFrom(addresses.slice(0, mostAddresses), addresses.length);
+  const detail = texts.home.wrongKeysFrom(addresses.slice(0, mostAddresses), addressCount);
   return [{ key: 'keys', href, title: texts.home.wrongKeys(count), tone: 'warn', detail }];
 }
 

@@ -5,6 +5,7 @@ import type { AuditQuery } from '../../account/audit.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { readDigits } from '../body.ts';
 import { nullable, timestamp, words } from '../schemas/shared.ts';
+import { invalidField, momentOf } from '../validation.ts';
 
 const standardLimit = 100;
 
@@ -39,8 +40,26 @@ const answer = Type.Object({
   next: nullable(Type.String(), { description: 'cursor of the next page; null on the last one.' }),
 });
 
+const dayMs = 24 * 60 * 60_000;
+
+const wrongKeysQuery = Type.Object({
+  since: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      'x-expected': 'a time in ISO 8601',
+      description: 'Only those after this time, as at of an event tells it. Default and earliest: a day ago.',
+    }),
+  ),
+});
+
+const wrongKeysAnswer = Type.Object({
+  count: Type.Integer({ description: 'How often one was given.' }),
+  addresses: Type.Array(Type.String(), { description: 'Those that most came from, at most ten.' }),
+  addressCount: Type.Integer({ description: 'How many addresses they came from.' }),
+});
+
 /** Changes to keys, connections, settings and data with their callers, and denied requests. Kept for 90 days. */
-export function auditRoutes(app: Api, { services }: RouteContext): void {
+export function auditRoutes(app: Api, { services, clock }: RouteContext): void {
   app.get(
     '/v3/audit',
     {
@@ -66,6 +85,27 @@ export function auditRoutes(app: Api, { services }: RouteContext): void {
       const found = await services.audit.list(wanted);
       const events = found.slice(0, limit).map((event) => ({ ...event, at: event.at.toISOString() }));
       return { events, next: found.length > limit ? lastOf(events).id : null };
+    },
+  );
+  app.get(
+    '/v3/audit/wrong-keys',
+    {
+      schema: {
+        operationId: 'countWrongKeys',
+        summary: 'Wrong keys of the last day',
+        description: 'Keys that nobody has, with which somebody asked for something or signed in. Needs a full key.',
+        tags: ['Keys'],
+        querystring: wrongKeysQuery,
+        response: { 200: wrongKeysAnswer },
+      },
+    },
+    async (request) => {
+      requireFullKey(callerOf(request));
+      const dayAgo = new Date(clock.now().getTime() - dayMs);
+      const { since: asked } = request.query;
+      const since = asked === undefined ? dayAgo : momentOf(asked);
+      if (since === null) throw invalidField(['since'], 'since must be a time that exists');
+      return services.audit.wrongKeys(since > dayAgo ? since : dayAgo);
     },
   );
 }
