@@ -13,15 +13,15 @@ import {
   runChecks,
   type Check,
   type Finding,
+  risksOf,
 } from './base/checks.ts';
 import type { Clock } from './base/clock.ts';
 import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
-import { risksOf } from './base/risks.ts';
 import { everyContainer } from './base/scope.ts';
 import { slownessOf } from './base/slow-runtime.ts';
-import type { Connections } from './connections/connections.ts';
+import type { Connections } from './connections/connection-types.ts';
 import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { badConfig, defineConnector, type Context, type Partition } from 'memoryd/connector';
 import { checkFolder } from './check.ts';
 import { configSchema, defaultMaxItemBytes, type FolderConfig } from './config.ts';
@@ -41,5 +42,5 @@ async function partitions(ctx: Context<FolderConfig>): Promise<Partition[]> {
   if (root.length > longestPartitionId) {
     throw badConfig(`The real path of the folder has ${root.length} characters, more than ${longestPartitionId}.`);
   }
-  return [{ id: root, title: root.slice(root.lastIndexOf('/') + 1) || root }];
+  return [{ id: root, title: posix.basename(root) || root }];
 }

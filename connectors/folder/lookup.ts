@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Context, Page, Partition, Ref } from 'memoryd/connector';
 import type { FolderConfig } from './config.ts';
 import { readFacts } from './facts.ts';
@@ -61,7 +62,7 @@ async function findById(search: Search, id: string): Promise<Finding> {
     const facts = await readFacts(listed);
     if (facts.kind === 'folder') return await findBelow(search, path, listed !== joinPath(search.root, path));
     if (facts.kind !== 'file' || !(await search.rules.allowsFile(path))) return { refs: [] };
-    return { refs: [toRef(search.root, path, path.slice(path.lastIndexOf('/') + 1), facts)] };
+    return { refs: [toRef(search.root, path, posix.basename(path), facts)] };
   } catch (error) {
     if (isAbsent(error) || faultCode(error) === 'ELOOP') return { refs: [] };
     if (faultCode(error) === undefined) throw error;

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { FetchedDocument, Ref } from 'memoryd/connector';
 import type { FileFacts } from './facts.ts';
 import { mediaTypeOf } from './media-types.ts';
@@ -32,7 +33,7 @@ export function toRef(root: string, path: string, name: string, facts: FileFacts
 
 /** Without a title: a text is called what it calls itself, and the daemon takes the name of the file otherwise. */
 export function toDocument(root: string, path: string, facts: FileFacts, bytes: Uint8Array): FetchedDocument {
-  const name = path.slice(path.lastIndexOf('/') + 1);
+  const name = posix.basename(path);
   const mimeType = mediaTypeOf(name);
   const updatedAt = isoTime(facts.modifiedMs);
   const createdAt = facts.bornMs > 0 ? isoTime(facts.bornMs) : undefined;

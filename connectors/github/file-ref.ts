@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Ref } from 'memoryd/connector';
 import { fileIdOf, type Place } from './place.ts';
 import type { Position } from './position.ts';
@@ -19,7 +20,7 @@ export function toRef(around: Surroundings, entry: TreeEntry): Ref {
   return {
     id: fileIdOf(place, path),
     rev: isBlob ? sha : `${mode}:${sha}`,
-    title: path.slice(path.lastIndexOf('/') + 1),
+    title: posix.basename(path),
     path,
     url: `${url}/blob/${[...branch.split('/'), ...path.split('/')].map(encodeURIComponent).join('/')}`,
     ...(size === undefined ? {} : { size }),

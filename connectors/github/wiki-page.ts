@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import type { Fetched, Ref } from 'memoryd/connector';
 import { blobOf, linkMode, moduleMode } from './file-ref.ts';
 import { binarySkipped, isBinary, linkSkipped, moduleSkipped, toDocument } from './file-document.ts';
@@ -18,7 +19,7 @@ export function toRef(repositoryId: string, url: string, { path, sha, mode }: Tr
   return {
     id: pageIdOf(repositoryId, path),
     rev: isBlob ? sha : `${mode}:${sha}`,
-    title: page.test(path) ? name.replaceAll('-', ' ') : path.slice(path.lastIndexOf('/') + 1),
+    title: page.test(path) ? name.replaceAll('-', ' ') : posix.basename(path),
     path,
     url: `${url}/wiki/${shown.map(encodeURIComponent).join('/')}`,
     ...(isBlob ? { fingerprint: sha } : {}),
@@ -26,7 +27,7 @@ export function toRef(repositoryId: string, url: string, { path, sha, mode }: Tr
   };
 }
 
-const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1).replace(page, '');
+const nameOf = (path: string) => posix.basename(path).replace(page, '');
 
 /** Why a file is no document whatever is in it. */
 export function skippedByName(ref: Ref): Fetched | undefined {

@@ -4,8 +4,8 @@ import { createSessionCookie, refuseOtherOrigins, requireCsrf } from './console-
 import type { RouteContext } from './context.ts';
 
 /**
- * Section 2.1: only `Authorization: Bearer` opens the service, and the cookie of the console to its own page. Unknown
- * routes ask for a key too, so that nobody learns from outside which routes exist.
+ * Section 2.1 of the API: only `Authorization: Bearer` opens the service, and the cookie of the console to its own
+ * page. Unknown routes ask for a key too, so that nobody learns from outside which routes exist.
  */
 export function authenticateWith(context: Pick<RouteContext, 'services' | 'config' | 'wrongKeys'>) {
   const { services, config, wrongKeys } = context;

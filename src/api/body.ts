@@ -67,7 +67,7 @@ export function tooLarge(request: FastifyRequest): MemorydError {
   return new MemorydError('payload_too_large', `The body is larger than ${bodyLimit} bytes`);
 }
 
-/** Section 1 rule 9: these keys were scopes once, and ignoring them would widen what a request does. */
+/** Section 1 rule 9 of the API: these keys were scopes once, and ignoring them would widen what a request does. */
 export async function refuseOldScopes(request: FastifyRequest): Promise<void> {
   const removed = oldScopeIn(request.body);
   if (removed) throw new MemorydError('invalid_request', removed);
@@ -84,7 +84,7 @@ function wantsHash(request: FastifyRequest): boolean {
   return Boolean(request.routeOptions.config.replay) || request.headers['idempotency-key'] !== undefined;
 }
 
-/** Section 9 rule 1: these fields may come as text of digits. */
+/** Section 9 rule 1 of the API: these fields may come as text of digits. */
 export function readDigits(...names: string[]) {
   return async function convertDigits(request: FastifyRequest): Promise<void> {
     const body = request.body as Record<string, unknown> | null | undefined;

@@ -1,10 +1,10 @@
 import { readScope, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { Connection, ConnectionRef, Connections, InstalledConnector } from '../connections/connections.ts';
+import type { Connection, ConnectionRef, Connections, InstalledConnector } from '../connections/connection-types.ts';
 import { requestedTags, type TagFields } from './tags.ts';
 import { invalidField } from './validation.ts';
 
-/** Section 19.1: names that the published clients know, whether or not their connector is installed. */
+/** Section 19.1 of the API: names that the published clients know, whether or not their connector is installed. */
 const knownProviders = [
   'notion',
   'google-drive',

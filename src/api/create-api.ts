@@ -177,7 +177,7 @@ function refuseUnknownQueries(app: Api): void {
   });
 }
 
-/** The order of these is the order of checks of section 1. */
+/** The order of these is the order of checks of section 1 of the API. */
 function addHooks(app: Api, context: FurtherContext): void {
   const { services, config, clock, log } = context;
   let isClosing = false;
@@ -307,7 +307,7 @@ const refusals: Record<string, { status: number; error: string }> = {
 };
 const broken = { status: 400, error: 'The request is not valid HTTP' };
 
-/** Answers in the form of section 3 what Node.js refuses by itself, and ends the connection. */
+/** Answers in the form of section 3 of the API what Node.js refuses by itself, and ends the connection. */
 function refuseBrokenRequests(clock: Clock) {
   return function refuse({ code }: { code?: string }, socket: Socket): void {
     // ECONNRESET: nobody is there any more.

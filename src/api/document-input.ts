@@ -28,7 +28,7 @@ export function documentInputOf(body: AddBody, maxTextBytes: number): UntaggedIn
   };
 }
 
-/** The change that a body of section 12.5 asks for, except containers. Throws as `documentInputOf` does. */
+/** The change that a body of section 12.5 of the API asks for, except containers. Throws as `documentInputOf` does. */
 export function documentChangeOf(body: ChangeBody, maxTextBytes: number): PartialDocumentChange {
   const { content, metadata, containerTag: _tag, containerTags: _tags, ...rest } = body;
   requireSmall(metadata, 'metadata');

@@ -15,7 +15,7 @@ const expectedFailures: ErrorCode[] = ['unsupported_operation', 'unavailable'];
 
 type ErrorBody = { error: string; details?: string } | { success: false; error: ValidationIssue[]; data?: unknown };
 
-/** Makes the two error bodies of section 3 from everything that is thrown. */
+/** Makes the two error bodies of section 3 of the API from everything that is thrown. */
 export function handleErrorsWith(log: Logger) {
   return function handleError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const error = known(thrown, request);

@@ -3,7 +3,7 @@ import { MIMEType } from 'node:util';
 import { Dicer } from '@fastify/busboy';
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn, checkBounds, isForbidden, requireStorable, storableField, storableJson } from './body.ts';
-import { invalidField, validationFailed, createCheck, type Check } from './validation.ts';
+import { invalidField, validationFailed, createCheck, type FieldCheck } from './validation.ts';
 import { fileFields, type FileFields } from './schemas/files.ts';
 
 export interface UploadedFile {
@@ -19,7 +19,7 @@ export interface FileUpload extends UploadedFile {
 
 /** The parts of a form beside its file. */
 export interface FormParts {
-  check: Check;
+  check: FieldCheck;
   /** Parts that hold JSON. */
   json: readonly string[];
 }

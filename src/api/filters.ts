@@ -15,7 +15,7 @@ const filterTypes = ['metadata', 'numeric', 'array_contains', 'string_contains']
 const numericOperators = ['>', '<', '>=', '<=', '='] as const;
 
 /**
- * Reads the filters of a request (section 8): an object or its JSON text. Fills in the defaults.
+ * Reads the filters of a request (section 8 of the API): an object or its JSON text. Fills in the defaults.
  * Throws `validation_failed` with the place of what is wrong, `invalid_request` over a limit.
  */
 export function parseFilters(input: unknown): Filter | undefined {

@@ -135,7 +135,7 @@ interface MediaType {
   schema?: { required?: string[] };
 }
 
-/** Says of bodies without a required field that they may be left out (section 1 rule 4); the generator never does. */
+/** Says of bodies without a required field that they may be left out (section 1 rule 4 of the API): the generator does not. */
 export function withOptionalBodies(description: object): object {
   for (const operations of Object.values((description as Described).paths ?? {})) {
     for (const { requestBody } of Object.values(operations)) {

@@ -28,7 +28,7 @@ const maxEntries = 10_000;
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Section 6.3: a repeated POST gets the first answer instead of being done again. Answers under an
+ * Section 6.3 of the API: a repeated POST gets the first answer instead of being done again. Answers under an
  * `Idempotency-Key` are kept for all processes, unless they hold a secret. Those that the official client may ask for again are in
  * memory of this process, bounded; the oldest are forgotten first. A repetition that arrives while the
  * first one is still worked on waits for it, also when the first client has gone away.

@@ -17,7 +17,7 @@ import type { ConfigRow } from '../base/config.ts';
 import type { Warning } from '../base/log-tail.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { RateCounter } from '../base/rate-counter.ts';
-import type { Connections } from '../connections/connections.ts';
+import type { Connections } from '../connections/connection-types.ts';
 import type { Consents } from '../connections/consents.ts';
 import type { HookReceiver } from '../inbound/hooks/receiver.ts';
 import type { Push } from '../inbound/push/push-service.ts';
@@ -181,6 +181,6 @@ export interface ApiConfig {
   corsOrigins?: readonly string[] | undefined;
   /** For full keys. Default: no limit. */
   rateLimit?: RateLimit | undefined;
-  /** Switches for older clients (section 24): `plural-tags`, `api-key-header`, `search-v3`, `memories-v3`. */
+  /** Switches for older clients (section 24 of the API): `plural-tags`, `api-key-header`, `search-v3`, `memories-v3`. */
   compat?: readonly string[] | undefined;
 }

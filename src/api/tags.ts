@@ -10,7 +10,7 @@ export interface TagFields {
   containerTags?: string[] | undefined;
 }
 
-/** Reads take one tag, several, or both; together they are a union (section 5 rule 9). */
+/** Reads take one tag, several, or both; together they are a union (section 5 rule 9 of the API). */
 export function requestedTags({ containerTag, containerTags = [] }: TagFields): string[] {
   return containerTag === undefined ? containerTags : [containerTag, ...containerTags];
 }

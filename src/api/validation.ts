@@ -7,9 +7,9 @@ import type { TLocalizedValidationError } from 'typebox/error';
 import { nearest } from '../base/did-you-mean.ts';
 
 /** Lists what is wrong with a value; nothing when it is right. */
-export type Check = (value: unknown) => ValidationIssue[];
+export type FieldCheck = (value: unknown) => ValidationIssue[];
 
-export function createCheck(schema: TSchema): Check {
+export function createCheck(schema: TSchema): FieldCheck {
   const validator = Compile(schema);
   return (value) => {
     const unknown = unknownKeys(schema, value);

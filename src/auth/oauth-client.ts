@@ -65,7 +65,7 @@ export function createOAuthClient({ auth, client, clock }: OAuthClientOptions): 
       if (auth.revokeUrl === undefined) return;
       const held = server.createToken({ access_token: accessToken, refresh_token: refreshToken });
       const revokeHost = new URL(auth.revokeUrl).host;
-      // The refresh token first: servers end the whole grant with it (section 2.1).
+      // The refresh token first: servers end the whole grant with it (RFC 7009 section 2.1).
       if (refreshToken !== null) await asked(revokeHost, () => held.revoke('refresh_token'));
       await asked(revokeHost, () => held.revoke('access_token'));
     },

@@ -4,10 +4,10 @@ import type {
   PartitionIssue,
   SyncMode,
   SyncRun,
-} from '../connections/connections.ts';
+} from '../connections/connection-types.ts';
 import type { CheckResult, JsonObject, JsonSchema } from '../connector/contract.ts';
 import type { SharedHook } from '../inbound/hooks/shared-hooks.ts';
-import type { SyncItem } from '../connections/items.ts';
+import type { SyncItem } from '../connections/item-types.ts';
 import type { PushAnswer, PushState } from '../inbound/push/push-service.ts';
 import { call, type Endpoint, openStream } from './client-request.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

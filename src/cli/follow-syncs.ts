@@ -1,4 +1,4 @@
-import type { Connections, FollowedConnection } from '../connections/connections.ts';
+import type { Connections, FollowedConnection } from '../connections/connection-types.ts';
 import { nameOf } from './connection-choice.ts';
 import type { CommandContext } from './context.ts';
 import { followProgress, isFinished, progressSummary } from './progress.ts';

@@ -10,7 +10,7 @@ import { createStatusLine, type StatusLine } from './status-line.ts';
 import { MemorydError } from '../base/errors.ts';
 import { collectAtRest } from '../base/collect-at-rest.ts';
 import { everyContainer } from '../base/scope.ts';
-import type { Connection, Connections } from '../connections/connections.ts';
+import type { Connection, Connections } from '../connections/connection-types.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followSyncs } from './follow-syncs.ts';
 import { followProgress, progressSummary } from './progress.ts';

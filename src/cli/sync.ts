@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { SyncMode } from '../connections/connections.ts';
+import type { SyncMode } from '../connections/connection-types.ts';
 import type { Client } from './client.ts';
 import type { ConnectionAnswer, ProgressAnswer, SyncRunAnswer } from './client-connections.ts';
 import { chooseConnections, nameOf } from './connection-choice.ts';

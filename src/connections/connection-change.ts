@@ -5,7 +5,7 @@ import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { noteSettingChange } from '../store/memory-settings.ts';
 import { nextSyncOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
-import { type ConnectionChange, type MemorySettings, requireConnection } from './connections.ts';
+import { type ConnectionChange, type MemorySettings, requireConnection } from './connection-types.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { parseFilters } from '../sync/filters.ts';

@@ -9,7 +9,7 @@ import { chooseAuth, withoutConsent, type AuthChoice, splitConfig, splitFields }
 import { checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
 import { contextOver } from '../source/context.ts';
 import { storePlan, type ConnectionPlan } from './connection-plan.ts';
-import { type NewConnection, type StartedConnection, requireConnection } from './connections.ts';
+import { type NewConnection, type StartedConnection, requireConnection } from './connection-types.ts';
 import type { AuthSpec, Connector, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';

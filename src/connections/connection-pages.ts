@@ -2,7 +2,7 @@ import { countFailures, heldSweepsOf } from '../store/connection-standing.ts';
 import { listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { isPending } from '../store/partitions.ts';
-import type { Connection, ConnectionPages, StandingConnection } from './connections.ts';
+import type { Connection, ConnectionPages, StandingConnection } from './connection-types.ts';
 import type { Counts } from './counts.ts';
 
 interface Options {

@@ -5,7 +5,7 @@ import { insertConnection, requestSync } from '../store/connections.ts';
 import { startRun } from '../store/sync-runs.ts';
 import { newId } from '../base/ids.ts';
 import { quietUntil } from '../schedule/connection-schedule.ts';
-import type { MemorySettings } from './connections.ts';
+import type { MemorySettings } from './connection-types.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import { pushProvider } from '../inbound/push/push-service.ts';
 

@@ -8,14 +8,14 @@ import {
   findItems,
   listHeldItems,
   listItems,
-  redriveItem,
-  redriveSelected,
+  retryItem,
+  retrySelected,
   type ItemPlace,
   type ListedItemRow,
   type FailureCauseRow,
 } from '../store/sync-items-list.ts';
-import { type SyncRequest, type SyncRuns, requireConnection } from './connections.ts';
-import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems, FailureCause } from './items.ts';
+import { type SyncRequest, type SyncRuns, requireConnection } from './connection-types.ts';
+import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems, FailureCause } from './item-types.ts';
 import { pushProvider, type Push } from '../inbound/push/push-service.ts';
 
 export interface ItemServiceOptions {
@@ -47,7 +47,7 @@ export function createSyncItems({ database, clock, requestSync, push }: ItemServ
     },
     async retryItems(id, selection) {
       const { status } = await requireConnection(database, id);
-      const count = await database.transaction((tx) => redriveSelected(tx, id, selection, clock.now()));
+      const count = await database.transaction((tx) => retrySelected(tx, id, selection, clock.now()));
       if (count > 0) await syncIfActive(id, status, { onlyDue: true });
       return count;
     },
@@ -55,7 +55,7 @@ export function createSyncItems({ database, clock, requestSync, push }: ItemServ
       const { status } = await requireConnection(database, id);
       const [item] = await findItems(database, id, itemId);
       if (!item) return null;
-      if (!(await database.transaction((tx) => redriveItem(tx, id, item, clock.now())))) {
+      if (!(await database.transaction((tx) => retryItem(tx, id, item, clock.now())))) {
         throw notNow(item);
       }
       if (item.state === 'suppressed') await forgetJudgements(database, id);

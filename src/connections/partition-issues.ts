@@ -1,6 +1,6 @@
 import type { ConnectionRow } from '../store/connections.ts';
 import type { PartitionRow } from '../store/partitions.ts';
-import type { PartitionIssue } from './connections.ts';
+import type { PartitionIssue } from './connection-types.ts';
 import { unreadMessage } from '../sync/check-page.ts';
 
 /** Problems that keep a connection from mirroring all of its source at once, by partition. */

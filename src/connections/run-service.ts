@@ -15,14 +15,14 @@ import {
   waitingRun,
   type SyncRunRow,
 } from '../store/sync-runs.ts';
-import { redriveSelected } from '../store/sync-items-list.ts';
+import { retrySelected } from '../store/sync-items-list.ts';
 import {
   type ConnectionProgress,
   type SyncRequest,
   type SyncRun,
   type SyncRuns,
   requireConnection,
-} from './connections.ts';
+} from './connection-types.ts';
 import { createCounts, type Counts } from './counts.ts';
 import { issuesOf } from './partition-issues.ts';
 
@@ -110,7 +110,7 @@ async function store({ database, clock, wake }: RunServiceOptions, id: string, r
     // It locks the connection, as every run does before it touches the items.
     await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, { now });
     if (restoreDeleted) {
-      await redriveSelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
+      await retrySelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
       await forgetJudgements(tx, id);
     }
   });

@@ -5,7 +5,7 @@ import { unlessAborted } from '../base/promises.ts';
 import { setConnectionStatus, type ConnectionRow, requestSync } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { listSubscriptions } from '../store/hooks.ts';
-import { type Configured, requireConnection } from './connections.ts';
+import { type Configured, requireConnection } from './connection-types.ts';
 import { openConnectionContext } from '../source/context.ts';
 import {
   ConnectorError,
@@ -40,7 +40,7 @@ export interface SourceServiceOptions {
   changed(): Promise<void>;
 }
 
-export interface Sources {
+export interface SourceOperations {
   check(id: string): Promise<CheckResult[]>;
   preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
   resources(id: string, query: ResourceQuery): Promise<ResourceList>;
@@ -55,7 +55,7 @@ export interface Sources {
 const patienceMs = 30_000;
 
 /** Questions to the source of a connection that somebody waits for. */
-export function createSources(options: SourceServiceOptions): Sources {
+export function createSources(options: SourceServiceOptions): SourceOperations {
   const scope = createScopeService(options);
 
   const previews = createPreviews({

@@ -13,7 +13,7 @@ import { listRuns, type SyncRunRow } from '../store/sync-runs.ts';
 import { createAuthorizing, type Authorizing } from '../connections/authorizing.ts';
 import { openConnectionContext, type ConnectionContextOptions } from '../source/context.ts';
 import { storePlan } from '../connections/connection-plan.ts';
-import type { SyncMode } from '../connections/connections.ts';
+import type { SyncMode } from '../connections/connection-types.ts';
 import type { Connector, Context, RawHook, Resource, ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import { createHookReceiver } from '../inbound/hooks/receiver.ts';
 import { createSharedHooks } from '../inbound/hooks/shared-hooks.ts';

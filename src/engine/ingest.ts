@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { hash } from 'node:crypto';
 import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
@@ -248,7 +249,7 @@ function titleUntilRead(
 }
 
 function nameOf(filepath: string | null): string | null {
-  return filepath === null ? null : filepath.slice(filepath.lastIndexOf('/') + 1);
+  return filepath === null ? null : posix.basename(filepath);
 }
 
 type ContentFields = Pick<DocumentWrite, 'content_hash' | 'type' | 'source' | 'url' | 'author' | 'trust' | 'added_by'>;

@@ -3,13 +3,13 @@ import type { Embedder, EmbedderReport } from './embedder.ts';
 import { measureRelatedness, relatedThreshold } from './related-texts.ts';
 import { dotProduct } from './vector.ts';
 
-export type Check = EmbedderReport['checks'][number];
+export type SelfCheck = EmbedderReport['checks'][number];
 
 const requiredUnitLengthError = 1e-3;
 const throughputTexts = 64;
 
 /** Runs a check and turns what it throws into a failed line. */
-export async function runCheck(name: string, check: () => Promise<Omit<Check, 'name'>>): Promise<Check> {
+export async function runCheck(name: string, check: () => Promise<Omit<SelfCheck, 'name'>>): Promise<SelfCheck> {
   try {
     return { name, ...(await check()) };
   } catch (error) {
@@ -23,7 +23,7 @@ function describeFailure(error: unknown): string {
 }
 
 /** One vector per text, of the promised length, scaled to 1. */
-export function checkShape(embedder: Embedder): Promise<Check> {
+export function checkShape(embedder: Embedder): Promise<SelfCheck> {
   return runCheck('vectors', async () => {
     const vectors = await embedder.embed(['The first text.', 'And a second one.']);
     const sizes = vectors.map((vector) => vector.length);
@@ -39,7 +39,7 @@ export function checkShape(embedder: Embedder): Promise<Check> {
 }
 
 /** Related texts score above unrelated ones, and `relatedAt` stands between them. */
-export function checkMeaning(embedder: Embedder): Promise<Check> {
+export function checkMeaning(embedder: Embedder): Promise<SelfCheck> {
   return runCheck('meaning', async () => {
     const cosines = await measureRelatedness((texts, options) => embedder.embed(texts, options));
     const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -55,7 +55,7 @@ export function checkMeaning(embedder: Embedder): Promise<Check> {
 }
 
 /** For people to read; it fails only when embedding does. */
-export function checkThroughput(embedder: Embedder): Promise<Check> {
+export function checkThroughput(embedder: Embedder): Promise<SelfCheck> {
   return runCheck('throughput', async () => {
     const texts = Array.from(
       { length: throughputTexts },

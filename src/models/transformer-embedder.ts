@@ -3,7 +3,7 @@ import { MemorydError } from '../base/errors.ts';
 import { comparisonOf } from './comparison.ts';
 import type { Embedder, EmbedderReport } from './embedder.ts';
 import type { Reranker } from './reranker.ts';
-import { checkMeaning, checkShape, checkThroughput, runCheck, type Check } from './self-test.ts';
+import { checkMeaning, checkShape, checkThroughput, runCheck, type SelfCheck } from './self-test.ts';
 import type { Tokenizer } from './tokenizer.ts';
 import { toUnitLength } from './vector.ts';
 import type { CallKind } from './worker/call-queue.ts';
@@ -84,7 +84,7 @@ export interface TransformerEmbedderOptions extends Pick<
 > {
   transformer: Transformer;
   /** Checks of its own, which `verify` runs first. */
-  checkFiles(): Promise<Check[]>;
+  checkFiles(): Promise<SelfCheck[]>;
 }
 
 export function createTransformerEmbedder(options: TransformerEmbedderOptions): Embedder {
@@ -106,8 +106,8 @@ export function createTransformerEmbedder(options: TransformerEmbedderOptions): 
   return embedder;
 }
 
-async function checkOpening(transformer: Transformer): Promise<Check[]> {
-  let checks: Check[] = [];
+async function checkOpening(transformer: Transformer): Promise<SelfCheck[]> {
+  let checks: SelfCheck[] = [];
   const runtime = await runCheck('runtime', async () => {
     const facts = await transformer.facts();
     checks = facts.checks;

@@ -112,14 +112,11 @@ export interface SyncTiming {
 }
 
 const minuteMs = 60_000;
-
 const hourMs = 60 * minuteMs;
-
 const firstPauseMs = 30_000;
 
 /** Connections with equal schedules are spread over a tenth of the period, and at most over this. */
 const longestSpreadMs = 5 * minuteMs;
-
 const longestSharedSpreadMs = 6 * hourMs;
 
 /**

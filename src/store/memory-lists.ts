@@ -58,7 +58,7 @@ function visible({ containerTags, filters, includeForgotten, asOf, now }: Memory
   return joinSql(conditions, ' and ');
 }
 
-/** On a memory `m`, section 8 rule 10: a source's metadata, overlaid by the memory's own. */
+/** On a memory `m`, section 8 rule 10 of the API: a source's metadata, overlaid by the memory's own. */
 export function matchesMemory(filters: Filter): Sql {
   const overlaid = sql`(${filterable} || coalesce(m.metadata, '{}'))`;
   return sql`(exists (select 1 from memory_sources s join documents d on d.id = s.document_id

@@ -155,7 +155,7 @@ const fresh = (now: Date) =>
  * processed again, and read again at its source where it failed for good: it may have been mended there. Answers
  * how many items.
  */
-export async function redriveSelected(
+export async function retrySelected(
   tx: Transaction,
   connectionId: string,
   { states, errorClasses }: ItemSelection,
@@ -186,12 +186,7 @@ const freshDocument = (now: Date) => sql`status = 'queued', attempts = 0, redriv
   updated_at = ${now}, error_code = null, error_message = null`;
 
 /** The same for one item and its document, unless it is being read, left out or gone. Answers whether it was done. */
-export async function redriveItem(
-  tx: Transaction,
-  connectionId: string,
-  place: ItemPlace,
-  now: Date,
-): Promise<boolean> {
+export async function retryItem(tx: Transaction, connectionId: string, place: ItemPlace, now: Date): Promise<boolean> {
   await tx.execute(sql`
     update documents d set ${freshDocument(now)}
     where d.status = 'failed' and d.deleted_at is null and d.id = (

@@ -203,7 +203,7 @@ export async function releaseItemsOf(tx: Transaction, connectionId: string, now:
 }
 
 /** Makes failed and skipped items due now; not those that the scope leaves out, or of which only the id is known. */
-export async function redriveItems(
+export async function retryItems(
   database: Queryable,
   key: PartitionKey,
   states: readonly string[],

@@ -27,7 +27,7 @@ interface Braking {
  * Decides about missing items: none are missing; they are few enough to be removed; somebody, or a
  * second look, has said that they are to go; or they are held. It is about those that were `missedBy` then.
  */
-export type Verdict =
+export type BrakeVerdict =
   | { kind: 'none'; wasHeld: boolean }
   | ({ kind: 'few' | 'meant'; wasHeld: boolean } & Missed)
   | { kind: 'held'; held: HeldSweep };
@@ -39,7 +39,7 @@ export type Verdict =
  * a complete listing (`isListed`) misses the same items at least `brakeReleaseMs` later. What somebody
  * rejected is kept until other items are missing.
  */
-export async function brake(braking: Braking, key: PartitionKey, isListed: boolean): Promise<Verdict> {
+export async function brake(braking: Braking, key: PartitionKey, isListed: boolean): Promise<BrakeVerdict> {
   const {
     missing,
     total,

@@ -10,7 +10,6 @@ import { connectorFault } from './failure.ts';
 import { checkMetadata, itemKey, revKey, isObject, isStorable, storable, timeOf } from './check-ref.ts';
 
 const maxPartDepth = 5;
-
 const mostIds = 1_000;
 
 const skipReasons: readonly string[] = [

@@ -175,7 +175,6 @@ export interface PageGuard {
 }
 
 const maxIdlePages = 1_000;
-
 const rememberedCursors = 200_000;
 
 /**
@@ -213,9 +212,7 @@ function digest(text: string): string {
 }
 
 const maxRecords = 1_000;
-
 const maxNameLength = 256;
-
 const maxValueBytes = 64 * 1024;
 
 /** The `records` of a page; none when it has none. Throws `connector_invalid` for what could not be given back as it was. */

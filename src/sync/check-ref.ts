@@ -11,17 +11,11 @@ export interface ListedRef extends Ref {
 
 /** A key of the ledger is at most this long, so that it fits into an index with the rest of the key. */
 const maxKeyBytes = 1_000;
-
 const maxRevLength = 1_000;
-
 const maxFingerprintBytes = 500;
-
 const maxIdLength = 100_000;
-
 const maxTextLength = 10_000;
-
 const maxLocatorBytes = 4 * 1024;
-
 const maxMetadataBytes = 32 * 1024;
 
 /** Further than this no list of people is compared or stored. */

@@ -14,7 +14,7 @@ import type { FetchedDocument, Ref } from '../connector/contract.ts';
 import { customIdOf, timeOf } from './check-ref.ts';
 import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './removal.ts';
-import type { Outcome } from './fetch-group.ts';
+import type { FetchOutcome } from './fetch-group.ts';
 import { emptyCounters } from './run-report.ts';
 import type { Ledger } from './ledger.ts';
 import type { FetchingParts, PartitionRun } from './run.ts';
@@ -35,7 +35,11 @@ type Committing = Pick<PartitionRun, 'source' | 'ledger'> & Pick<FetchingParts, 
  * Stores what came of a batch: documents, finished ledger rows and the run's counters, in one
  * transaction. An outcome that the database refuses fails alone.
  */
-export async function commit(parts: Committing, outcomes: readonly Outcome[], leaseToken: string): Promise<Committed> {
+export async function commit(
+  parts: Committing,
+  outcomes: readonly FetchOutcome[],
+  leaseToken: string,
+): Promise<Committed> {
   if (outcomes.length === 0) return { readAgain: 0, same: 0, showsUnlisted: false };
   try {
     return await store(parts, outcomes, leaseToken);
@@ -55,7 +59,7 @@ export async function commit(parts: Committing, outcomes: readonly Outcome[], le
 
 async function storeRefused(
   parts: Committing,
-  { item, kind }: Outcome,
+  { item, kind }: FetchOutcome,
   leaseToken: string,
   { code, constraint, table }: { code: string; constraint?: string; table?: string },
 ): Promise<Committed> {
@@ -66,7 +70,7 @@ async function storeRefused(
   return store(parts, [{ item, kind: 'failed', error }], leaseToken);
 }
 
-async function store(parts: Committing, outcomes: readonly Outcome[], leaseToken: string): Promise<Committed> {
+async function store(parts: Committing, outcomes: readonly FetchOutcome[], leaseToken: string): Promise<Committed> {
   const { ledger, source, handOver, wake } = parts;
   const { key, runId, connection, lease, clock, documentLimit } = ledger;
   const reserved = handOver?.reserve() ?? null;
@@ -104,7 +108,7 @@ async function store(parts: Committing, outcomes: readonly Outcome[], leaseToken
 }
 
 /** Forgets items that were never mirrored. Mirrored ones stay, because the source has not said that they were deleted. */
-async function settleGone(tx: Transaction, ledger: Ledger, outcomes: readonly Outcome[]): Promise<void> {
+async function settleGone(tx: Transaction, ledger: Ledger, outcomes: readonly FetchOutcome[]): Promise<void> {
   const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
   const ids = (isMirrored: boolean) =>
     gone.filter((item) => (item.document_id !== null) === isMirrored).map((item) => item.ext_id);
@@ -118,7 +122,7 @@ function leftDocument(id: string | null): { id: string; rev: null }[] {
 }
 
 /** Content that came with the listing is needed no more, unless the item is to be tried again. */
-async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly Outcome[]): Promise<void> {
+async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly FetchOutcome[]): Promise<void> {
   const ids = outcomes.filter((one) => one.kind !== 'failed' && one.item.ref['inline'] === true);
   if (ids.length === 0) return;
   await dropItemDocuments(
@@ -142,7 +146,7 @@ async function noteUnlisted(
   return (await addUnlisted(tx, key, items, clock.now())) > 0;
 }
 
-function doneItem(outcome: Extract<Outcome, { kind: 'document' }>, result: IngestResult): FinishedItem {
+function doneItem(outcome: Extract<FetchOutcome, { kind: 'document' }>, result: IngestResult): FinishedItem {
   return {
     ext_id: outcome.item.ext_id,
     state: 'done',
@@ -154,7 +158,7 @@ function doneItem(outcome: Extract<Outcome, { kind: 'document' }>, result: Inges
   };
 }
 
-function leftovers(outcomes: readonly Outcome[], now: Date): FinishedItem[] {
+function leftovers(outcomes: readonly FetchOutcome[], now: Date): FinishedItem[] {
   return outcomes.flatMap((one): FinishedItem[] => {
     if (one.kind === 'failed') return [failItem(one.item, one.error, now)];
     if (one.kind !== 'skipped') return [];
@@ -169,7 +173,7 @@ function skipClass(reason: string): string {
   return reason === 'filtered' ? 'left_out' : reason;
 }
 
-function count(ingested: readonly IngestResult[], deleted: number, outcomes: readonly Outcome[]): RunCounters {
+function count(ingested: readonly IngestResult[], deleted: number, outcomes: readonly FetchOutcome[]): RunCounters {
   const counters = { ...emptyCounters(), itemsDeleted: deleted };
   for (const { outcome } of ingested) {
     if (outcome === 'created' || outcome === 'restored') counters.itemsAdded += 1;
@@ -183,7 +187,7 @@ function count(ingested: readonly IngestResult[], deleted: number, outcomes: rea
   return counters;
 }
 
-function failuresOf(outcomes: readonly Outcome[], now: Date): RunItemFailure[] {
+function failuresOf(outcomes: readonly FetchOutcome[], now: Date): RunItemFailure[] {
   return outcomes.flatMap((one) => {
     if (one.kind !== 'failed') return [];
     const { custom_id: customId, document_id: documentId, ref } = one.item;
@@ -196,7 +200,7 @@ function failuresOf(outcomes: readonly Outcome[], now: Date): RunItemFailure[] {
 function documentInput(
   connection: ConnectionRow,
   documentType: string | undefined,
-  outcome: Extract<Outcome, { kind: 'document' }>,
+  outcome: Extract<FetchOutcome, { kind: 'document' }>,
 ): DocumentInput {
   const { item, document, content } = outcome;
   const ref = item.ref as Partial<Ref>;
@@ -222,6 +226,6 @@ function documentInput(
 }
 
 /** Of a text by several people: at least a piece of it. */
-function isOwn({ document, content }: Extract<Outcome, { kind: 'document' }>): boolean {
+function isOwn({ document, content }: Extract<FetchOutcome, { kind: 'document' }>): boolean {
   return document.own === true || (content.turns ?? []).some(({ own }) => own);
 }

@@ -5,16 +5,12 @@ import type { PartitionProblem } from '../store/partitions.ts';
 import { authExpired, ConnectorError, forbidden, gone, rateLimited, transient } from '../connector/contract.ts';
 
 const minutes = 60_000;
-
 const firstPauseMs = 30_000;
-
 const longestPauseMs = 6 * 60 * minutes;
-
 const dailyMs = 24 * 60 * minutes;
 
 /** Attempts with doubling pauses, then daily ones for two weeks, then only on request. */
 const doublingAttempts = 10;
-
 const lastAttempt = doublingAttempts + 14;
 
 /** When a source that limits requests does not say for how long. */
@@ -228,11 +224,8 @@ export interface BreakerTrip {
 }
 
 const failuresInARow = 10;
-
 const windowSize = 100;
-
 const leastSamples = 20;
-
 const worstShare = 0.15;
 
 /**

@@ -14,7 +14,7 @@ import { checkFetched, contentBody, type TakenContent } from './check-fetched.ts
 import type { FetchingParts, PartitionRun } from './run.ts';
 
 interface GroupResult {
-  outcomes: Outcome[];
+  outcomes: FetchOutcome[];
   /** Something about more than one item ended the group; items without an outcome are not touched. */
   stopped: { error: unknown } | null;
 }
@@ -51,7 +51,7 @@ export async function fetchGroup(
 }
 
 /** The outcome of an item that needs no request to the source; null for all others. */
-function refuse({ source, extractor }: GroupFetch, item: ClaimedItem): Outcome | null {
+function refuse({ source, extractor }: GroupFetch, item: ClaimedItem): FetchOutcome | null {
   if (wearsOut(item)) {
     const error = new MemorydError('lost_worker', 'Workers keep dying while they fetch this item.');
     return { item, kind: 'failed', error };
@@ -65,7 +65,7 @@ function refuse({ source, extractor }: GroupFetch, item: ClaimedItem): Outcome |
 
 const maxItemBytes = ({ maxItemBytes: bytes = 25 * 1024 * 1024 }: ConnectorSpec) => bytes;
 
-function tooLarge(item: ClaimedItem, bytes: number, maxBytes: number): Outcome {
+function tooLarge(item: ClaimedItem, bytes: number, maxBytes: number): FetchOutcome {
   const detail = `It has ${readableBytes(bytes)}; at most ${readableBytes(maxBytes)} are read.`;
   return { item, kind: 'skipped', reason: 'too_large', detail };
 }
@@ -126,7 +126,7 @@ async function outcomeOf(
   { source, extractor, ledger }: GroupFetch,
   item: ClaimedItem,
   fetched: Fetched,
-): Promise<Outcome> {
+): Promise<FetchOutcome> {
   if ('gone' in fetched) return { item, kind: 'gone' };
   if ('skip' in fetched) {
     return { item, kind: 'skipped', reason: fetched.skip, detail: fetched.detail ?? fetched.skip };
@@ -139,7 +139,7 @@ async function outcomeOf(
   return { item, kind: 'document', document: fetched, content };
 }
 
-function failureOf(item: ClaimedItem, error: unknown): Outcome {
+function failureOf(item: ClaimedItem, error: unknown): FetchOutcome {
   if (!ConnectorError.is(error) && !MemorydError.is(error)) {
     return { item, kind: 'failed', error: connectorFault('The content that fetch answered cannot be read.') };
   }
@@ -148,7 +148,7 @@ function failureOf(item: ClaimedItem, error: unknown): Outcome {
 }
 
 /** The outcome of one claimed item. */
-export type Outcome = { item: ClaimedItem } & (
+export type FetchOutcome = { item: ClaimedItem } & (
   | { kind: 'document'; document: FetchedDocument; content: TakenContent }
   | { kind: 'gone' }
   | { kind: 'skipped'; reason: string; detail: string }

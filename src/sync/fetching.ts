@@ -37,7 +37,6 @@ interface FetchResult {
 
 /** How often the holder of a run looks whether others are done with their items. */
 const lookMs = 250;
-
 const leastBatch = 4;
 
 /**
@@ -61,7 +60,7 @@ export async function fetchItems(
 }
 
 async function fetchDue(work: Fetching, options: FetchOptions): Promise<BreakerTrip | null> {
-  const { settings, ledger, company } = work;
+  const { settings, ledger, team } = work;
   const { clock, signal, documentLimit } = ledger;
   let size = settings.claimSize;
   let claimed = 0;
@@ -96,7 +95,7 @@ async function fetchDue(work: Fetching, options: FetchOptions): Promise<BreakerT
     backlog = batch.items === limit ? backlog + limit : 0;
     if (backlog >= settings.joinBacklog) {
       backlog = 0;
-      await company.invite();
+      await team.invite();
     }
     // What has just been stored may have left something to do.
     if (batch.items > 0 || !isSettled) continue;
@@ -138,8 +137,8 @@ function nextSize(size: number, elapsedMs: number, { claimSize, batchTargetMs }:
 }
 
 /** Items in the hands of others come back when they fail or die, so the run is not over before. */
-async function othersAtWork({ company, ledger }: Fetching): Promise<boolean> {
-  return company.leads && isWorkLeft(ledger.database, ledger.key, ledger.clock.now());
+async function othersAtWork({ team, ledger }: Fetching): Promise<boolean> {
+  return team.leads && isWorkLeft(ledger.database, ledger.key, ledger.clock.now());
 }
 
 interface Fetching extends PartitionRun, FetchingParts {
@@ -226,7 +225,6 @@ async function fetchClaimed(
 }
 
 const suspiciousItems = 20;
-
 const suspiciousShare = 0.8;
 
 /** A rev that changes without the content costs a download at every sync; only the connector can mend it. */

@@ -35,7 +35,6 @@ const notedForEach = 10;
 
 /** The most ids that are held in memory. */
 const mostShown = 250_000;
-
 const idsPerStatement = 10_000;
 
 interface Listing extends PartitionRun {

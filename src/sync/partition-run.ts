@@ -2,7 +2,7 @@ import { applyScope } from './apply-scope.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
 import { listPartitions, type PartitionRow } from '../store/partitions.ts';
-import { redriveItems } from '../store/sync-items.ts';
+import { retryItems } from '../store/sync-items.ts';
 import type { BreakerTrip } from './failure.ts';
 import { ConnectorError, type ConnectorSpec, type Partition } from '../connector/contract.ts';
 import { fetchItems, createSupply } from './fetching.ts';
@@ -37,8 +37,8 @@ export async function syncPartition(
   const part = partitionRun(run, partition, { priority, signal });
   const { ledger } = part;
   await applyScope(ledger, row.scopeKey);
-  const again = triedAgain(row, request);
-  if (again.length > 0) await ledger.lease.write((tx) => redriveItems(tx, ledger.key, again, ledger.clock.now()));
+  const again = statesToRetry(row, request);
+  if (again.length > 0) await ledger.lease.write((tx) => retryItems(tx, ledger.key, again, ledger.clock.now()));
   const supply = createSupply();
   const added = (isNew = true) => {
     onPage();
@@ -86,7 +86,7 @@ async function expectAnswers(ledger: Ledger): Promise<void> {
 }
 
 /** States of items that a requested sync tries again even if the source shows no change. */
-function triedAgain(row: PartitionRow, request: RequestedSync): string[] {
+function statesToRetry(row: PartitionRow, request: RequestedSync): string[] {
   if (request.mode === 'full' && row.listingStartedAt === null) return ['failed', 'skipped'];
   return request.trigger === 'manual' && !request.hints ? ['failed'] : [];
 }

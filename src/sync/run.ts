@@ -43,10 +43,10 @@ export interface FetchingParts {
   /** Takes new documents straight on, where this process also processes documents. */
   handOver: HandOver | null;
   /** Other workers that fetch for the same run. */
-  company: Company;
+  team: Team;
 }
 
-export interface Company {
+export interface Team {
   /** The run ends with this worker. Others may have joined in, also such as were asked to for an earlier run. */
   readonly leads: boolean;
   invite(): Promise<void>;

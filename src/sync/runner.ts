@@ -29,7 +29,7 @@ import { runFailure, type RunFailure } from './failure.ts';
 import { createWorkSlots, type WorkSlots } from './work-slots.ts';
 import { openRunLease, type RunLease, watchRun, type LetGo } from './run-lease.ts';
 import { createRunReport, type RunReport } from './run-report.ts';
-import type { Company, Run, RunSettings } from './run.ts';
+import type { Team, Run, RunSettings } from './run.ts';
 import { readScope, createDocumentLimit, readItemRules } from './scope.ts';
 import { syncPartitions, type PartitionsOutcome } from './partitions.ts';
 import { openSource, createVerbs } from './source.ts';
@@ -175,7 +175,7 @@ interface Performance {
 async function perform(options: RunnerOptions, performance: Performance): Promise<Performed> {
   const performed: Performed = { partitions: null, dryRun: null, failure: null };
   try {
-    await withRun(options, performance, companyOf(options, performance.connection.id), async (run) => {
+    await withRun(options, performance, teamOf(options, performance.connection.id), async (run) => {
       const shown = await run.source.partitions();
       if (performance.request.dryRun) performed.dryRun = await tryOut(run, shown);
       else performed.partitions = await syncPartitions(run, shown, performance.request);
@@ -196,7 +196,7 @@ async function perform(options: RunnerOptions, performance: Performance): Promis
 export async function withRun<T>(
   options: RunnerOptions,
   performance: Omit<Performance, 'request'>,
-  company: Company,
+  team: Team,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   const { database, clock, log, settings, wake, handOver = null } = options;
@@ -214,7 +214,7 @@ export async function withRun<T>(
     const rules = await readItemRules(database);
     const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
     const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, lease, clock });
-    const fetching = { extractor, wake, handOver, company };
+    const fetching = { extractor, wake, handOver, team };
     const parts = { database, lease, clock, log, signal, report, settings, slots };
     return await work({ id, connection, source, scope, documentLimit, fetching, ...parts });
   } finally {
@@ -227,7 +227,7 @@ export async function withRun<T>(
   }
 }
 
-function companyOf(options: RunnerOptions, connectionId: string): Company {
+function teamOf(options: RunnerOptions, connectionId: string): Team {
   return {
     leads: true,
     async invite() {

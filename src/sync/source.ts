@@ -89,7 +89,6 @@ interface Verbs {
 
 /** How long an aborted call may take to end by itself. */
 const graceMs = 5_000;
-
 const looks = 10;
 
 interface Call {

@@ -1,4 +1,4 @@
-import { partitionRun, type Company, type Run } from './run.ts';
+import { partitionRun, type Team, type Run } from './run.ts';
 import { createRunReport } from './run-report.ts';
 import { openRunLease, watchRun } from './run-lease.ts';
 import { fetchItems, endedSupply } from './fetching.ts';
@@ -40,7 +40,7 @@ export async function workOnSyncs(
   });
 }
 
-const helper: Company = { leads: false, invite: async () => {} };
+const helper: Team = { leads: false, invite: async () => {} };
 
 /**
  * Fetches for a run that another worker holds, until nothing waits or the run ends. Does nothing when

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allowed, type Unit } from '../support/import-table.ts';
+import { allowed, type Unit } from './import-table.ts';
 import { listFiles, readFile } from '../support/imports-of.ts';
 
 type Arrow = [from: string, to: string];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { circlesOf } from '../../scripts/house/circles.ts';
-import { allowed, unitOf } from '../support/import-table.ts';
+import { allowed, unitOf } from './import-table.ts';
 import { importsOf, listFiles, projectFolder, type Import } from '../support/imports-of.ts';
 
 /** Parts of connectors that others build on. */

@@ -13,7 +13,12 @@ import {
   writeDaemonFile,
   type DaemonFile,
 } from '../../src/cli/daemon-file.ts';
-import type { Connection, ConnectionProgress, Connections, NewConnection } from '../../src/connections/connections.ts';
+import type {
+  Connection,
+  ConnectionProgress,
+  Connections,
+  NewConnection,
+} from '../../src/connections/connection-types.ts';
 import { createJumpingClock, createScreen, runCommand } from '../support/command-line.ts';
 
 let folder: string;

@@ -54,7 +54,7 @@ const authorizationAnswer = Type.Object({
 
 const tags = ['Connections'];
 
-/** Section 19.7: where sources send the browser back to, and how an authorization stands. */
+/** Section 19.7 of the API: where sources send the browser back to, and how an authorization stands. */
 export function authorizationRoutes(app: Api, { services, config }: RouteContext): void {
   const paths = {
     '/v3/connections/auth/callback/:provider': 'completeAuthorization',

@@ -8,7 +8,7 @@ import {
   type Caller,
 } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { ConnectionChange, MemorySettings, NewConnection } from '../../connections/connections.ts';
+import type { ConnectionChange, MemorySettings, NewConnection } from '../../connections/connection-types.ts';
 import type { JsonObject } from '../../connector/contract.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { SharedHook } from '../../inbound/hooks/shared-hooks.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
 import { limitsOf } from '../../source/rate-limit/budgets.ts';
-import type { InstalledConnector } from '../../connections/connections.ts';
+import type { InstalledConnector } from '../../connections/connection-types.ts';
 import { requireManagement } from '../../account/access.ts';
 import { requireInstalled } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
@@ -187,7 +187,7 @@ function sharedHookRoutes(app: Api, { hooks, connections }: RouteContext['servic
   );
 }
 
-/** Section 19.20. */
+/** Section 19.20 of the API. */
 function connectorView({ spec, configured, capabilities }: InstalledConnector): ConnectorAnswer {
   return {
     provider: spec.name,

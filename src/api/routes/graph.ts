@@ -122,7 +122,7 @@ export function graphRoutes(app: Api, { services, config }: RouteContext): void 
   }
 }
 
-/** Section 12.13: documents with the memories that come from them. */
+/** Section 12.13 of the API: documents with the memories that come from them. */
 function graphView(
   documents: readonly (Document & { content: string | null })[],
   entries: readonly MemoryEntry[],

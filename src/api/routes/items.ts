@@ -1,7 +1,7 @@
 import type { ItemAnswer } from '../schemas/items.ts';
 import { requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { FailureCause, PendingDeletes, RetriedState, SyncItem } from '../../connections/items.ts';
+import type { FailureCause, PendingDeletes, RetriedState, SyncItem } from '../../connections/item-types.ts';
 import { findConnection } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';

@@ -11,7 +11,7 @@ const tags = ['Keys'];
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
-/** Where a scoped key works (section 2.3). */
+/** Where a scoped key works (section 2.3 of the API). */
 const scopedEndpoints = [
   '/v3/documents',
   '/v4/memories',

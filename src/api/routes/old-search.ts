@@ -58,7 +58,7 @@ const oldSearchAnswer = Type.Object({
   total: Type.Integer(),
 });
 
-/** `POST /v3/search` for older clients (section 24), where the switch search-v3 is on. */
+/** `POST /v3/search` for older clients (section 24 of the API), where the switch search-v3 is on. */
 export function oldSearchRoutes(app: Api, { services, config, clock }: RouteContext): void {
   if (!config.compat?.includes('search-v3')) return;
   app.post(

@@ -5,7 +5,7 @@ import { MemorydError } from '../../base/errors.ts';
 import { requireFullKey } from '../../account/access.ts';
 import { everyContainer } from '../../base/scope.ts';
 import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
-import type { Connection } from '../../connections/connections.ts';
+import type { Connection } from '../../connections/connection-types.ts';
 import { createConsolePage, sendPageFile, type ConsolePage } from '../console-page.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { withOptionalBodies, ofNamespaces } from '../openapi.ts';
@@ -287,7 +287,7 @@ export function countRequests(metrics: Metrics) {
   };
 }
 
-/** `GET /metrics` (section 22.3), where the configuration turns it on. Needs a full key. */
+/** `GET /metrics` (section 22.3 of the API), where the configuration turns it on. Needs a full key. */
 export function metricsRoutes(app: Api, { services }: RouteContext): void {
   const { metrics, documents, status } = services;
   if (!metrics) return;

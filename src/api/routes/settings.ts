@@ -105,7 +105,7 @@ function actionRoutes(app: Api, { services }: RouteContext): void {
 /** Stands in for a secret that is set. */
 const mask = '********';
 
-/** Section 20.1: all settings side by side, secrets masked. */
+/** Section 20.1 of the API: all settings side by side, secrets masked. */
 function settingsView({ content, clients }: OrganizationSettings): SettingsAnswer {
   const fields = clientNames.flatMap((name) => [
     [`${name}CustomKeyEnabled`, clients[name].enabled],

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import { requireSomeWrite, requireWrite, type Caller } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { Connection, ConnectionProgress, Connections, SyncRun } from '../../connections/connections.ts';
+import type { Connection, ConnectionProgress, Connections, SyncRun } from '../../connections/connection-types.ts';
 import { findConnection, matchingConnections, requireKnown } from '../connection-lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';

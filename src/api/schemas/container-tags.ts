@@ -4,7 +4,7 @@ import { containerTag, filepath, jsonObject, nullable, timestamp, words } from '
 
 /** Section 18 of the API. */
 
-/** The published interface closes the answers of merges (section 1 rule 10). */
+/** The published interface closes the answers of merges (section 1 rule 10 of the API). */
 const closed = { additionalProperties: false };
 
 export const containerTagsAnswer = Type.Array(

@@ -64,7 +64,7 @@ export const addBody = Type.Object({
 });
 export type AddBody = Static<typeof addBody>;
 
-/** Answers that the published interface closes; clients may refuse more keys (section 1 rule 10). */
+/** Answers that the published interface closes; clients may refuse more keys (section 1 rule 10 of the API). */
 const closed = { additionalProperties: false };
 
 export const addAnswer = Type.Object({ id: Type.String(), status: documentStatus }, closed);

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { itemStates, retriedStates, type RetriedState } from '../../connections/items.ts';
+import { itemStates, retriedStates, type RetriedState } from '../../connections/item-types.ts';
 import { connectionParams } from './connections.ts';
 import { nullable, timestamp, words } from './shared.ts';
 

@@ -1,9 +1,9 @@
-import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connections/connections.ts';
+import type { Connection, PartitionIssue, StartedConnection, SyncRun } from '../../connections/connection-types.ts';
 import type { Document } from '../../engine/document.ts';
 import type { ConnectionAnswer, CreateConnectionAnswer, ProviderDocument } from '../schemas/connections.ts';
 import { publicMetadata } from './shared.ts';
 
-/** Section 19.2. `config` holds no secrets: those are in the vault. */
+/** Section 19.2 of the API. `config` holds no secrets: those are in the vault. */
 export function connectionView(connection: Connection): ConnectionAnswer {
   const { id, provider, status, statusReason, containerTag, schedule, onSourceDelete, documentCount } = connection;
   const { lastSyncedAt, allowedHours, filters, selection, memories, trust, author, inProfile } = connection;
@@ -43,7 +43,7 @@ export function issueView(issue: PartitionIssue) {
   return { ...issue, until: issue.until?.toISOString() ?? null };
 }
 
-/** Section 19.6. */
+/** Section 19.6 of the API. */
 export function createView(
   { id, authLink, expiresInMs }: StartedConnection,
   redirectUrl: string | undefined,
@@ -72,7 +72,7 @@ function shortRun({ status, errorCode, error, startedAt, completedAt }: SyncRun)
   };
 }
 
-/** Section 19.14. */
+/** Section 19.14 of the API. */
 export function providerDocumentView(document: Document): ProviderDocument {
   const { id, status, title, summary, type, customId, url, connectionId } = document;
   return {

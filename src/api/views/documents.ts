@@ -2,7 +2,7 @@ import type { Chunk, Document, DocumentContent, DocumentMemory } from '../../eng
 import type { DocumentAnswer, ListedDocument } from '../schemas/documents.ts';
 import { publicMetadata } from './shared.ts';
 
-/** Section 10.3. */
+/** Section 10.3 of the API. */
 export function documentView(document: Document & DocumentContent, memories: DocumentMemory[]): DocumentAnswer {
   const { containerTag: _tag, revision: _revision, ...fields } = document;
   return {
@@ -27,7 +27,7 @@ function memoryView(memory: DocumentMemory) {
   };
 }
 
-/** Section 12.6. `content` is left out unless asked for. */
+/** Section 12.6 of the API. `content` is left out unless asked for. */
 export function listedDocumentView(
   document: Document & { content: string | null; size?: number | null },
   includeContent: boolean,
@@ -61,7 +61,7 @@ function listedTags(tags: string[]): string[] {
   return tags.length > 1 && rest.length > 0 ? rest : tags;
 }
 
-/** Section 12.10. */
+/** Section 12.10 of the API. */
 export function chunksView(documentId: string, chunks: Chunk[]) {
   return {
     documentId,

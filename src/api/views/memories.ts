@@ -3,7 +3,7 @@ import type { CitedMemory, Profile, ProfileLine } from '../../memory/profiles.ts
 import type { CitedMemoryAnswer, MemoryEntryAnswer } from '../schemas/memories.ts';
 import { publicMetadata } from './shared.ts';
 
-/** Section 16; what a write of a memory answers. */
+/** Section 16 of the API; what a write of a memory answers. */
 export function writtenMemoryView({ id, memory, createdAt, forgetAfter, forgetReason, ...source }: Memory) {
   return {
     id,
@@ -15,13 +15,13 @@ export function writtenMemoryView({ id, memory, createdAt, forgetAfter, forgetRe
   };
 }
 
-/** The caller's metadata with the dates (section 10.4 rule 6). */
+/** The caller's metadata with the dates (section 10.4 rule 6 of the API). */
 function metadataView({ metadata, temporalContext }: Pick<Memory, 'metadata' | 'temporalContext'>) {
   if (metadata === null && temporalContext === null) return null;
   return { ...publicMetadata(metadata ?? {}), ...(temporalContext && { temporalContext }) };
 }
 
-/** Section 15. */
+/** Section 15 of the API. */
 export function profileView({ facts, buckets, ...lists }: Profile) {
   const profile = {
     ...textsOf(lists),

@@ -10,7 +10,7 @@ export interface ResultParts {
   scores?: boolean;
 }
 
-/** Section 14. */
+/** Section 14 of the API. */
 export function searchResultView(result: SearchResult, parts: ResultParts): SearchResultAnswer {
   const { id, similarity, version, filepath, containerTag, memoryKind, category, author, trust, extractor } = result;
   return {

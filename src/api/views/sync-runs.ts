@@ -1,8 +1,8 @@
-import type { ConnectionProgress, SyncRun } from '../../connections/connections.ts';
+import type { ConnectionProgress, SyncRun } from '../../connections/connection-types.ts';
 import { issueView } from './connections.ts';
 import type { ProgressAnswer, SyncRunAnswer } from '../schemas/sync-runs.ts';
 
-/** Section 19.3. */
+/** Section 19.3 of the API. */
 export function syncRunView(run: SyncRun): SyncRunAnswer {
   const { cancelledAt: _, report, startedAt, completedAt, ...fields } = run;
   return {

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { hash } from 'node:crypto';
 import { rules } from '../../memory/rules/extract.ts';
 import type { Turn, Unit } from '../../memory/extractor.ts';
@@ -76,7 +77,7 @@ async function extract(input: ExtractInput): Promise<Extracted> {
 function cut(extracted: Extracted, { maxTokens, overlapTokens, tokens, ...cutting }: Cutting): CutDocument {
   const { text, format } = extracted;
   const place = cutting.place ?? undefined;
-  const isFileName = place !== undefined && cutting.title === place.slice(place.lastIndexOf('/') + 1);
+  const isFileName = place !== undefined && cutting.title === posix.basename(place);
   const title = (isFileName ? null : cutting.title) ?? extracted.title ?? undefined;
   const countTokens = createTokenCounter(tokens);
   const options = { format, maxTokens, overlapTokens, countTokens, title, place };

@@ -1,9 +1,9 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Answer, Message, Question } from './text-worker.ts';
+import type { ThreadAnswer, Message, Question } from './text-worker.ts';
 
 /** A question with the buffers in it that are moved to the thread instead of copied. */
-export interface Call extends Question {
+export interface ThreadCall extends Question {
   moved: readonly ArrayBuffer[];
 }
 
@@ -14,7 +14,7 @@ export interface TextThread {
   /** When it can work. Rejects as `run`. */
   readonly ready: Promise<void>;
   /** Answers in the order of the calls. Rejects with what `end` was given, or with `ThreadEnded`. */
-  run(calls: readonly Call[]): Promise<Answer[]>;
+  run(calls: readonly ThreadCall[]): Promise<ThreadAnswer[]>;
   /** Its heap and, outside of that, the buffers into which parsers unpack. Rejects when the thread has ended. */
   memory(): Promise<{ usedMb: number; /** With what is free in its heap. */ heldMb: number }>;
   /** Ends the thread; what it works on is rejected with the reason. */
@@ -43,7 +43,7 @@ const workerUrl = new URL(`./text-worker${extname(import.meta.url)}`, import.met
 
 export function createTextThread(maxMemoryMb: number): TextThread {
   const worker = openWorker(maxMemoryMb);
-  let current: { resolve(answers: Answer[]): void; reject(error: unknown): void } | null = null;
+  let current: { resolve(answers: ThreadAnswer[]): void; reject(error: unknown): void } | null = null;
   let alive = true;
   const loading = Promise.withResolvers<void>();
   loading.promise.catch(() => {});

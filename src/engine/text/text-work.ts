@@ -6,8 +6,8 @@ import { rules } from '../../memory/rules/extract.ts';
 import { failed, type Extracted, type ExtractInput } from '../extract/extracted.ts';
 import { createBatches, type Batches, type Sized } from './batches.ts';
 import type { CutDocument, Cutting, TaskName, Tasks } from './tasks.ts';
-import { createTextThread, ThreadEnded, type TextThread, type Call } from './text-thread.ts';
-import type { Answer } from './text-worker.ts';
+import { createTextThread, ThreadEnded, type TextThread, type ThreadCall } from './text-thread.ts';
+import type { ThreadAnswer } from './text-worker.ts';
 
 export interface TextWorkOptions {
   /** At least 2, the default: one is kept for what is small. */
@@ -259,8 +259,8 @@ interface Job extends Sized {
   readonly isOver: boolean;
   readonly result: Promise<unknown>;
   /** Makes the message for the thread, anew each time, because sending transfers its bytes. */
-  call(): Call;
-  answer(answer: Answer): void;
+  call(): ThreadCall;
+  answer(answer: ThreadAnswer): void;
   reject(error: unknown): void;
 }
 
@@ -304,7 +304,7 @@ function sizeOf({ text, turns = [], bytes }: Content): number {
 }
 
 /** A copy of the bytes is sent: the sender keeps its own, and a view of a large buffer does not drag that along. */
-function toCall(task: TaskName, input: unknown): Call {
+function toCall(task: TaskName, input: unknown): ThreadCall {
   const { bytes } = contentOf(input);
   if (!bytes) return { task, input, moved: [] };
   const copy = new Uint8Array(bytes);
@@ -313,7 +313,7 @@ function toCall(task: TaskName, input: unknown): Call {
   return { task, input: whole.input ? { ...whole, input: content } : content, moved: [copy.buffer] };
 }
 
-function toError(failure: Extract<Answer, { failure: unknown }>['failure']): MemorydError {
+function toError(failure: Extract<ThreadAnswer, { failure: unknown }>['failure']): MemorydError {
   return new MemorydError(failure.code, failure.message, {
     shouldRetry: false,
     ...(failure.cause === undefined ? {} : { cause: new Error(failure.cause) }),

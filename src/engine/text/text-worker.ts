@@ -10,10 +10,10 @@ export interface Question {
 }
 
 /** A thread's answer to one question. */
-export type Answer = { result: unknown } | { failure: { code: ErrorCode; message: string; cause?: string } };
+export type ThreadAnswer = { result: unknown } | { failure: { code: ErrorCode; message: string; cause?: string } };
 
 /** First that everything is loaded, so that loading does not count as work; then answers, in the order of the questions. */
-export type Message = 'ready' | Answer[];
+export type Message = 'ready' | ThreadAnswer[];
 
 stepBack();
 parentPort?.on('message', (questions: readonly Question[]) => {
@@ -22,13 +22,13 @@ parentPort?.on('message', (questions: readonly Question[]) => {
 parentPort?.postMessage('ready' satisfies Message);
 
 /** One after the other: the thread has one processor, and few results are held at a time. */
-async function answerAll(questions: readonly Question[]): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function answerAll(questions: readonly Question[]): Promise<ThreadAnswer[]> {
+  const answers: ThreadAnswer[] = [];
   for (const question of questions) answers.push(await answer(question));
   return answers;
 }
 
-async function answer({ task, input }: Question): Promise<Answer> {
+async function answer({ task, input }: Question): Promise<ThreadAnswer> {
   try {
     return { result: await (tasks[task] as (input: unknown) => unknown)(input) };
   } catch (error) {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { readScope, requireWrite } from '../../account/access.ts';
 import { nullable, timestamp, documentIdParameter } from '../../api/schemas/shared.ts';
-import type { Connection } from '../../connections/connections.ts';
+import type { Connection } from '../../connections/connection-types.ts';
 import { namespaceInput, describedAs } from '../schemas.ts';
 import { joined, section } from '../text.ts';
 import { defineTool } from '../tool.ts';

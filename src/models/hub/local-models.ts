@@ -3,7 +3,7 @@ import { nearest } from '../../base/did-you-mean.ts';
 import type { Embedder } from '../embedder.ts';
 import { createMinilmEmbedder } from '../minilm/minilm-embedder.ts';
 import { createOnnxFolderEmbedder } from '../onnx-folder/onnx-folder-embedder.ts';
-import { runCheck, type Check } from '../self-test.ts';
+import { runCheck, type SelfCheck } from '../self-test.ts';
 import type { LocalModelOptions } from '../transformer-embedder.ts';
 import { catalogue } from './catalogue.ts';
 import { createHubClient, type HubClient, type RemoteFile } from './hub-client.ts';
@@ -128,7 +128,7 @@ async function openInstalled(dataDir: string, name: string, options: LocalModelO
   });
 }
 
-function checkFiles(folder: string, model: InstalledModel): Promise<Check> {
+function checkFiles(folder: string, model: InstalledModel): Promise<SelfCheck> {
   return runCheck('files', async () => {
     await requireUnchanged(folder, model);
     return { ok: true, detail: `${model.files.length} files in ${folder} are as they arrived` };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Embedder } from '../embedder.ts';
-import { runCheck, type Check } from '../self-test.ts';
+import { runCheck, type SelfCheck } from '../self-test.ts';
 import { parseTokenizer } from '../tokenizer-file.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import {
@@ -53,7 +53,7 @@ function loadTokenizer(folder: string): Tokenizer {
   return parseTokenizer(readModelFile(folder, 'tokenizer').toString('utf8'), modelFiles.tokenizer.path);
 }
 
-function checkHashes(folder: string): Promise<Check> {
+function checkHashes(folder: string): Promise<SelfCheck> {
   return runCheck('files', async () => {
     const files = Object.keys(modelFiles) as ModelFile[];
     for (const file of files) readModelFile(folder, file);
@@ -61,7 +61,7 @@ function checkHashes(folder: string): Promise<Check> {
   });
 }
 
-function checkTokenizer(folder: string): Promise<Check> {
+function checkTokenizer(folder: string): Promise<SelfCheck> {
   return runCheck('tokenizer', async () => {
     const tokenizer = loadTokenizer(folder);
     const matching = referenceSentences.filter(

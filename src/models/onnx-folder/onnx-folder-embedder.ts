@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Embedder } from '../embedder.ts';
-import type { Check } from '../self-test.ts';
+import type { SelfCheck } from '../self-test.ts';
 import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
 import { createBertTokenizer, isBertTokenizer, parseTokenizerJson, type TokenizerJson } from '../tokenizer-file.ts';
 import {
@@ -20,7 +20,7 @@ export interface OnnxFolderOptions extends LocalModelOptions, ModelSettings {
   /** Measured at creation with a dozen known pairs when absent. */
   relatedAt?: number;
   /** Checks that `verify` runs first. */
-  checkFiles?(): Promise<Check[]>;
+  checkFiles?(): Promise<SelfCheck[]>;
 }
 
 const idHashLength = 12;

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../store/database.ts';
 import { readValidators, removeAnswer, saveAnswer, takeAnswer, trimAnswers } from '../../store/http-answers.ts';
-import type { Answer } from './transport.ts';
+import type { HttpAnswer } from './transport.ts';
 
 /** The answers of one connection that its source is asked again about with their validators (RFC 9110 section 13). */
 export interface KeptAnswers {
   /** The headers that make a request conditional; null when no answer is kept. */
   validators(key: string): Promise<Record<string, string> | null>;
   /** The kept answer for a 304, with the headers that came with it; null when it was removed meanwhile. */
-  revalidated(key: string, answer: Answer): Promise<Answer | null>;
+  revalidated(key: string, answer: HttpAnswer): Promise<HttpAnswer | null>;
   /** Keeps a 200, or forgets an older answer when this one cannot be kept. */
-  keep(key: string, answer: Answer, replaces: boolean): Promise<void>;
+  keep(key: string, answer: HttpAnswer, replaces: boolean): Promise<void>;
 }
 
 const maxBodyBytes = 256 * 1024;

@@ -7,7 +7,7 @@ import type { RequestBudgets } from '../rate-limit/budgets.ts';
 import type { Gate } from '../../base/gate.ts';
 import type { Origins } from './origins.ts';
 import { readReset } from '../rate-limit/limited-answers.ts';
-import { type Again, type Answer, type Hop, type SendLimits, type Transport, describeTarget } from './transport.ts';
+import { type Again, type HttpAnswer, type Hop, type SendLimits, type Transport, describeTarget } from './transport.ts';
 import { readHttpDate } from '../../base/retry-after.ts';
 
 /** Shared by all requests of one connection. */
@@ -35,7 +35,7 @@ interface Exchange extends Omit<SendLimits, 'unguarded'> {
 
 export type Exchanged =
   | {
-      answer: Answer;
+      answer: HttpAnswer;
       /** Of the last hop. */
       budgets: RequestBudgets;
       target: string;
@@ -83,7 +83,7 @@ export async function exchange(connection: ConnectionHttp, request: Exchange): P
   }
 }
 
-export function isRedirect({ status, headers }: Answer): boolean {
+export function isRedirect({ status, headers }: HttpAnswer): boolean {
   return redirects.has(status) && headers['location'] !== undefined;
 }
 
@@ -135,7 +135,7 @@ async function sendAdmitted(
 }
 
 /** Takes note of what an answer tells about its budgets and the source's clock. */
-function hear(connection: ConnectionHttp, { headers }: Answer, { budgets }: RequestBudgets, sentAt: number): void {
+function hear(connection: ConnectionHttp, { headers }: HttpAnswer, { budgets }: RequestBudgets, sentAt: number): void {
   const now = connection.clock.now().getTime();
   connection.sourceClock.heard(headers['date'], sentAt, now);
   for (const budget of budgets) {

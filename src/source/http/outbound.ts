@@ -20,8 +20,8 @@ import { createBudgets, limitsOf } from '../rate-limit/budgets.ts';
 import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
 import { createGate, type Gate } from '../../base/gate.ts';
 import { createOrigins, remedy, type Origins } from './origins.ts';
-import { createRetryingSender, type Call, type Performed } from './send-with-retries.ts';
-import { createTransport, type Answer } from './transport.ts';
+import { createRetryingSender, type HttpCall, type Performed } from './send-with-retries.ts';
+import { createTransport, type HttpAnswer } from './transport.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { lowerCased, isRedirect, createSourceClock } from './exchange.ts';
 
@@ -166,7 +166,7 @@ function judge(host: string, error: Error): Error {
 }
 
 interface HttpParts {
-  perform(call: Call): Promise<Performed>;
+  perform(call: HttpCall): Promise<Performed>;
   origins: Origins;
   /** Null before there is a connection to keep them for. */
   kept: KeptAnswers | null;
@@ -188,7 +188,7 @@ function createHttp(parts: HttpParts): Http {
     return toResponse(answer, target);
   }
 
-  function callOf(method: string, url: URL, options: HttpOptions): Call {
+  function callOf(method: string, url: URL, options: HttpOptions): HttpCall {
     const { json, body, headers, accept, anonymous, conditional, idempotent, ...limits } = options;
     return {
       method,
@@ -219,7 +219,7 @@ function createHttp(parts: HttpParts): Http {
   };
 
   /** Null when the kept answer was removed while the source was asked about it. */
-  async function requestConditionally(answers: KeptAnswers, call: Call): Promise<Performed | null> {
+  async function requestConditionally(answers: KeptAnswers, call: HttpCall): Promise<Performed | null> {
     const key = answerKey(call.method, call.url, call.headers);
     const validators = await answers.validators(key);
     const performed = await perform({ ...call, headers: { ...call.headers, ...validators } });
@@ -241,7 +241,7 @@ function withQuery(url: URL, query: HttpOptions['query']): URL {
   return url;
 }
 
-function toResponse({ status, headers, bytes }: Answer, target: string): HttpResponse {
+function toResponse({ status, headers, bytes }: HttpAnswer, target: string): HttpResponse {
   const text = () => new TextDecoder().decode(bytes);
   let parsed: { value: unknown } | undefined;
   return {
@@ -265,7 +265,7 @@ function parse(text: string, target: string): unknown {
 }
 
 interface FetchParts {
-  perform(call: Call): Promise<Performed>;
+  perform(call: HttpCall): Promise<Performed>;
   origins: Origins;
   userAgent: string;
   signal: AbortSignal;
@@ -311,7 +311,7 @@ function headersOf(request: Request): Record<string, string> {
   return Object.fromEntries(request.headers);
 }
 
-function toWebResponse({ status, statusText, headers, bytes, url }: Answer): Response {
+function toWebResponse({ status, statusText, headers, bytes, url }: HttpAnswer): Response {
   const body = bodiless.has(status) ? null : (bytes as Uint8Array<ArrayBuffer>);
   const response = new Response(body, { status, statusText, headers });
   // A response that was not made by fetch has no address; SDKs show it.

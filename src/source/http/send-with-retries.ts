@@ -11,11 +11,11 @@ import {
 } from '../../connector/contract.ts';
 import { longestWaitMs } from '../rate-limit/admission.ts';
 import { exchange, type Exchanged, type ConnectionHttp } from './exchange.ts';
-import type { Again, Answer } from './transport.ts';
+import type { Again, HttpAnswer } from './transport.ts';
 import { limitOf, limitOfVerdict, pauseBudgets, type Heard, type Limit } from '../rate-limit/limited-answers.ts';
 
 /** One call of a connector or of a vendor's SDK. */
-export interface Call {
+export interface HttpCall {
   method: string;
   url: URL;
   /** Names in lower case. */
@@ -35,7 +35,7 @@ export interface Call {
 
 /** An answer, and the error that it stands for. */
 export interface Performed {
-  answer: Answer;
+  answer: HttpAnswer;
   target: string;
   error: ConnectorError | null;
 }
@@ -52,7 +52,6 @@ const maxRepeats = 3;
 
 /** No further attempt after this time, however short the pauses were. */
 const longestCallMs = 120_000;
-
 const firstPauseMs = 500;
 
 /** RFC 9110 section 9.2.2. */
@@ -64,7 +63,7 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DE
  * when the source refuses the authorization, `auth_expired`, or `forbidden` for a call without one; and `rate_limited`
  * when the source asks for a wait of more than 5 seconds, or limits a call that may not be repeated any more.
  */
-export function createRetryingSender(options: PerformOptions): (call: Call) => Promise<Performed> {
+export function createRetryingSender(options: PerformOptions): (call: HttpCall) => Promise<Performed> {
   const { connection } = options;
   const { clock, provider } = connection;
 
@@ -108,7 +107,7 @@ export function createRetryingSender(options: PerformOptions): (call: Call) => P
 }
 
 /** Counts the repetitions of one call. */
-function createRepeats({ connection, random }: PerformOptions, call: Call) {
+function createRepeats({ connection, random }: PerformOptions, call: HttpCall) {
   const { clock, metrics, provider } = connection;
   const startedAt = clock.now().getTime();
   let repeats = 0;
@@ -135,7 +134,7 @@ function createRepeats({ connection, random }: PerformOptions, call: Call) {
 }
 
 function limitedError(
-  { answer, target }: Extract<Exchanged, { answer: Answer }>,
+  { answer, target }: Extract<Exchanged, { answer: HttpAnswer }>,
   { advice }: Extract<Judgement, { kind: 'limited' }>,
   until: number,
 ): ConnectorError {
@@ -145,18 +144,18 @@ function limitedError(
   });
 }
 
-function authorizationFor({ connection, authorization }: PerformOptions, call: Call): Authorization | null {
+function authorizationFor({ connection, authorization }: PerformOptions, call: HttpCall): Authorization | null {
   return authorization && !call.anonymous && connection.origins.mayAuthorize(call.url) ? authorization : null;
 }
 
-function isIdempotent({ method, idempotent }: Call): boolean {
+function isIdempotent({ method, idempotent }: HttpCall): boolean {
   return idempotent ?? idempotentMethods.has(method);
 }
 
 function judgeAnswer(
   { connection, classify, log }: PerformOptions,
-  { accept, conditional }: Call,
-  { answer, target }: Extract<Exchanged, { answer: Answer }>,
+  { accept, conditional }: HttpCall,
+  { answer, target }: Extract<Exchanged, { answer: HttpAnswer }>,
 ): Judgement {
   const now = connection.clock.now().getTime();
   const sourceNow = connection.sourceClock.now().getTime();
@@ -196,7 +195,7 @@ interface JudgeOptions {
 const passing = new Set([408, 425, 500, 502, 503, 504]);
 
 /** The connector's own verdict first, then the status. */
-function judge(answer: Answer, options: JudgeOptions): Judgement {
+function judge(answer: HttpAnswer, options: JudgeOptions): Judgement {
   const verdict = options.classify?.(sourceAnswer(answer));
   if (verdict) return judgeVerdict(verdict, answer, options);
   if (isAccepted(answer.status, options)) return { kind: 'ok' };
@@ -218,7 +217,7 @@ function judgeStatus(status: number, target: string): Judgement {
   return { kind: 'error', error: transient(message), again: passing.has(status) };
 }
 
-function judgeVerdict(verdict: Verdict, answer: Answer, options: JudgeOptions): Judgement {
+function judgeVerdict(verdict: Verdict, answer: HttpAnswer, options: JudgeOptions): Judgement {
   const { kind, remedy } = verdict;
   if (kind === 'auth_expired') return { kind: 'unauthorized' };
   const advice = remedy === undefined ? {} : { remedy };
@@ -227,11 +226,11 @@ function judgeVerdict(verdict: Verdict, answer: Answer, options: JudgeOptions): 
   return { kind: 'error', error, again: kind === 'transient' };
 }
 
-function heardIn({ headers }: Answer, { now, sourceNow }: JudgeOptions): Heard {
+function heardIn({ headers }: HttpAnswer, { now, sourceNow }: JudgeOptions): Heard {
   return { headers, now, sourceNow };
 }
 
-function sourceAnswer(answer: Answer): SourceAnswer {
+function sourceAnswer(answer: HttpAnswer): SourceAnswer {
   const text = () => new TextDecoder().decode(answer.bytes);
   return { status: answer.status, headers: answer.headers, text, json: () => parseJson(text()) };
 }

@@ -87,7 +87,7 @@ export interface SendLimits {
   unguarded: boolean;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   statusText: string;
   /** Names in lower case; several values of one name joined by a comma. Without coding and length of the transfer. */
@@ -99,7 +99,7 @@ export interface Answer {
 /** Whether another attempt makes sense: the request never left, nobody knows whether it arrived, or it would fail again. */
 export type Again = 'always' | 'idempotent' | 'never';
 
-type Sent = { answer: Answer } | { error: Error; again: Again };
+type Sent = { answer: HttpAnswer } | { error: Error; again: Again };
 
 export interface Transport {
   /** Throws `fetch_blocked` for an address that is refused, and the reason of the signal when it aborts. */
@@ -108,9 +108,7 @@ export interface Transport {
 }
 
 const connectTimeoutMs = 10_000;
-
 const keepAliveMs = 10_000;
-
 const maxErrorBytes = 1024 * 1024;
 
 /** Connections that are kept open, so many to a host. Those to checked and unchecked addresses are never shared. */
@@ -147,7 +145,7 @@ export function createTransport(options: {
   };
 }
 
-async function exchange(agent: Agent, hop: Hop, limits: SendLimits, signal: AbortSignal): Promise<Answer> {
+async function exchange(agent: Agent, hop: Hop, limits: SendLimits, signal: AbortSignal): Promise<HttpAnswer> {
   const { url, method } = hop;
   const response = await agent.request({
     origin: url.origin,

@@ -48,7 +48,6 @@ export const longestGrantMs = 60_000;
 
 /** Headers give a reset as a whole second, relative to an answer that took a while. */
 const resetSlackMs = 2_000;
-
 const smallestFactor = 0.05;
 
 /** Of the rate, for each period (of at least ten seconds) without a refusal. */

@@ -30,9 +30,7 @@ export function limitsOf({ limits = [] }: Pick<ConnectorSpec, 'limits'>, config:
 const undeclared: BudgetSpec = { match: '*', rate: 600_000, perMs: 60_000 };
 
 const idleMs = 10 * 60_000;
-
 const unusedMs = 7 * 24 * 60 * 60_000;
-
 const sweepEveryMs = 60 * 60_000;
 
 /** The budgets of this process, each of which it shares with other processes through the database. */

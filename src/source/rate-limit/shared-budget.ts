@@ -50,14 +50,11 @@ const largestBatch = 1_024;
 
 /** How long tokens may be kept, as a share of the period; longer only where the database is slower than that. */
 const grantShare = 0.05;
-
 const usuallyLongestMs = 500;
 
 /** Another process may give something back earlier than could be known. */
 const askAgainMs = 5_000;
-
 const firstPauseMs = 60_000;
-
 const longestPauseMs = 60 * 60_000;
 
 export function createSharedBudget(options: BudgetOptions): SharedBudget {

@@ -10,7 +10,7 @@ import type {
   InstalledConnector,
   NewConnection,
   SyncRun,
-} from '../../../connections/connections.ts';
+} from '../../../connections/connection-types.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { paginationOf } from '../../views/shared.ts';
 import { invalidField } from '../../validation.ts';

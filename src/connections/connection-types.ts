@@ -2,7 +2,7 @@ import type { Scope } from '../base/scope.ts';
 import { type ConnectionRow, findConnection } from '../store/connections.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { CheckResult, ConnectorSpec, JsonObject } from '../connector/contract.ts';
-import type { SyncItems } from './items.ts';
+import type { SyncItems } from './item-types.ts';
 import type { SourcePreview } from './previews.ts';
 import type { ResourceList, ResourceQuery, SelectedResource } from './resources.ts';
 import { MemorydError } from '../base/errors.ts';
