@@ -1,5 +1,5 @@
 import type { AppOptions } from './adapters.ts';
-import { refreshIdle } from './auth/refresh-idle.ts';
+import { refreshIdle } from './auth/credentials.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
 import type { createContentServices } from './content-services.ts';
 import { withPictures } from './engine/read-document.ts';

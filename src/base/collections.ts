@@ -41,3 +41,12 @@ export function forgetOldest<Key>(aging: Aging<Key>, most: number): void {
     aging.delete(value);
   }
 }
+
+/** Those fields that are not `undefined`, for a type that lets a field be left out but not be `undefined`. */
+export function present<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof present<Fields>
+  >;
+}

@@ -1,7 +1,6 @@
 import type { Transaction } from '../store/database.ts';
 import { ensureContainers } from '../store/documents.ts';
-import { setConnectionAccount } from '../store/connection-account.ts';
-import { insertConnection, requestSync } from '../store/connections.ts';
+import { setConnectionAccount, insertConnection, requestSync } from '../store/connections.ts';
 import { startRun } from '../store/sync-runs.ts';
 import { newId } from '../base/ids.ts';
 import { quietUntil } from '../schedule/connection-schedule.ts';

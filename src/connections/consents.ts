@@ -2,8 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { accountIdOf, isAccountShared, setConnectionAccount } from '../store/connection-account.ts';
-import { findConnection, type ConnectionRow, requestSync, setConnectionStatus } from '../store/connections.ts';
+import {
+  accountIdOf,
+  isAccountShared,
+  setConnectionAccount,
+  findConnection,
+  type ConnectionRow,
+  requestSync,
+  setConnectionStatus,
+} from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import {
   cancelPendingAuthorizations,

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { Connector, Context, Json, Partition } from '../connector/contract.ts';
@@ -112,11 +113,7 @@ function itemOf({ id, parent, path, title, mimeType, size, updatedAt, metadata }
   const labels = metadata?.labels;
   return {
     ...{ id, parent },
-    ...(path !== undefined && { path }),
-    ...(title !== undefined && { title }),
-    ...(mimeType !== undefined && { mimeType }),
-    ...(size !== undefined && { size }),
-    ...(updatedAt !== undefined && { updatedAt }),
+    ...present({ path, title, mimeType, size, updatedAt }),
     ...(labels !== undefined && { metadata: { labels } }),
   };
 }

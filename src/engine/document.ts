@@ -1,5 +1,6 @@
 import type { Trust } from '../memory/extractor.ts';
 import type { WrittenTurn } from '../store/document-contents.ts';
+import type { MemoryOfDocumentRow } from '../store/documents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { Json } from '../connector/contract.ts';
 
@@ -126,24 +127,7 @@ export interface Chunk {
   createdAt: Date;
 }
 
-/** A stored memory as a document shows it. */
-export interface DocumentMemory {
-  id: string;
-  memory: string;
-  kind: 'fact' | 'episode';
-  category: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
-  saidAt: Date | null;
+/** A stored memory as a document shows it: its dates are part of its metadata. */
+export interface DocumentMemory extends Omit<MemoryOfDocumentRow, 'metadata' | 'temporalContext'> {
   metadata: Record<string, unknown>;
-  isStatic: boolean;
-  isInference: boolean;
-  isLatest: boolean;
-  isForgotten: boolean;
-  version: number;
-  sourceCount: number;
-  parentMemoryId: string | null;
-  rootMemoryId: string | null;
-  createdAt: Date;
-  updatedAt: Date;
 }

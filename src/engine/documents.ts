@@ -1,5 +1,5 @@
 import type { Scope } from '../base/scope.ts';
-import type { ChunkPage } from '../store/chunk-lists.ts';
+import type { ChunkPage } from '../store/chunks.ts';
 import type { DocumentCount } from '../store/document-counts.ts';
 import type { DocumentSelection } from '../store/document-selection.ts';
 import type { Filter } from '../store/filters.ts';

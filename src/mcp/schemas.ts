@@ -29,6 +29,11 @@ export const inPage = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
 };
 
+/** The page that was asked for. */
+export function pageOf({ page = 1, limit = 10 }: { page?: number; limit?: number }) {
+  return { page, limit };
+}
+
 const nullableText = nullable(Type.String());
 
 /** How a document is shown without its content. */

@@ -4,8 +4,13 @@ import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { backoffDelayMs, defaultAttempts, defaultBackoffMs, resolveEnqueueOptions } from './enqueue-options.ts';
-import { reportTaskFailure } from './failure-report.ts';
+import {
+  backoffDelayMs,
+  defaultAttempts,
+  defaultBackoffMs,
+  resolveEnqueueOptions,
+  reportTaskFailure,
+} from './task-rules.ts';
 import { openRedisLink, type RedisLink } from './redis-link.ts';
 import type { TaskName, TaskQueue, WorkOptions, EnqueueOptions, TaskHandler, TaskPayloads } from './task-queue.ts';
 

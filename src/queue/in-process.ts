@@ -3,9 +3,14 @@ import { valueOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { resolveEnqueueOptions, backoffDelayMs, defaultAttempts, defaultBackoffMs } from './enqueue-options.ts';
+import {
+  resolveEnqueueOptions,
+  backoffDelayMs,
+  defaultAttempts,
+  defaultBackoffMs,
+  reportTaskFailure,
+} from './task-rules.ts';
 import type { TaskName, TaskQueue, EnqueueOptions, WorkOptions } from './task-queue.ts';
-import { reportTaskFailure } from './failure-report.ts';
 
 /**
  * The queue of a single process: tasks live in memory and are gone when it ends, which the sweep

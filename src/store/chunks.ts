@@ -1,6 +1,8 @@
 import type { Queryable, Transaction } from './database.ts';
+import { inContainers } from './documents.ts';
+import { compileFilter, filterable, type Filter } from './filters.ts';
+import { rawSql, sql } from './sql.ts';
 import { rowSet, type Columns } from './row-set.ts';
-import { sql } from './sql.ts';
 import { noteLanguages } from './text-languages.ts';
 
 export interface ChunkWrite {
@@ -74,4 +76,43 @@ export async function deleteChunks(tx: Transaction, ids: readonly string[]): Pro
 export async function moveChunks(tx: Transaction, chunks: readonly { id: string; position: number }[]): Promise<void> {
   const set = rowSet('r', { id: 'text', position: 'integer' }, chunks);
   await tx.execute(sql`update chunks c set position = r.position from ${set.from} where c.id = r.id`);
+}
+
+export interface ListedChunkRow {
+  id: string;
+  documentId: string;
+  position: number;
+  content: string;
+  type: string;
+  metadata: Record<string, unknown>;
+  createdAt: Date;
+}
+
+export interface ChunkPage {
+  containerTags: readonly string[] | null;
+  /** On the metadata of their documents. */
+  filters?: Filter;
+  sort: 'createdAt' | 'position';
+  order: 'asc' | 'desc';
+  limit: number;
+  /** 1-based. */
+  page: number;
+}
+
+/** One page, ties broken by id in the same direction so that pages never overlap, and the number in all. */
+export async function listChunks(
+  database: Queryable,
+  { containerTags, filters, sort, order, limit, page }: ChunkPage,
+): Promise<{ chunks: ListedChunkRow[]; total: number }> {
+  const fits = filters ? compileFilter(filters, filterable) : rawSql('true');
+  const rows = sql`chunks c join documents d on d.id = c.document_id
+    where d.deleted_at is null and ${inContainers(rawSql('c.container_tag'), containerTags)} and ${fits}`;
+  const column = sort === 'position' ? 'position' : 'created_at';
+  const direction = order === 'asc' ? 'asc' : 'desc';
+  const [counted] = await database.query<{ total: number }>(sql`select count(*) as total from ${rows}`);
+  const chunks = await database.query<ListedChunkRow>(sql`
+    select c.id, c.document_id as "documentId", c.position, c.content, c.type, c.metadata, c.created_at as "createdAt"
+    from ${rows}
+    order by ${rawSql(`c.${column} ${direction}, c.id ${direction}`)} limit ${limit} offset ${(page - 1) * limit}`);
+  return { chunks, total: counted?.total ?? 0 };
 }

@@ -117,19 +117,24 @@ export async function ensureContainers(
     on conflict (tag) do nothing`);
 }
 
+/** A customId in its container. */
+export interface CustomIdKey {
+  tag: string;
+  customId: string;
+}
+
+/** As rows `k`. */
+export function customIdSet(keys: readonly CustomIdKey[]) {
+  const rows = keys.map(({ tag, customId }) => ({ tag, custom_id: customId }));
+  return rowSet('k', { tag: 'text', custom_id: 'text' }, rows);
+}
+
 /**
  * The documents that hold these customIds, locked until the transaction ends. In id order, so that
  * two transactions that want the same rows wait for each other instead of deadlocking.
  */
-export async function lockByCustomId(
-  tx: Transaction,
-  keys: readonly { tag: string; customId: string }[],
-): Promise<StoredDocument[]> {
-  const set = rowSet(
-    'k',
-    { tag: 'text', custom_id: 'text' },
-    keys.map(({ tag, customId }) => ({ tag, custom_id: customId })),
-  );
+export async function lockByCustomId(tx: Transaction, keys: readonly CustomIdKey[]): Promise<StoredDocument[]> {
+  const set = customIdSet(keys);
   return tx.query<StoredDocument>(sql`
     select ${storedColumns}
     from documents d join ${set.from} on d.container_tag = k.tag and d.custom_id = k.custom_id

@@ -3,7 +3,7 @@ import type { Transaction } from './database.ts';
 import { hideMemoriesOf, showMemoriesOf } from './memory-versions.ts';
 import { rowSet } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
-import { storedColumns, type StoredDocument } from './documents.ts';
+import { customIdSet, storedColumns, type CustomIdKey, type StoredDocument } from './documents.ts';
 import type { LeftDocument } from './sync-items.ts';
 
 /**
@@ -98,15 +98,8 @@ export async function restoreItems(
 }
 
 /** The latest hidden documents that hold these customIds, locked. The columns are those of `lockByCustomId`. */
-export async function lockHiddenByCustomId(
-  tx: Transaction,
-  keys: readonly { tag: string; customId: string }[],
-): Promise<StoredDocument[]> {
-  const set = rowSet(
-    'k',
-    { tag: 'text', custom_id: 'text' },
-    keys.map(({ tag, customId }) => ({ tag, custom_id: customId })),
-  );
+export async function lockHiddenByCustomId(tx: Transaction, keys: readonly CustomIdKey[]): Promise<StoredDocument[]> {
+  const set = customIdSet(keys);
   return tx.query<StoredDocument>(sql`
     with latest as materialized (
       select distinct on (d.container_tag, d.custom_id) d.id

@@ -50,3 +50,9 @@ export function joinSql(parts: readonly Sql[], separator: string): Sql {
 export function rawSql(text: string): Sql {
   return make(text, []);
 }
+
+/** Whether one of some columns contains a text, in upper or lower case. No index serves it. */
+export function containsText(columns: readonly Sql[], text: string): Sql {
+  const each = columns.map((column) => sql`position(lower(${text}) in lower(${column})) > 0`);
+  return sql`(${joinSql(each, ' or ')})`;
+}

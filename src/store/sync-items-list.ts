@@ -1,7 +1,6 @@
-import { containsText } from './contains-text.ts';
+import { containsText, joinSql, rawSql, sql, type Sql } from './sql.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { isLeftOut } from './scope-reasons.ts';
-import { joinSql, rawSql, sql, type Sql } from './sql.ts';
 
 /** Statements about the items of a connection that people look at, all partitions together. */
 

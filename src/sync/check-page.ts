@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { Json, Page, Partition, UnreadPart } from '../connector/contract.ts';
 import { connectorFault } from './failure.ts';
@@ -66,8 +67,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
     records,
     remarks,
     done: answer['done'] === true,
-    ...(next === undefined ? {} : { next }),
-    ...(incomplete === undefined ? {} : { incomplete }),
+    ...present({ next, incomplete }),
     ...(Number.isSafeInteger(total) && (total as number) >= 0 ? { total: Math.min(total as number, 2 ** 31 - 1) } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createActivity } from '../../src/account/activity.ts';
 import { createCounts } from '../../src/connections/counts.ts';
-import { createDocumentCounts } from '../../src/engine/document-counts.ts';
+import { createDocumentCounts } from '../../src/engine/document-service.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';

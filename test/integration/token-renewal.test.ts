@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { refreshIdle } from '../../src/auth/refresh-idle.ts';
+import { refreshIdle } from '../../src/auth/credentials.ts';
 import { defaultRunSettings } from '../../src/sync/run.ts';
 import { runSync } from '../../src/sync/runner.ts';
 import { findConnection, requestSync } from '../../src/store/connections.ts';

@@ -1,4 +1,4 @@
-import { firstOf } from '../../base/collections.ts';
+import { firstOf, present } from '../../base/collections.ts';
 import {
   readScope,
   requireManagement,
@@ -108,10 +108,7 @@ function memorySettingsOf({
   inProfile,
 }: Pick<schemas.PatchBody, keyof MemorySettings>): Partial<MemorySettings> {
   return {
-    ...(memories !== undefined && { memories }),
-    ...(trust !== undefined && { trust }),
-    ...(author !== undefined && { author }),
-    ...(inProfile !== undefined && { inProfile }),
+    ...present({ memories, trust, author, inProfile }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { publicMetadata } from '../views/shared.ts';
 import * as schemas from '../schemas/container-tags.ts';
 import { MemorydError } from '../../base/errors.ts';
@@ -110,12 +111,7 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
       requireManagement(callerOf(request));
       const { name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota } = request.body;
       const container = await services.containerTags.change(request.params.containerTag, {
-        ...(name !== undefined && { name }),
-        ...(entityContext !== undefined && { entityContext }),
-        ...(memoryFilesystemPaths !== undefined && { memoryFilesystemPaths }),
-        ...(memories !== undefined && { memories }),
-        ...(profileBuckets !== undefined && { profileBuckets }),
-        ...(quota !== undefined && { quota }),
+        ...present({ name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota }),
       });
       return containerView(container);
     },

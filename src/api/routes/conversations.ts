@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import Type, { type Static } from 'typebox';
 import { addBody } from '../schemas/documents.ts';
 import { writeTag, addedBy } from '../../account/access.ts';
@@ -125,9 +126,7 @@ function messageOf({ role, content, name, tool_calls, tool_call_id }: MessageInp
     role,
     text: parts.flatMap((part) => (part.type === 'text' ? (part.text ?? []) : [])).join('\n'),
     ...(images.length > 0 && { images }),
-    ...(name !== undefined && { name }),
-    ...(tool_calls !== undefined && { tool_calls }),
-    ...(tool_call_id !== undefined && { tool_call_id }),
+    ...present({ name, tool_calls, tool_call_id }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { paired, valueOf } from '../../base/collections.ts';
+import { paired, valueOf, present } from '../../base/collections.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { DocumentInput, IngestResult, Metadata } from '../../engine/document.ts';
 import { ingest } from '../../engine/ingest.ts';
@@ -133,11 +133,7 @@ function itemWrite(
 ): ItemWrite {
   const { id, title, url, path, metadata, updatedAt, content } = upsert;
   const ref = {
-    ...(title !== undefined && { title }),
-    ...(url !== undefined && { url }),
-    ...(path !== undefined && { path }),
-    ...(metadata !== undefined && { metadata }),
-    ...(updatedAt !== undefined && { updatedAt }),
+    ...present({ title, url, path, metadata, updatedAt }),
     size: Buffer.byteLength(content.text),
   };
   const filter = passes(filters, ref, now);

@@ -4,11 +4,11 @@ import { documentIdParameter, nullable, timestamp, trust, pagination } from '../
 import { MemorydError } from '../../base/errors.ts';
 import type { Document } from '../../engine/document.ts';
 import { createFence, fenceNote, quoted } from '../fence.ts';
-import { documentFields, inNamespace, inPage } from '../schemas.ts';
+import { documentFields, inNamespace, inPage, pageOf } from '../schemas.ts';
 import { day, shortLine } from '../text.ts';
 import { defineTool } from '../tool.ts';
 import { containerToRead } from '../container.ts';
-import { pageOf, paginationOf } from '../pages.ts';
+import { paginationOf } from '../../api/views/shared.ts';
 
 export const listDocuments = defineTool(
   {
@@ -42,7 +42,7 @@ Next: getDocument shows the text of one.`,
         lines.length === 0
           ? `There are no documents in ${containerTag} here.`
           : `${heading}\n\n${createFence(lines)(lines.join('\n'))}`,
-      structured: { documents, pagination: paginationOf(page, found.total) },
+      structured: { documents, pagination: paginationOf({ ...page, total: found.total }) },
     };
   },
 );

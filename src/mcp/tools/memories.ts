@@ -5,14 +5,14 @@ import { documentInputOf } from '../../api/document-input.ts';
 import { words } from '../../api/schemas/shared.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { containerToWrite, containerToRead } from '../container.ts';
-import { inNamespace, inPage, memoryContent } from '../schemas.ts';
+import { inNamespace, inPage, memoryContent, pageOf } from '../schemas.ts';
 import { oneLine, day, shortLine, percent } from '../text.ts';
 import { defineTool, type McpCall } from '../tool.ts';
 import { listAnswer } from '../../api/schemas/memories.ts';
 import { memoryEntryView } from '../../api/views/memories.ts';
 import type { ListedMemory } from '../../memory/memories.ts';
 import { createFence, fenceNote, quoted } from '../fence.ts';
-import { pageOf, paginationOf } from '../pages.ts';
+import { paginationOf } from '../../api/views/shared.ts';
 
 /** As the API has them where nothing else is said. */
 const threshold = 0.5;
@@ -198,7 +198,7 @@ Next: correctMemory and forgetMemory take the id; getDocument shows a source.`,
       text: listText(memories, `Memories of ${containerTag}, page ${page.page}, ${total} in all`),
       structured: {
         memoryEntries: memories.map((entry) => memoryEntryView(entry, config.organization.id)),
-        pagination: paginationOf(page, total),
+        pagination: paginationOf({ ...page, total }),
       },
     };
   },

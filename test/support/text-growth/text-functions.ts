@@ -17,8 +17,7 @@ import { readHttpDate } from '../../../src/base/retry-after.ts';
 import { parseSchedule } from '../../../src/schedule/schedule-text.ts';
 import { isStorable } from '../../../src/sync/check-ref.ts';
 import { wrongKey } from '../../../src/api/authentication.ts';
-import { containsText } from '../../../src/store/contains-text.ts';
-import { rawSql } from '../../../src/store/sql.ts';
+import { containsText, rawSql } from '../../../src/store/sql.ts';
 import { textLiteral } from '../../../src/store/search/candidates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
 import { readFileForm } from '../../../src/api/file-form.ts';
@@ -421,7 +420,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/base/retry-after.ts': { readHttpDate },
   'src/sync/check-ref.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
-  'src/store/contains-text.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
+  'src/store/sql.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
   'src/api/authentication.ts': { wrongKey: (text) => wrongKey(0, text) },
   'src/api/filters.ts': { parseFilters: (text) => attempt(() => parseFilters(text)) },
   'src/api/file-form.ts': {

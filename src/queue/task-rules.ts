@@ -1,5 +1,6 @@
+import type { Logger } from '../base/log.ts';
+import type { TaskName, EnqueueOptions } from './task-queue.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { EnqueueOptions } from './task-queue.ts';
 
 /** Priorities beyond this are refused, so that every adapter can hold them. */
 const maxPriority = 1_000_000;
@@ -27,4 +28,20 @@ export const defaultBackoffMs = 1_000;
 /** The pause after the given number of failures, which is 1 or more. */
 export function backoffDelayMs(backoffMs: number, failures: number): number {
   return backoffMs * 2 ** (failures - 1);
+}
+
+export interface TaskFailure {
+  task: TaskName;
+  key: string;
+  /** Attempts that have failed, this one included. */
+  failures: number;
+  /** Milliseconds until the next attempt; null when there is none. */
+  pauseMs: number | null;
+  err: unknown;
+}
+
+/** Logs that a handler threw, in the same words for every queue. */
+export function reportTaskFailure(log: Logger, failure: TaskFailure): void {
+  if (failure.pauseMs === null) log.error(failure, 'task given up');
+  else log.warn(failure, 'task failed, is tried again');
 }
