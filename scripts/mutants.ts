@@ -99,10 +99,11 @@ async function runVitest(copy: string, arguments_: readonly string[]): Promise<n
 }
 
 /** The first test that fails. What takes too long is not taken for caught: the machine may be busy. */
-async function runSuites(copy: string, suites: readonly string[]): Promise<Outcome> {
+async function runSuites(copy: string, suites: readonly string[], mode = 'test'): Promise<Outcome> {
   const report = join(copy, 'mutant-report.json');
   await rm(report, { force: true });
-  const code = await runVitest(copy, ['--bail', '1', '--reporter', 'json', '--outputFile', report, ...suites]);
+  const reporting = ['--bail', '1', '--reporter', 'json', '--outputFile', report];
+  const code = await runVitest(copy, ['--mode', mode, ...reporting, ...suites]);
   if (code === null) return { kind: 'undecided', why: `${suites.join(', ')} ran out of time` };
   if (code === 0) return { kind: 'survived' };
   const by = firstFailure(await readFile(report, 'utf8').catch(() => '{}'));
@@ -151,8 +152,9 @@ async function judge(copy: string, set: MutantSet, number: number, mutant: Mutan
   );
   let outcome: Outcome;
   try {
-    const groups = mutant.suites ? [[...mutant.suites]] : groupsOf(set.suites, set.near[mutant.file] ?? []);
-    outcome = await tryFault(copy, groups);
+    outcome = mutant.suites
+      ? await runSuites(copy, mutant.suites, 'long')
+      : await tryFault(copy, groupsOf(set.suites, set.near[mutant.file] ?? []));
   } finally {
     await writeFile(path, source);
   }

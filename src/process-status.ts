@@ -1,6 +1,11 @@
+import { hostname } from 'node:os';
+import type { ProcessPresence, Readiness, Status } from './api/services.ts';
+import type { Clock } from './base/clock.ts';
+import type { Logger } from './base/log.ts';
+import { type Database, databaseBytes } from './store/database.ts';
+import { deleteProcess, listProcesses, noteProcess, type ProcessRow } from './store/processes.ts';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { ProcessPresence, Readiness, Status } from './api/services.ts';
 import {
   checkConfiguration,
   checkConnections,
@@ -15,10 +20,8 @@ import {
   type Finding,
   risksOf,
 } from './base/checks.ts';
-import type { Clock } from './base/clock.ts';
 import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
-import type { Logger } from './base/log.ts';
 import { everyContainer } from './base/scope.ts';
 import { slownessOf } from './base/slow-runtime.ts';
 import type { Connections } from './connections/connection-types.ts';
@@ -26,7 +29,6 @@ import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { TaskQueue } from './queue/task-queue.ts';
-import { type Database, databaseBytes } from './store/database.ts';
 import { isLeaseHeld } from './store/leases.ts';
 import { rawSql } from './store/sql.ts';
 
@@ -205,4 +207,53 @@ function explained(error: unknown): { message: string; details: string | null } 
   if (MemorydError.is(error)) return { message: error.message, details: error.details ?? error.remedy };
   const { code = 'unknown' } = error as NodeJS.ErrnoException;
   return { message: `It could not be looked at (${code}).`, details: null };
+}
+
+const everyMs = 15_000;
+/** A busy database keeps one beat or two waiting. */
+const aliveMs = 4 * everyMs;
+
+export interface PresenceOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+  /** Names this process. */
+  holder: string;
+  role: ProcessRow['role'];
+  version: string;
+}
+
+/** Lets processes on one database know of each other. */
+export interface Presence {
+  /** All that run, and those of the last day that ended without saying so; the oldest first. */
+  list(): Promise<ProcessPresence[]>;
+  /** Says that this one runs. */
+  begin(): Promise<void>;
+  /** Says so again and again, and takes it back when the signal aborts. */
+  keepRunning(signal: AbortSignal): Promise<void>;
+}
+
+export function createPresence({ database, clock, log, holder, role, version }: PresenceOptions): Presence {
+  const own = { id: holder, role, version, host: hostname(), pid: process.pid, startedAt: clock.now() };
+  const begin = () => noteProcess(database, { ...own, seenAt: clock.now() });
+  const unheard = (error: unknown) => log.debug({ err: error }, 'the database was not told that this process runs');
+  return {
+    begin,
+    async list() {
+      const aliveSince = clock.now().getTime() - aliveMs;
+      const rows = await listProcesses(database);
+      return rows.map(({ id, ...row }) => ({
+        ...row,
+        isThis: id === holder,
+        isAlive: row.seenAt.getTime() >= aliveSince,
+      }));
+    },
+    async keepRunning(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(everyMs, signal);
+        if (!signal.aborted) await begin().catch(unheard);
+      }
+      await deleteProcess(database, holder).catch(unheard);
+    },
+  };
 }

@@ -7,7 +7,7 @@ export interface Mutant {
   replace: string;
   /** Whether it loses, hides or wrongly deletes what a source holds: none of these may survive. */
   loses: boolean;
-  /** In place of those of its set. */
+  /** In place of those of its set, and in their long form. */
   suites?: readonly string[];
 }
 

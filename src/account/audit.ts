@@ -32,12 +32,16 @@ const repeatedWithinMs = 60_000;
 const maxRemembered = 1_000;
 const writeEveryMs = 1_000;
 
-export function createAudit({ database, clock, log }: { database: Database; clock: Clock; log: Logger }): Audit {
+interface AuditOptions {
+  database: Database;
+  clock: Clock;
+  log: Logger;
+}
+
+export function createAudit(options: AuditOptions): Audit {
+  const { database, clock, log } = options;
   const denied = new Map<string, { row: AuditEvent; more: number }>();
-  const stop = new AbortController();
-  /** Rows, and by how much those that are stored already have grown, by their ids. */
-  let waiting = new Map<string, AuditEvent>();
-  let writing: Promise<void> | undefined;
+  const { write, close } = createWriter(options);
 
   function noteOnce(event: Audited): AuditEvent {
     const now = clock.now();
@@ -45,22 +49,6 @@ export function createAudit({ database, clock, log }: { database: Database; cloc
     const row = { ...event, id: newId(now), at: now, count: 1 };
     write(row);
     return row;
-  }
-
-  function write(row: AuditEvent): void {
-    waiting.set(row.id, { ...row, count: row.count + (waiting.get(row.id)?.count ?? 0) });
-    writing ??= writeSoon().finally(() => (writing = undefined));
-  }
-
-  async function writeSoon(): Promise<void> {
-    while (waiting.size > 0) {
-      await clock.sleep(writeEveryMs, stop.signal).catch(() => {});
-      const events = [...waiting.values()];
-      waiting = new Map();
-      await storeAuditEvents(database, events).catch((error: unknown) =>
-        log.error({ err: error, lost: events.length }, 'audit events not stored, the log has them'),
-      );
-    }
   }
 
   function noteDenied(event: Audited): void {
@@ -93,6 +81,35 @@ export function createAudit({ database, clock, log }: { database: Database; cloc
     wrongKeys: (since) => countWrongKeys(database, since),
     async close() {
       for (const key of [...denied.keys()]) forget(key);
+      await close();
+    },
+  };
+}
+
+/** Writes rows together, once a second. */
+function createWriter({ database, clock, log }: AuditOptions) {
+  const stop = new AbortController();
+  /** Rows, and by how much those that are stored already have grown, by their ids. */
+  let waiting = new Map<string, AuditEvent>();
+  let writing: Promise<void> | undefined;
+
+  async function writeSoon(): Promise<void> {
+    while (waiting.size > 0) {
+      await clock.sleep(writeEveryMs, stop.signal).catch(() => {});
+      const events = [...waiting.values()];
+      waiting = new Map();
+      await storeAuditEvents(database, events).catch((error: unknown) =>
+        log.error({ err: error, lost: events.length }, 'audit events not stored, the log has them'),
+      );
+    }
+  }
+
+  return {
+    write(row: AuditEvent): void {
+      waiting.set(row.id, { ...row, count: row.count + (waiting.get(row.id)?.count ?? 0) });
+      writing ??= writeSoon().finally(() => (writing = undefined));
+    },
+    async close(): Promise<void> {
       stop.abort();
       await writing;
     },

@@ -7,7 +7,7 @@ import {
   writeReviewed,
   type InferredMemory,
   type ReviewedMemory,
-} from '../store/inferred-memories.ts';
+} from '../store/memory-lists.ts';
 
 export type { InferredMemory, ReviewedMemory };
 export type ReviewAction = 'approve' | 'decline' | 'undo';

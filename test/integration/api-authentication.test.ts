@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureFirstKey } from '../../src/account/first-key.ts';
+import { ensureFirstKey, ensureOrganization } from '../../src/account/organization.ts';
 import { createKeys } from '../../src/account/keys.ts';
-import { ensureOrganization } from '../../src/account/organization.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { deleteApiKey, findApiKeyByHash, listApiKeys, toggleApiKey } from '../../src/store/api-keys.ts';
 import { fullKey, localToken, startTestApi, type TestApi } from '../support/api.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConsoleSessions } from '../../src/account/console-sessions.ts';
-import { ensureFirstKey } from '../../src/account/first-key.ts';
+import { ensureFirstKey, ensureOrganization } from '../../src/account/organization.ts';
 import { createKeys, configuredKeyId } from '../../src/account/keys.ts';
-import { ensureOrganization } from '../../src/account/organization.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createCleanUp } from '../../src/schedule/chores.ts';
 import { sql } from '../../src/store/sql.ts';

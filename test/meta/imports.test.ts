@@ -129,7 +129,7 @@ describe('imports', () => {
       an('src/store/documents.ts', 'src/store/postgres.ts'),
       an('src/api/routes/documents.ts', 'src/store/documents.ts'),
       an('src/cli/add.ts', 'src/app.ts'),
-      an('src/api/create-api.ts', 'src/mcp/mcp-routes.ts'),
+      an('src/api/create-api.ts', 'src/mcp/server.ts'),
       an('src/mcp/tools/memories.ts', 'src/store/memories.ts'),
       an('connectors/folder/index.ts', 'src/connector/contract.ts', true),
       an('connectors/folder/index.ts', 'connectors/github/index.ts'),

@@ -85,17 +85,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   } = options;
   const transport = createTransport({ guard, connectionsPerHost, connect });
   const budgets = createBudgets({ database, clock });
-  const gates = new Map<string, Gate>();
+  const gateOf = createGates(connectionsPerHost);
   let sweeping = Promise.resolve();
-
-  function gateOf(origin: string): Gate {
-    let gate = gates.get(origin);
-    if (!gate) {
-      for (const [other, { empty }] of gates) if (empty) gates.delete(other);
-      gates.set(origin, (gate = createGate(connectionsPerHost)));
-    }
-    return gate;
-  }
 
   function openHttp(source: SourceOptions): Pick<SourceHttp, 'http' | 'now'> {
     const { spec, connectionId, signal } = source;
@@ -131,6 +122,19 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await sweeping;
       await transport.close();
     },
+  };
+}
+
+/** The gate of an origin, which lets so many requests through at once. */
+function createGates(connectionsPerHost: number): (origin: string) => Gate {
+  const gates = new Map<string, Gate>();
+  return (origin) => {
+    let gate = gates.get(origin);
+    if (!gate) {
+      for (const [other, { empty }] of gates) if (empty) gates.delete(other);
+      gates.set(origin, (gate = createGate(connectionsPerHost)));
+    }
+    return gate;
   };
 }
 
