@@ -114,12 +114,43 @@ function lost(): void {
   setTimeout(() => void ask(), askAgainMs);
 }
 
-/** Sends a file with its progress between 0 and 1, which `fetch` cannot tell. */
-export function upload(form: FormData, onProgress: (share: number) => void): Promise<{ id: string }> {
+/** How often a file is sent again; every time that the daemon was away is one. */
+const mostRepetitions = 5;
+
+/**
+ * Sends a file with its progress between 0 and 1, which `fetch` cannot tell. Where the daemon goes away meanwhile, the
+ * file is sent again when it is back, and taken once.
+ */
+export async function upload(form: FormData, onProgress: (share: number) => void): Promise<{ id: string }> {
+  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('-');
+  for (let repetitions = 0; ; repetitions++) {
+    try {
+      return await sendForm(form, key, onProgress);
+    } catch (error) {
+      if (!(error instanceof ApiError) || repetitions >= mostRepetitions) throw error;
+      // One that stops answers 503; the request before may be worked on still, as far as the daemon knows.
+      const isHeld = error.status === 409 && repetitions > 0;
+      const isAway = error.status === 0 || error.status === 503;
+      if (!isAway && !isHeld) throw error;
+      if (isAway) lost();
+      await back();
+    }
+  }
+}
+
+function back(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => (isReachable.value ? resolve() : void setTimeout(look, askAgainMs));
+    setTimeout(look, askAgainMs);
+  });
+}
+
+function sendForm(form: FormData, key: string, onProgress: (share: number) => void): Promise<{ id: string }> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', `${baseAddress}/v3/documents/file`);
     request.setRequestHeader('x-csrf-token', csrfToken.value);
+    request.setRequestHeader('idempotency-key', key);
     request.upload.addEventListener('progress', (event) => onProgress(event.loaded / Math.max(event.total, 1)));
     request.addEventListener('error', () => reject(new ApiError(0, texts.errors.unreachable)));
     request.addEventListener('load', () => {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 export interface Action<Input extends unknown[]> {
   run(...input: Input): void;
@@ -9,17 +9,23 @@ export interface Action<Input extends unknown[]> {
 /** Something that a button does: once at a time, and what went wrong is kept to be shown. */
 export function useAction<Input extends unknown[]>(act: (...input: Input) => Promise<void>): Action<Input> {
   const [isBusy, setBusy] = useState(false);
+  /** Known before the button is drawn as busy. */
+  const runs = useRef(false);
   const [error, setError] = useState('');
   return {
     isBusy,
     error,
     run(...input) {
-      if (isBusy) return;
+      if (runs.current) return;
+      runs.current = true;
       setBusy(true);
       setError('');
       act(...input)
         .catch((reason: unknown) => setError(reason instanceof Error ? reason.message : String(reason)))
-        .finally(() => setBusy(false));
+        .finally(() => {
+          runs.current = false;
+          setBusy(false);
+        });
     },
   };
 }

@@ -40,12 +40,20 @@ function parseJson(text: string): unknown {
 export function readForms(app: Api, spool: UploadSpool): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, stream: IncomingMessage) => {
-    request.upload = await spool.receive(stream, request.routeOptions.bodyLimit);
+    request.upload = await spool.receive(stream, {
+      maxBytes: request.routeOptions.bodyLimit,
+      boundary: boundaryOf(request.headers['content-type'] ?? ''),
+    });
     request.bodyHash = request.upload.hash;
     return {};
   });
   app.addHook('onResponse', async (request) => request.upload?.close());
   refuseOtherTypes(app, 'multipart/form-data');
+}
+
+function boundaryOf(contentType: string): string {
+  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
+  return quoted ?? plain ?? '';
 }
 
 function refuseOtherTypes(app: Api, wanted: string): void {

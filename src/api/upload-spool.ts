@@ -7,7 +7,7 @@ import { MemorydError } from '../base/errors.ts';
 
 /** A body that was received, on disk. */
 export interface SpooledBody {
-  /** SHA-256 as base64. */
+  /** SHA-256 as base64, of all but the boundary: clients choose another one when they send the same form again. */
   hash: string;
   read(): Readable;
   /** Frees the disk. Harmless a second time. */
@@ -20,7 +20,7 @@ export interface SpooledBody {
  */
 export interface UploadSpool {
   /** Throws `payload_too_large` at the first byte too many; the rest is thrown away. */
-  receive(stream: Readable, maxBytes: number): Promise<SpooledBody>;
+  receive(stream: Readable, form: { maxBytes: number; boundary: string }): Promise<SpooledBody>;
   /** Waits for its turn. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
 }
@@ -29,10 +29,10 @@ export function createUploadSpool({ folder, atOnce }: { folder: string; atOnce: 
   const gate = createGate(atOnce);
 
   return {
-    async receive(stream, maxBytes) {
+    async receive(stream, form) {
       const file = await openUnnamed(folder);
       try {
-        const hash = await write(stream, file, maxBytes);
+        const hash = await write(stream, file, form);
         return spooled(file, hash);
       } catch (error) {
         await file.close();
@@ -58,8 +58,12 @@ async function openUnnamed(folder: string): Promise<FileHandle> {
   return file;
 }
 
-async function write(stream: Readable, file: FileHandle, maxBytes: number): Promise<string> {
-  const hash = createHash('sha256');
+async function write(
+  stream: Readable,
+  file: FileHandle,
+  { maxBytes, boundary }: { maxBytes: number; boundary: string },
+): Promise<string> {
+  const hash = createHashWithout(Buffer.from(boundary));
   let length = 0;
   // Not closed by the loop: what is too much has to be read to its end, or the client never sees the answer.
   for await (const part of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -68,7 +72,27 @@ async function write(stream: Readable, file: FileHandle, maxBytes: number): Prom
     hash.update(part);
     await file.writeFile(part);
   }
-  return hash.digest('base64');
+  return hash.digest();
+}
+
+/** Hashes what lies between the places where `left` stands, which may begin in one part and end in the next. */
+function createHashWithout(left: Buffer) {
+  const hash = createHash('sha256');
+  let held: Buffer = Buffer.alloc(0);
+  return {
+    update(part: Buffer): void {
+      const bytes = Buffer.concat([held, part]);
+      let from = 0;
+      for (let at = bytes.indexOf(left); left.length > 0 && at >= 0; at = bytes.indexOf(left, from)) {
+        hash.update(bytes.subarray(from, at));
+        from = at + left.length;
+      }
+      const until = Math.max(from, bytes.length - Math.max(left.length - 1, 0));
+      hash.update(bytes.subarray(from, until));
+      held = bytes.subarray(until);
+    },
+    digest: () => hash.update(held).digest('base64'),
+  };
 }
 
 function spooled(file: FileHandle, hash: string): SpooledBody {

@@ -46,6 +46,26 @@ describe('uploads', () => {
     return { request, answer };
   }
 
+  it('that are sent again under their key are the same in whatever boundary, and others are not', async () => {
+    const send = async (boundary: string, text: string) => {
+      const response = await test.api.inject({
+        method: 'POST',
+        url: '/v3/documents/file',
+        headers: {
+          authorization: `Bearer ${fullKey}`,
+          'content-type': `multipart/form-data; boundary="${boundary}"`,
+          'idempotency-key': 'one upload',
+        },
+        payload: `${opening('a.txt')}${text}${end}`.replaceAll('--b', `--${boundary}`),
+      });
+      return { status: response.statusCode, id: response.json().id as string };
+    };
+    const first = await send('first boundary', 'text of an upload');
+    expect(first.status).toBe(200);
+    expect(await send('----WebKitFormBoundary7MA4', 'text of an upload')).toEqual(first);
+    expect(await send('first boundary', 'text of another')).toMatchObject({ status: 409 });
+  });
+
   it('that come slowly and side by side are all stored, and leave nothing on the disk', async () => {
     const uploads = Array.from({ length: 8 }, begin);
     for (const [index, { request }] of uploads.entries()) request.write(opening(`${index}.txt`));

@@ -31,7 +31,11 @@ export async function traced(page: Page, act: () => Promise<void>): Promise<Brow
   return read((JSON.parse(bytes.toString()) as { traceEvents: TraceEvent[] }).traceEvents);
 }
 
-export const longestTaskMs = ({ tasksMs }: BrowserTrace) => Math.max(...tasksMs);
+/** Throws where no task was seen: then nothing was measured. */
+export function longestTaskMs({ tasksMs }: BrowserTrace): number {
+  if (tasksMs.length === 0) throw new Error('The trace has no task of the page.');
+  return Math.max(...tasksMs);
+}
 
 function read(events: TraceEvent[]): BrowserTrace {
   const mains = events.filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain');

@@ -298,10 +298,24 @@ describeWithBrowser('the console in a browser', () => {
         await show(looked, hash, /./);
         await look(hash);
       }
-      await show(looked, 'keys', 'Keys');
-      await looked.getByRole('button', { name: 'Create a key' }).click();
-      await looked.getByRole('dialog').waitFor();
-      await look('dialog');
+      for (const [hash, button] of [
+        ['keys', /^Create a key/],
+        ['keys', /^Delete/],
+        ['connect', /^Make a key/],
+        ['namespaces', /^Delete/],
+        ['memories', /^Forget by topic/],
+        ['memories', /^Forget: /],
+        ['memories', /^Correct: /],
+        [`documents/${memories[0].id}`, /^Delete/],
+        [`sources/${id}`, /^Disconnect/],
+      ] as const) {
+        await show(looked, hash, /./);
+        await looked.getByRole('main').getByRole('button', { name: button }).first().click();
+        await looked.getByRole('dialog').waitFor();
+        await look(`dialog of ${hash}, ${button.source}`);
+        await looked.keyboard.press('Escape');
+        await looked.getByRole('dialog').waitFor({ state: 'detached' });
+      }
       await looked.context().close();
     }
     expect(found).toEqual([]);

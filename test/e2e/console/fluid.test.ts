@@ -4,7 +4,7 @@ import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithBrowser } from '../../support/browser.ts';
 import { longestTaskMs, traced } from '../../support/browser-trace.ts';
-import { useConsole } from '../../support/console-page.ts';
+import { useConsole, within } from '../../support/console-page.ts';
 import { call } from '../../support/memory-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -64,6 +64,24 @@ describeWithBrowser('the console in a browser while a sync of 10,000 items strea
     expect(trace.workBeforeFirstContentMs).toBeLessThan(1_000);
     expect(longestTaskMs(trace)).toBeLessThan(mostMs);
     expect(await page.evaluate('window.shifted')).toBeLessThan(0.05);
+  });
+
+  it('is seen to work long, and to move, where it does', async () => {
+    const other = await page.context().newPage();
+    await other.addInitScript(watchShifts);
+    await other.goto(stage.daemon.url);
+    await other.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    const trace = await traced(other, async () => {
+      await other.evaluate(`new Promise((done) => setTimeout(() => {
+        let worked = 0;
+        for (let times = 0; times < 300_000_000; times++) worked += Math.sqrt(times);
+        document.querySelector('h1').style.marginTop = '300px';
+        requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(worked))));
+      }))`);
+    });
+    expect(longestTaskMs(trace)).toBeGreaterThan(mostMs);
+    await expect.poll(() => other.evaluate('window.shifted'), within).toBeGreaterThan(0.05);
+    await other.close();
   });
 
   it('never works long at once while items stream in', { timeout: 600_000 }, async () => {
