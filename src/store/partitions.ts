@@ -210,7 +210,7 @@ export async function finishListing(
     update partitions
     set state = 'delta', listed_run = ${options.runId ?? null}, position = parked_head, parked_head = null, listing_cursor = null, listing_started_at = null, listing_pass = null,
       unconfirmed = ${options.unconfirmed ?? 0},
-      unread = listing_unread, listing_unread = '[]', held_sweep = ${options.heldSweep === undefined ? rawSql('held_sweep') : sql`${json(options.heldSweep)}::jsonb`},
+      unread = listing_unread, listing_unread = '[]', held_sweep = ${options.heldSweep === undefined ? rawSql('held_sweep') : heldOrAnswered(options.heldSweep)},
       last_listed_at = ${options.now}, updated_at = ${options.now}
     where ${isPartition(key)}`);
 }
@@ -296,6 +296,17 @@ export async function noteRemovals(
 /** Begins to count anew, after somebody or a second look has said that removals are meant. */
 export async function forgetRemovals(tx: Transaction, key: PartitionKey): Promise<void> {
   await tx.execute(sql`update partitions set recent_removals = '[]' where ${isPartition(key)}`);
+}
+
+/** What a run holds. Somebody may have answered since the run has looked; of the same items the answer stays. */
+function heldOrAnswered(held: HeldSweep | null): Sql {
+  return sql`case when held_sweep ->> 'digest' = ${held?.digest ?? null} then held_sweep else ${json(held)}::jsonb end`;
+}
+
+/** Holds what is missing; an answer to the same items stays. */
+export async function holdSweep(database: Queryable, key: PartitionKey, held: HeldSweep, now: Date): Promise<void> {
+  await database.execute(sql`
+    update partitions set held_sweep = ${heldOrAnswered(held)}, updated_at = ${now} where ${isPartition(key)}`);
 }
 
 export async function setHeldSweep(

@@ -3,7 +3,7 @@ import { withdrawDocuments } from '../store/hidden-documents.ts';
 import { deleteItems, type LeftDocument, lockDisappeared, type Disappeared } from '../store/sync-items.ts';
 import { takeSkippedDocuments } from '../store/sync-items-scope.ts';
 import type { Ledger } from './ledger.ts';
-import { forgetRemovals, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
+import { forgetRemovals, holdSweep, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
 import { brake } from './brake.ts';
 
 /** Items that are handled in one transaction. */
@@ -54,7 +54,7 @@ async function withdraw(
 export async function settleMissing(ledger: Ledger, { isListed }: { isListed: boolean }): Promise<HeldSweep | null> {
   const verdict = await brake(ledger, ledger.key, isListed);
   if (verdict.kind === 'held') {
-    await ledger.lease.write((tx) => setHeldSweep(tx, ledger.key, verdict.held, ledger.clock.now()));
+    await ledger.lease.write((tx) => holdSweep(tx, ledger.key, verdict.held, ledger.clock.now()));
     if (!verdict.held.rejected) ledger.report.warn(ledger.key.partitionId, 'sweep_held', heldMessage(verdict.held));
     return verdict.held;
   }

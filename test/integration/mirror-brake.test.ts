@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSyncItems } from '../../src/connections/item-service.ts';
+import { finishListing, holdSweep, type HeldSweep } from '../../src/store/partitions.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { createMirror } from '../support/mirror.ts';
@@ -54,6 +55,23 @@ describe.each(engines)('the brake on %s', (engine) => {
     await mirror.sync();
     expect(await count()).toBe(0);
     expect(await held()).toBeNull();
+  });
+
+  it('keeps an answer that somebody gave after the run had looked', async () => {
+    const { source, clock, mirror, held, service } = await open();
+    source.items.clear();
+    await mirror.sync();
+    // What a run reads before the answer, and writes after it.
+    const looked = (await held()) as HeldSweep;
+    await service.resolveHeldSweep(mirror.id, 'reject');
+    const [partition] = await mirror.partitions();
+    const key = { connectionId: mirror.id, partitionId: partition!.id as string };
+    await holdSweep(opened.database, key, looked, clock.now());
+    expect(await held()).toMatchObject({ count: 60, rejected: true });
+    await opened.database.transaction((tx) => finishListing(tx, key, { heldSweep: looked, now: clock.now() }));
+    expect(await held()).toMatchObject({ count: 60, rejected: true });
+    await holdSweep(opened.database, key, { ...looked, digest: 'of other items' }, clock.now());
+    expect(await held()).not.toHaveProperty('rejected');
   });
 
   it('is not released by a listing that did not see everything', async () => {
