@@ -109,7 +109,7 @@ function ConnectionLine({ connection, connectors, isWhole = false }: ConnectionL
             <>
               {' · '}
               {texts.sources.nextSync('')}
-              <Ago at={connection.nextSyncAt} />
+              <Ago at={stillToCome(connection.nextSyncAt, new Date())} />
             </>
           )}
         </span>
@@ -124,6 +124,9 @@ function ConnectionLine({ connection, connectors, isWhole = false }: ConnectionL
     </a>
   );
 }
+
+/** One that is due comes in a moment, and did not just come. */
+const stillToCome = (at: string, now: Date) => new Date(Math.max(Date.parse(at), now.getTime() + 15_000)).toISOString();
 
 function Catalogue({ connectors }: { connectors: Connector[] }) {
   return (
