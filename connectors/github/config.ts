@@ -25,7 +25,7 @@ export const configSchema: JsonSchema = {
       items: { type: 'string', pattern: '^[^/@\\s]+/[^/@\\s]+(@\\S+)?$' },
       title: 'Repositories',
       description:
-        'Each as `owner/name` for the default branch or `owner/name@branch`. Resources that were chosen for the connection take their place.',
+        'Each as `owner/name` for the default branch or `owner/name@branch`. Leave it empty to choose them from a list once it is connected; what is chosen there takes their place.',
       default: [],
       'x-order': 1,
     },
