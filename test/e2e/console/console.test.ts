@@ -247,6 +247,7 @@ describeWithBrowser('the console in a browser', () => {
     for (const hash of [
       '',
       'sources',
+      'sources?all=yes',
       `sources/${folderId}`,
       `sources/${id}`,
       'search?q=signing',
@@ -268,6 +269,7 @@ describeWithBrowser('the console in a browser', () => {
     const screens = [
       '',
       'sources',
+      'sources?all=yes',
       'sources/add/imap',
       'sources/add/google-drive',
       `sources/${id}`,

@@ -80,6 +80,7 @@ describeWithBrowser('what others wrote, in the console in a browser', () => {
     for (const hash of [
       '',
       'sources',
+      'sources?all=yes',
       'sources/add/folder',
       `sources/${ids.folder}`,
       `sources/${ids.push}`,
