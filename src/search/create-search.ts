@@ -12,7 +12,7 @@ import { scoreTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
-import { bestFirst, toLines, type Line } from './lines.ts';
+import { bestFirst, toLines, type Chosen, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
 import { scoreCandidates, type Scored, stretch } from './score-candidates.ts';
@@ -22,6 +22,7 @@ import {
   exactLimit,
   maxQueryTerms,
   mostWeak,
+  nearSimilarity,
   rerankWeight,
   rerankedCandidates,
   scoring,
@@ -153,7 +154,7 @@ function lookedAt({ limit, rerank: isReranked }: SearchRequest, { embedder }: Co
 }
 
 /** The results of lines, scored again where that is asked for. */
-async function ordered(lines: readonly Line[], request: SearchRequest, context: Context): Promise<Shown[]> {
+async function ordered(lines: readonly Chosen[], request: SearchRequest, context: Context): Promise<Shown[]> {
   const results = await resultsOf(lines, request, context);
   const reranker = request.rerank ? context.embedder.reranker : undefined;
   return reranker ? rerank(request.q, results, { reranker, signal: request.signal }) : results;
@@ -171,17 +172,27 @@ const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
   'memories only': ['memories'],
 };
 
-/** The first lines that reach the threshold or, where weak ones are asked for and there are no others, the most similar. */
-function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most: number): Line[] {
+/**
+ * The first lines that reach the threshold or, where weak ones are asked for and there are no others, the most similar.
+ * Then too, what ranks before the first that reaches it stays if it is nearly as similar: other than the similarity,
+ * the rank counts words.
+ */
+function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most: number): Chosen[] {
   const reached: Line[] = [];
   const others: Line[] = [];
   for (const line of lines) {
-    if (line.similarity < threshold) others.push(line);
-    else if (reached.push(line) >= most) break;
+    if (line.similarity < threshold) {
+      others.push(line);
+      continue;
+    }
+    if (weak !== undefined && reached.length === 0)
+      reached.push(...others.filter(({ similarity }) => similarity >= nearSimilarity));
+    if (reached.push(line) >= most) break;
   }
-  if (weak === undefined || reached.length > 0) return reached;
-  const near = others.filter(({ similarity }) => similarity >= weak);
-  return near.sort((a, b) => b.similarity - a.similarity).slice(0, Math.min(most, mostWeak));
+  if (weak === undefined || reached.length > 0)
+    return reached.slice(0, most).map((line) => ({ ...line, isWeak: false }));
+  const near = others.filter(({ similarity }) => similarity >= weak).sort((a, b) => b.similarity - a.similarity);
+  return near.slice(0, Math.min(most, mostWeak)).map((line) => ({ ...line, isWeak: true }));
 }
 
 // ---- Candidates
@@ -302,12 +313,12 @@ interface Shown {
   result: SearchResult;
 }
 
-async function resultsOf(lines: readonly Line[], request: SearchRequest, context: Context): Promise<Shown[]> {
+async function resultsOf(lines: readonly Chosen[], request: SearchRequest, context: Context): Promise<Shown[]> {
   const rows = await context.readResults(lines, { summaries: request.includeSummaries === true });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return lines.flatMap((line) => {
     const row = byId.get(line.id);
-    return row ? [{ text: row.text, score: line.score, line, result: resultOf(row, line, request.threshold) }] : [];
+    return row ? [{ text: row.text, score: line.score, line, result: resultOf(row, line) }] : [];
   });
 }
 

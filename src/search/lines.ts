@@ -5,6 +5,12 @@ import { linkWeight, memoryMargin, wholeTurn } from './ranking-constants.ts';
 /** A result that is to be shown, without its text. */
 export type Line = Pick<Scored, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
 
+/** A line that is answered. */
+export interface Chosen extends Line {
+  /** Nothing reaches the threshold, and this is only near. */
+  isWeak: boolean;
+}
+
 export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 'score'>) =>
   b.score - a.score || (a.id < b.id ? -1 : 1);
 

@@ -24,6 +24,12 @@ export const lexicalWeight = 0.35;
 /** Turns are short, and found by their words. */
 export const lexicalWeightOfTurns = 0.4;
 
+/** The share that the beginning of a document adds to the score of a later passage of it. */
+export const headWeight = 0.3;
+
+/** Added to the score of a text that holds all that the query says, in parts from `relatedCoverage` on. */
+export const completeWeight = 0.3;
+
 /** Ranks inferred memories below stated ones. */
 export const inferenceWeight = 0.9;
 
@@ -42,8 +48,14 @@ export const wholeTurn = 0.7;
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
 
+/** Words count in full where some text holds this share of the query's weight. */
+export const trustedCoverage = 0.6;
+
 /** Where nothing is related, texts from this similarity on may be what is meant: half of what is related. */
 export const weakSimilarity = 0.3;
+
+/** Less than the threshold, for what ranks before everything that reaches it. */
+export const nearSimilarity = 0.55;
 
 /** Texts that are shown although nothing is related. */
 export const mostWeak = 5;

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { createGathering } from '../base/gathering.ts';
 import type { Database } from '../store/database.ts';
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
-import type { Line } from './lines.ts';
+import type { Chosen, Line } from './lines.ts';
 import type { ResultDocument, SearchResult } from './search.ts';
 
 /** The rows of lines, in no order. */
@@ -25,14 +25,14 @@ export function createResultReader(database: Database, clock: Clock): ResultRead
   return async (lines, { summaries }) => (lines.length === 0 ? [] : (summaries ? withSummaries : plain)(lines));
 }
 
-export function resultOf(row: ResultRow, { similarity, scores }: Line, threshold: number): SearchResult {
+export function resultOf(row: ResultRow, { similarity, scores, isWeak }: Chosen): SearchResult {
   return {
     id: row.id,
     kind: row.kind,
     text: row.text,
     similarity,
     scores,
-    isWeak: similarity < threshold,
+    isWeak,
     containerTag: row.container_tag,
     memoryKind: row.memory_kind,
     category: row.category,

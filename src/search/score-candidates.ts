@@ -2,11 +2,14 @@ import { bm25, termWeight } from '../store/search/bm25.ts';
 import type { CandidatePlan } from '../store/search/search-plan.ts';
 import type { Candidate, CandidateText, Found } from './candidates.ts';
 import {
+  completeWeight,
   datedWeight,
+  headWeight,
   inferenceWeight,
   lexicalWeight,
   lexicalWeightOfTurns,
   relatedCoverage,
+  trustedCoverage,
 } from './ranking-constants.ts';
 
 /** A text's scores by words and by vectors. */
@@ -47,8 +50,13 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
   const cosine = stretch(scored.map(({ candidate }) => candidate.cosine).filter((value) => value !== null));
   const words = stretch(scored.map((one) => one.bm25));
   const mostWords = scored.reduce((most, one) => Math.max(most, one.bm25), 0);
-  return scored.map(({ candidate, kind, bm25: lexical }) => {
+  const heads = headsOf(scored, cosine);
+  const coverages = scored.map(({ candidate }) => coverage(candidate.counts, weights));
+  // Where no text holds much of what the query says, the one that holds most may hold the words that say least.
+  const trust = Math.min(1, coverages.reduce((most, one) => Math.max(most, one), 0) / trustedCoverage);
+  return scored.map(({ candidate, kind, bm25: lexical }, index) => {
     const { text, places, isLone } = candidate;
+    const covered = coverages[index]!;
     return {
       id: text.id,
       kind,
@@ -59,9 +67,11 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
       places,
       isLone,
       score:
-        (text.isInference ? inferenceWeight : 1) * fuse(candidate, cosine, words(lexical)) +
+        (text.isInference ? inferenceWeight : 1) *
+          beneath(heads, candidate, fuse(candidate, cosine, trust * words(lexical))) +
+        completeWeight * Math.max(0, (covered - relatedCoverage) / (1 - relatedCoverage)) +
         (candidate.isDated ? datedWeight : 0),
-      similarity: similarityOf(candidate, weights, plan.scoring),
+      similarity: similarityOf(candidate, covered, plan.scoring),
       scores: {
         words: mostWords > 0 ? lexical / mostWords : 0,
         vectors: candidate.cosine === null ? null : closeness(candidate.cosine, plan.scoring),
@@ -95,6 +105,27 @@ function fuse({ cosine, text: { type } }: Candidate, dense: (value: number) => n
   return (1 - weight) * dense(cosine) + weight * lexical;
 }
 
+/** How near the beginnings of documents are of which later passages are candidates too. */
+function headsOf(scored: readonly WordScored[], dense: (value: number) => number): Map<string, number> {
+  const chunks = scored.filter(({ kind }) => kind === 'chunk').map(({ candidate }) => candidate);
+  const later = new Set(chunks.flatMap(({ places: [place] }) => (place && place.first > 0 ? place.document : [])));
+  const heads = new Map<string, number>();
+  for (const { places, cosine } of chunks) {
+    const [place] = places;
+    if (place?.first === 0 && cosine !== null && later.has(place.document)) heads.set(place.document, dense(cosine));
+  }
+  return heads;
+}
+
+/** The score of a passage, with a share of how near the beginning of its document is, which says what all of it is about. */
+function beneath(heads: ReadonlyMap<string, number>, { text, places, cosine }: Candidate, own: number): number {
+  const [place] = places;
+  if (text.type !== 'text' || place === undefined || cosine === null) return own;
+  const head = heads.get(place.document);
+  if (head === undefined && place.first === 0) return own;
+  return (own + headWeight * (head ?? 0)) / (1 + headWeight);
+}
+
 /** Stretches values to 0…1 over all of them, or to 1 when they are equal. */
 export function stretch(values: readonly number[]): (value: number) => number {
   const low = values.reduce((least, value) => Math.min(least, value), Infinity);
@@ -104,11 +135,10 @@ export function stretch(values: readonly number[]): (value: number) => number {
 
 /** The cosine, calibrated; a text that holds the words of the query is related whatever its vector says. */
 function similarityOf(
-  { cosine, counts, holdsKeyword }: Candidate,
-  weights: readonly number[],
+  { cosine, holdsKeyword }: Candidate,
+  covered: number,
   calibration: CandidatePlan['scoring'],
 ): number {
-  const covered = coverage(counts, weights);
   const own = cosine === null ? rounded(covered) : closeness(cosine, calibration);
   return holdsKeyword || covered >= relatedCoverage ? Math.max(own, calibration.related) : own;
 }

@@ -31,7 +31,10 @@ export interface SearchRequest {
   asOf?: Date | undefined;
   /** Only documents of this time, and memories that came from them or that were told by themselves in it. */
   dates?: DateRange | undefined;
-  /** When nothing reaches the threshold, the nearest that are so similar are answered all the same, marked as weak. */
+  /**
+   * When nothing reaches the threshold, the nearest that are so similar are answered all the same, marked as weak. And
+   * what ranks before the first that reaches it stays if it is nearly as similar.
+   */
   weak?: number | undefined;
   /** Adds the best matching chunks of its documents to each memory. */
   includeChunks?: boolean | undefined;
@@ -58,7 +61,7 @@ export interface SearchResult {
   similarity: number;
   /** Absent of what is made of several. */
   scores?: Scores;
-  /** Below the threshold. */
+  /** Nothing reaches the threshold, and this is only near. */
   isWeak: boolean;
   /** Made of several memories, for this request; stored nowhere. */
   isAggregated?: true;

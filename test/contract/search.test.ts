@@ -60,7 +60,7 @@ describe.each(engines)('search on %s', (engine) => {
         chunk('both', 'The schooner left the port.', near(ships, 0.8)),
       ]);
       const found = ids(await find({ q: 'schooner' }, { ...options, vector: ships }));
-      expect(found.slice(0, 3)).toEqual(['both', 'meaning', 'words']);
+      expect(found.slice(0, 3)).toEqual(['both', 'words', 'meaning']);
     });
 
     test('another container, a deleted document and a filtered one stay invisible', async () => {

@@ -40,12 +40,25 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
   const dense = minMax(pool.map(({ cosine }) => cosine));
   const lexical = minMax(pool.map((item) => item.bm25));
   const covered = coverage(words, weights);
+  const trust = Math.min(1, Math.max(0, ...pool.map(covered)) / 0.6);
+  const later = new Set(pool.flatMap((item) => (isPassage(item) ? [documentOf(item)] : [])));
+  const heads = new Map(
+    pool.flatMap((item, index) =>
+      item.kind === 'chunk' && !isPassage(item) ? [[documentOf(item), dense[index]!]] : [],
+    ),
+  );
+  const beneath = (item: Item, score: number) =>
+    item.kind === 'memory' || item.cosine === null || (!isPassage(item) && !later.has(documentOf(item)))
+      ? score
+      : (score + 0.3 * (heads.get(documentOf(item)) ?? 0)) / 1.3;
   const mostWords = Math.max(...pool.map((item) => item.bm25));
   const ranked = pool.map((item, index): Scored => {
     const own = rounded(item.cosine === null ? covered(item) : calibrate(item.cosine, relatedAt));
+    const fused =
+      dense[index] === null ? trust * lexical[index]! : 0.65 * dense[index]! + 0.35 * trust * lexical[index]!;
     return {
       ...item,
-      score: item.weight * (dense[index] === null ? lexical[index]! : 0.65 * dense[index]! + 0.35 * lexical[index]!),
+      score: item.weight * beneath(item, fused) + 0.3 * Math.max(0, (covered(item) - 0.75) / 0.25),
       similarity: covered(item) >= 0.75 ? Math.max(own, 0.6) : own,
       scores: { words: mostWords > 0 ? item.bm25 / mostWords : 0, vectors: item.cosine === null ? null : own },
     };
@@ -69,6 +82,15 @@ function bestOf<T extends Item & { bm25: number }>(scored: readonly T[], count: 
     count,
   );
   return [...new Set([...byCosine, ...byTerms])];
+}
+
+function documentOf({ places }: Item): string {
+  return places[0]!.document;
+}
+
+/** Behind the beginning of its document. */
+function isPassage({ kind, places }: Item): boolean {
+  return kind === 'chunk' && places[0]!.first > 0;
 }
 
 function rounded(similarity: number): number {

@@ -52,7 +52,7 @@ export const searchBody = Type.Object({
       minimum: 0,
       maximum: 1,
       description:
-        'Results with a lower similarity are dropped. Default 0.6; without it and when nothing reaches that, up to five of the nearest are answered, with similarities from 0.3 on.',
+        'Results with a lower similarity are dropped. Default 0.6; without it what ranks before the first that reaches that stays from 0.55 on, and when nothing reaches it, up to five of the nearest are answered, with similarities from 0.3 on.',
     }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 10.' })),
