@@ -100,6 +100,26 @@ describe.each(engines)('the brake on %s', (engine) => {
     expect((await mirror.items()).map((item) => item.state)).toEqual(ids.map(() => 'done'));
   });
 
+  it('reads what shows again and was never read before', async () => {
+    const { source, mirror, lookUp, count, held } = await open();
+    source.put('unread', 'read at last');
+    source.intercept((request) => {
+      if (request === 'fetch unread') throw source.fail();
+    });
+    await mirror.sync();
+    expect(await count()).toBe(60);
+    const before = new Map(source.items);
+    source.items.clear();
+    await lookUp([...ids, 'unread']);
+    // Nobody would lose what was never read.
+    expect(await held()).toMatchObject({ count: 60 });
+    for (const [id, item] of before) source.items.set(id, item);
+    source.intercept(() => {});
+    await lookUp([...ids, 'unread']);
+    expect(await held()).toBeNull();
+    expect((await mirror.texts()).get('unread')).toBe('read at last');
+  });
+
   it('lists what it holds, and lets it go or stay as somebody decides', async () => {
     const { source, clock, mirror, service, lookUp, count, held } = await open();
     source.items.clear();

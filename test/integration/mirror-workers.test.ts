@@ -74,6 +74,36 @@ describe.each(engines)('several workers for one connection on %s', (engine) => {
     expect((await mirror.texts()).size).toBe(60);
   });
 
+  it('what a later page shows of an item while it is read is read again', async () => {
+    opened = await openTestDatabase(engine);
+    const reading = Promise.withResolvers<void>();
+    const isListed = Promise.withResolvers<void>();
+    let text = 'old';
+    const connector = scriptedConnector({
+      async list(_, cursor) {
+        if (cursor === undefined) return { refs: [{ id: 'note', rev: 'r1' }], next: 1 };
+        await reading.promise;
+        text = 'new';
+        return { refs: [{ id: 'note', rev: 'r2' }], done: true };
+      },
+      async fetch() {
+        const read = text;
+        reading.resolve();
+        if (read === 'old') await isListed.promise;
+        return { text: read };
+      },
+    });
+    // Nobody else takes it meanwhile.
+    const settings = { claimSize: 1, fetchConcurrency: 1 };
+    const mirror = await createMirror({ database: opened.database, clock: systemClock, connector, settings });
+    const running = mirror.sync();
+    await expect.poll(async () => (await mirror.items())[0]?.['want_rev']).toBe('r2');
+    isListed.resolve();
+    await running;
+    expect(await mirror.texts()).toEqual(new Map([['note', 'new']]));
+    expect(await mirror.items()).toMatchObject([{ state: 'done', rev: 'r2' }]);
+  });
+
   /** Takes the rest of the items as another worker does, when the run has some of its own. */
   async function claimedByAnother(mirrorId: string, inTransaction: (tx: Queryable) => Promise<void> = async () => {}) {
     const key = { connectionId: mirrorId, partitionId: 'all' };
