@@ -2,7 +2,6 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Page } from 'playwright-core';
@@ -28,13 +27,8 @@ interface Address {
 const overHttp = ({ url, headers }: Address) =>
   new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
 
-/** How each assistant reads what was copied for it. */
+/** How each assistant reads what was copied for it; the one that starts a command has a test of its own. */
 const assistants: Readonly<Record<string, (copied: string) => Transport>> = {
-  'Claude Desktop': (copied) => {
-    const { mcpServers } = JSON.parse(copied) as { mcpServers: Record<string, StdioServerParameters> };
-    // From a folder of its own, without the path of a shell.
-    return new StdioClientTransport({ ...mcpServers['memoryd']!, cwd: '/' });
-  },
   'Claude Code': (copied) => {
     // A shell takes it apart, as the terminal does.
     const script = `claude() { printf '%s\\n' "$@"; }; ${copied}`;
