@@ -51,6 +51,9 @@ export const relatedCoverage = 0.75;
 /** Words count in full where some text holds this share of the query's weight. */
 export const trustedCoverage = 0.6;
 
+/** And also where a query has more terms. */
+export const trustedTerms = 8;
+
 /** Where nothing is related, texts from this similarity on may be what is meant: half of what is related. */
 export const weakSimilarity = 0.3;
 

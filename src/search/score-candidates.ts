@@ -10,6 +10,7 @@ import {
   lexicalWeightOfTurns,
   relatedCoverage,
   trustedCoverage,
+  trustedTerms,
 } from './ranking-constants.ts';
 
 /** A text's scores by words and by vectors. */
@@ -52,8 +53,7 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
   const mostWords = scored.reduce((most, one) => Math.max(most, one.bm25), 0);
   const heads = headsOf(scored, cosine);
   const coverages = scored.map(({ candidate }) => coverage(candidate.counts, weights));
-  // Where no text holds much of what the query says, the one that holds most may hold the words that say least.
-  const trust = Math.min(1, coverages.reduce((most, one) => Math.max(most, one), 0) / trustedCoverage);
+  const trust = trustInWords(coverages, plan.terms.length);
   return scored.map(({ candidate, kind, bm25: lexical }, index) => {
     const { text, places, isLone } = candidate;
     const covered = coverages[index]!;
@@ -103,6 +103,15 @@ function fuse({ cosine, text: { type } }: Candidate, dense: (value: number) => n
   if (cosine === null) return lexical;
   const weight = type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
   return (1 - weight) * dense(cosine) + weight * lexical;
+}
+
+/**
+ * By what share words count. Where no text holds much of what a short query says, the one that holds most may hold the
+ * words that say least; of a long one, no text holds much.
+ */
+function trustInWords(coverages: readonly number[], terms: number): number {
+  if (terms > trustedTerms) return 1;
+  return Math.min(1, coverages.reduce((most, one) => Math.max(most, one), 0) / trustedCoverage);
 }
 
 /** How near the beginnings of documents are of which later passages are candidates too. */

@@ -48,6 +48,8 @@ describe.each(engines)('the order of passages on %s', (engine) => {
     });
     const q = 'where does the schooner with the broken mast anchor tonight';
     expect((await find(opened.database, { q }, { vector: ships }))[0]?.id).toBe('meant');
+    const long = `${q} and who paid for new sails and paint and rope and tar last winter`;
+    expect((await find(opened.database, { q: long }, { vector: ships }))[0]?.id).toBe('word');
   });
 
   test('what ranks before the first that reaches the threshold stays where none was asked for, if it is nearly as similar', async () => {
