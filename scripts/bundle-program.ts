@@ -7,7 +7,6 @@ import { copyFileSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
-import { oneByteSource } from './one-byte-source.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const project = fileURLToPath(new URL('../', import.meta.url));
@@ -65,21 +64,6 @@ function placed(target: string, root: string): Plugin {
   };
 }
 
-/**
- * Its cookies, which nobody here uses, look for the `Headers` of the runtime, which loads all that Node has for `fetch`:
- * 17 MB.
- */
-const withoutNodesFetch: Plugin = {
-  name: 'no fetch of the runtime',
-  transform: {
-    filter: { id: /undici[\\/]lib[\\/]web[\\/]cookies[\\/]index\.js$/ },
-    handler(code) {
-      if (!code.includes('globalThis.Headers')) throw new Error('The cookies of undici look for no Headers any more.');
-      return code.replaceAll('globalThis.Headers', 'undefined');
-    },
-  },
-};
-
 /** Throws when a file still looks for one of its package, which is not there. */
 function requireWhole(file: OutputChunk | OutputAsset): void {
   const lost = file.type === 'chunk' && /[^\w.]require\(["']\.[^)]*\)/.exec(file.code);
@@ -110,7 +94,7 @@ export async function bundleProgram(target: string, root: string): Promise<strin
     external: [keptApart, ...notInstalled],
     // Its other form hands `require` on to functions, which no bundler can follow.
     resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-    plugins: [placed(target, root), withoutNodesFetch],
+    plugins: [placed(target, root)],
     // Of packages, which do what they do: a direct eval, an import that is never used.
     onLog: (level, log, show) => {
       if (!log.id?.includes('node_modules')) show(level, log);
@@ -125,10 +109,7 @@ export async function bundleProgram(target: string, root: string): Promise<strin
     comments: { legal: false, annotation: false, jsdoc: false },
   });
   await bundle.close();
-  for (const file of output) {
-    requireWhole(file);
-    if (file.type === 'chunk') writeFileSync(join(target, file.fileName), oneByteSource(file.code));
-  }
+  for (const file of output) requireWhole(file);
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll(sep, '/')) ?? []);
   return [...new Set(packages)].toSorted();
