@@ -5,22 +5,15 @@ import { unlessAborted } from '../base/promises.ts';
 import { setConnectionStatus, type ConnectionRow, requestSync } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { listSubscriptions } from '../store/hooks.ts';
-import { type Configured, requireConnection } from './connection-types.ts';
+import { type Connections, requireConnection } from './connection-types.ts';
 import { openConnectionContext } from '../source/context.ts';
-import {
-  ConnectorError,
-  type CheckResult,
-  type Connector,
-  type Context,
-  type JsonObject,
-  type Resource,
-} from '../connector/contract.ts';
+import { ConnectorError, type Connector, type Context, type Resource } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
 import type { Registry } from '../connector/registry.ts';
-import { createPreviews, type SourcePreview } from './previews.ts';
-import { noResources, type ResourceList, type ResourceQuery, type SelectedResource } from './resources.ts';
+import { createPreviews } from './previews.ts';
+import { noResources, type ResourceQuery } from './resources.ts';
 import { changeSelection, missPartitions } from '../store/partition-scope.ts';
 import { listPartitions } from '../store/partitions.ts';
 import { isUnselected } from '../sync/partitions.ts';
@@ -40,16 +33,7 @@ export interface SourceServiceOptions {
   changed(): Promise<void>;
 }
 
-export interface SourceOperations {
-  check(id: string): Promise<CheckResult[]>;
-  preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
-  resources(id: string, query: ResourceQuery): Promise<ResourceList>;
-  configure(
-    id: string,
-    selection: readonly SelectedResource[],
-    options: { deleteRemoved?: boolean },
-  ): Promise<Configured>;
-}
+export type SourceOperations = Pick<Connections, 'check' | 'preview' | 'resources' | 'configure'>;
 
 /** How long a person waits for an answer of the source. */
 const patienceMs = 30_000;
