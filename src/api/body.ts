@@ -1,3 +1,4 @@
+import { MIMEType } from 'node:util';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -51,9 +52,14 @@ export function readForms(app: Api, spool: UploadSpool): void {
   refuseOtherTypes(app, 'multipart/form-data');
 }
 
-function boundaryOf(contentType: string): string {
-  const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
-  return quoted ?? plain ?? '';
+/** What stands between the parts of a form; empty where its type does not say. */
+export function boundaryOf(contentType: string): string {
+  try {
+    return new MIMEType(contentType).params.get('boundary') ?? '';
+  } catch {
+    // Whoever takes the form apart says that it cannot be read.
+    return '';
+  }
 }
 
 function refuseOtherTypes(app: Api, wanted: string): void {

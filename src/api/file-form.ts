@@ -2,7 +2,15 @@ import type { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
 import { Dicer } from '@fastify/busboy';
 import { MemorydError } from '../base/errors.ts';
-import { oldScopeIn, checkBounds, isForbidden, requireStorable, storableField, storableJson } from './body.ts';
+import {
+  boundaryOf,
+  oldScopeIn,
+  checkBounds,
+  isForbidden,
+  requireStorable,
+  storableField,
+  storableJson,
+} from './body.ts';
 import { invalidField, validationFailed, createCheck, type FieldCheck } from './validation.ts';
 import { fileFields, type FileFields } from './schemas/files.ts';
 
@@ -101,7 +109,7 @@ async function readParts(body: Readable, contentType: string): Promise<Part[]> {
 /** By `Dicer`: its caller `Busboy` forgets the parameters of a file's type. */
 function takeApart(body: Readable, contentType: string): Promise<SentPart[]> {
   return new Promise((resolve, reject) => {
-    const dicer = new Dicer({ boundary: new MIMEType(contentType).params.get('boundary') ?? undefined });
+    const dicer = new Dicer({ boundary: boundaryOf(contentType) || undefined });
     const parts: Promise<SentPart>[] = [];
     dicer.on('part', (part) => {
       part.on('error', reject);

@@ -15,9 +15,13 @@ interface Options {
 export function createConnectionPages({ database, counts, toConnections }: Options): ConnectionPages {
   async function withStanding(connections: readonly Connection[]): Promise<StandingConnection[]> {
     const ids = connections.map(({ id }) => id);
-    const documents = await counts.documentsOf(ids);
-    const failures = new Map((await countFailures(database, ids)).map((one) => [one.connectionId, one.failed]));
-    const held = Map.groupBy(await heldSweepsOf(database, ids), (one) => one.connectionId);
+    const [documents, failed, sweeps] = await Promise.all([
+      counts.documentsOf(ids),
+      countFailures(database, ids),
+      heldSweepsOf(database, ids),
+    ]);
+    const failures = new Map(failed.map((one) => [one.connectionId, one.failed]));
+    const held = Map.groupBy(sweeps, (one) => one.connectionId);
     return connections.map((connection) => ({
       ...connection,
       standing: {

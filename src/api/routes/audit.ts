@@ -4,7 +4,7 @@ import { requireFullKey } from '../../account/access.ts';
 import type { AuditQuery } from '../../account/audit.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { readDigits } from '../body.ts';
-import { nullable, timestamp, words } from '../schemas/shared.ts';
+import { dateTime, nullable, timestamp, words } from '../schemas/shared.ts';
 import { invalidField, momentOf } from '../validation.ts';
 
 const standardLimit = 100;
@@ -44,11 +44,7 @@ const dayMs = 24 * 60 * 60_000;
 
 const wrongKeysQuery = Type.Object({
   since: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      'x-expected': 'a time in ISO 8601',
-      description: 'Only those after this time, as at of an event tells it. Default and earliest: a day ago.',
-    }),
+    dateTime('Only those after this time, as at of an event tells it. Default and earliest: a day ago.'),
   ),
 });
 

@@ -107,9 +107,7 @@ function memorySettingsOf({
   author,
   inProfile,
 }: Pick<schemas.PatchBody, keyof MemorySettings>): Partial<MemorySettings> {
-  return {
-    ...present({ memories, trust, author, inProfile }),
-  };
+  return present({ memories, trust, author, inProfile });
 }
 
 function readRoutes(app: Api, { services }: RouteContext): void {

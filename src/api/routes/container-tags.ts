@@ -110,9 +110,8 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
     async (request) => {
       requireManagement(callerOf(request));
       const { name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota } = request.body;
-      const container = await services.containerTags.change(request.params.containerTag, {
-        ...present({ name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota }),
-      });
+      const wanted = present({ name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota });
+      const container = await services.containerTags.change(request.params.containerTag, wanted);
       return containerView(container);
     },
   );

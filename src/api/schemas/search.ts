@@ -3,6 +3,7 @@ import { provenance } from './memories.ts';
 import {
   asOf,
   containerTag,
+  dateTime,
   containerTags,
   documentStatus,
   filepath,
@@ -14,9 +15,6 @@ import {
 } from './shared.ts';
 
 /** Section 14 of the API. */
-
-const dateTime = (description: string) =>
-  Type.String({ format: 'date-time', 'x-expected': 'a time in ISO 8601', description });
 
 /** Between which moments the documents of a search lie. */
 export const dates = Type.Object(

@@ -102,11 +102,13 @@ export const filters = Type.Unsafe<object | string>({
   examples: [{ AND: [{ key: 'channel', value: 'slack' }] }],
 });
 
-export const asOf = Type.String({
-  format: 'date-time',
-  'x-expected': 'a time in ISO 8601',
-  description: 'Only what memory knew at this time: versions that held then, and documents that were there already.',
-});
+/** A moment that somebody asks for. */
+export const dateTime = (description: string) =>
+  Type.String({ format: 'date-time', 'x-expected': 'a time in ISO 8601', description });
+
+export const asOf = dateTime(
+  'Only what memory knew at this time: versions that held then, and documents that were there already.',
+);
 
 export const filepath = Type.String({
   minLength: 1,
