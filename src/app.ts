@@ -11,7 +11,7 @@ import { risksOf } from './base/checks.ts';
 import type { Connections } from './connections/connection-types.ts';
 import { createContentServices } from './content-services.ts';
 import { apiConfig, listen, publicUrl } from './listening.ts';
-import { mcpRoutes } from './mcp/server.ts';
+import { mcpRoutes } from './mcp/mcp-routes.ts';
 import { openEngine, type Engine } from './open-engine.ts';
 import { openSources, type Sources } from './open-sources.ts';
 import { Opened, startOpening } from './opening.ts';

@@ -84,6 +84,10 @@ describe('imports', () => {
     ).toEqual([['a', 'b']]);
   });
 
+  it('are of other files: what is imported late for a quick start stands in a file of its own', () => {
+    expect(relative.filter(({ from, target }) => from === target)).toEqual([]);
+  });
+
   it('are found in all their forms, and nowhere else', () => {
     const text = `
       import a, { type B } from './a.ts';

@@ -23,7 +23,7 @@ import { defaultRunSettings } from '../../src/sync/run.ts';
 import { createContentServices } from '../../src/content-services.ts';
 import { createUrlFetcher } from '../../src/engine/fetch-url.ts';
 import { createProcessor } from '../../src/engine/process.ts';
-import { mcpRoutes } from '../../src/mcp/server.ts';
+import { mcpRoutes } from '../../src/mcp/mcp-routes.ts';
 import { createHashingEmbedder } from '../../src/models/hashing-embedder.ts';
 import { terms } from '../../src/engine/terms.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
