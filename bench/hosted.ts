@@ -14,7 +14,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { createMetrics } from '../src/base/metrics.ts';
 import type { Connector } from '../src/connector/contract.ts';
 import { createOutbound } from '../src/source/http/outbound.ts';
-import { connectorTo } from '../src/connector-kit/hosts.ts';
+import { connectorTo } from '../src/connector-kit/framework.ts';
 import { authorizedBy, credentialsOf } from '../test/support/token-authorization.ts';
 import { createRandom, makeText } from './corpus.ts';
 import { openBenchDatabase, type Engine } from './databases.ts';

@@ -4,8 +4,7 @@ import { MemorydError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import type { LocalModels } from './cli/context.ts';
 import { createRateCounter, type RateCounter } from './base/rate-counter.ts';
-import { rotateEncryption, type RotationReport } from './auth/rotation.ts';
-import type { EncryptionKeyOptions } from './auth/encryption-keys.ts';
+import { rotateEncryption, type RotationReport, type EncryptionKeyOptions } from './auth/encryption-keys.ts';
 import type { Ocr } from './engine/ocr.ts';
 import type { Embedder } from './models/embedder.ts';
 import type { LanguageModel } from './models/language-model.ts';
@@ -121,7 +120,7 @@ export async function openQueue({ config, clock, log }: AppOptions): Promise<Tas
 /** Requests of a key are counted for all processes where these have a Redis in common. */
 export async function openRateCounter({ config, clock, log }: AppOptions): Promise<RateCounter> {
   if (config.databaseUrl === undefined || config.redisUrl === undefined) return createRateCounter(clock);
-  const { createRedisRateCounter } = await import('./queue/redis-rate-counter.ts');
+  const { createRedisRateCounter } = await import('./queue/redis.ts');
   return createRedisRateCounter({ url: config.redisUrl, prefix: config.redisPrefix, clock, log });
 }
 

@@ -8,7 +8,7 @@ import { createKeys } from './account/keys.ts';
 import { createApi } from './api/create-api.ts';
 import { createBackups } from './backups.ts';
 import { risksOf } from './base/checks.ts';
-import type { Connections } from './connections/connection-types.ts';
+import type { Connections } from './connections/connection-service.ts';
 import { createContentServices } from './content-services.ts';
 import { apiConfig, listen, publicUrl } from './listening.ts';
 import { mcpRoutes } from './mcp/mcp-routes.ts';

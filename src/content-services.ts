@@ -10,7 +10,7 @@ import { createSettings, type SettingsOptions } from './account/settings.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/log.ts';
 import { everyContainer, type Scope } from './base/scope.ts';
-import type { Connections } from './connections/connection-types.ts';
+import type { Connections } from './connections/connection-service.ts';
 import { createConversations } from './engine/conversations.ts';
 import { createDocumentFiles } from './engine/document-files.ts';
 import { createDocuments } from './engine/document-service.ts';

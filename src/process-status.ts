@@ -24,7 +24,7 @@ import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import { everyContainer } from './base/scope.ts';
 import { slownessOf } from './base/slow-runtime.ts';
-import type { Connections } from './connections/connection-types.ts';
+import type { Connections } from './connections/connection-service.ts';
 import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
 import type { Embedder } from './models/embedder.ts';

@@ -1,6 +1,6 @@
 import type { JsonSchema } from 'json-schema-faker';
-import type { Random } from '../../src/connector-kit/random.ts';
-import { createRandom } from '../../src/connector-kit/random.ts';
+import type { Random } from '../../src/connector-kit/setup.ts';
+import { createRandom } from '../../src/connector-kit/setup.ts';
 import { addressOf, generated, mutated, type Operation } from '../../test/support/generated-requests.ts';
 import { asForm } from './forms.ts';
 import { inParallel, type Answered, type Sent } from './sender.ts';

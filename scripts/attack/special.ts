@@ -1,4 +1,4 @@
-import { createRandom } from '../../src/connector-kit/random.ts';
+import { createRandom } from '../../src/connector-kit/setup.ts';
 import { inParallel, type Sent } from './sender.ts';
 import { nastyValues } from './nasty-values.ts';
 import { canary, type Target } from './target.ts';

@@ -20,7 +20,7 @@ export const coreMutants: MutantSet = {
     'test/integration/mirror-model.test.ts',
   ],
   near: {
-    'src/sync/brake.ts': ['test/integration/mirror-brake.test.ts'],
+    'src/sync/removal.ts': ['test/integration/mirror-brake.test.ts'],
     'src/sync/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
     'src/sync/fetch-group.ts': ['test/integration/mirror.test.ts'],
     'src/sync/checkpoint.ts': ['test/integration/mirror-brake.test.ts'],
@@ -163,32 +163,32 @@ export const coreMutants: MutantSet = {
     },
     // The brake.
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: '(missing < total && missing + recent <=',
       replace: '(missing + recent <=',
     },
-    { file: 'src/sync/brake.ts', loses: true, find: 'held.digest === digest', replace: "held.digest !== ''" },
+    { file: 'src/sync/removal.ts', loses: true, find: 'held.digest === digest', replace: "held.digest !== ''" },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: 'missing < total && missing + recent <=',
       replace: 'missing < total && missing <=',
     },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: 'const isDue = isSame && isListed &&',
       replace: 'const isDue = isSame &&',
     },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: 'if (isDue && !held.rejected)',
       replace: 'if (isDue)',
     },
     {
-      file: 'src/sync/changes.ts',
+      file: 'src/sync/partition-run.ts',
       loses: true,
       find: 'const found = { ...page, tombstones: page.outside, missing: [...page.gone, ...page.missing] };',
       replace: 'const found = { ...page, tombstones: page.gone };',
@@ -207,13 +207,13 @@ export const coreMutants: MutantSet = {
         'if (missing.length > 0) await removeItems(tx, ledger, missing);\n  if (missing.length < 0) await markGone(',
     },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: 'held?.confirmed && missedBy.getTime() <= Date.parse(held.heldAt)',
       replace: 'held?.confirmed',
     },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: 'missedBy.getTime() <= Date.parse(held.heldAt)',
       replace: 'missing <= held.count',
@@ -225,7 +225,7 @@ export const coreMutants: MutantSet = {
       replace: 'min(missing_since) as "lastMissed" from gone',
     },
     {
-      file: 'src/sync/brake.ts',
+      file: 'src/sync/removal.ts',
       loses: true,
       find: '>= brakeReleaseMs;',
       replace: '>= 0;',

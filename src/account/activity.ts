@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createMemo } from '../base/memo.ts';
+import { createMemo } from '../base/collections.ts';
 import type { Scope } from '../base/scope.ts';
 import {
   countUploads,

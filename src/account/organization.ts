@@ -11,7 +11,7 @@ import {
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
 import { hashSecret, newKeySecret, shownPrefix, configuredKeyId } from './keys.ts';
-import { ensureOrganizationRow } from '../store/organization.ts';
+import { ensureSetting, organizationKey } from '../store/settings.ts';
 
 /** The one organization of a deployment. Its id is part of every API key. */
 export interface Organization {
@@ -27,7 +27,7 @@ export function ensureOrganization(
 ): Promise<Organization> {
   const now = dependencies.clock.now();
   const organization = { id: newId(now), slug: slugOf(name), name };
-  return ensureOrganizationRow(dependencies.database, organization, now);
+  return ensureSetting(dependencies.database, organizationKey, organization, now);
 }
 
 function slugOf(name: string): string {

@@ -2,8 +2,7 @@ import Type, { type Static } from 'typebox';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';
-import { lockOrganization } from '../store/organization.ts';
-import { contentSettingsKey, deleteSetting, readSetting, writeSetting } from '../store/settings.ts';
+import { contentSettingsKey, deleteSetting, readSetting, writeSetting, lockOrganization } from '../store/settings.ts';
 import { checkBuckets, suggestBuckets, type Bucket, isReserved, mostSuggestions, leastSuggestions } from './buckets.ts';
 import type { Answering } from '../models/language-model.ts';
 

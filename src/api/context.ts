@@ -16,7 +16,7 @@ import type { Logger } from '../base/log.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
 import type { OpenHook } from '../inbound/hooks/receiver.ts';
 import type { SpooledBody } from './upload-spool.ts';
-import type { WrongKeys } from './wrong-keys.ts';
+import type { WrongKeys } from './admission.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

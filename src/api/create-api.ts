@@ -9,11 +9,16 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { checkHosts, setSecurityHeaders } from './allowed-hosts.ts';
-import { authenticateWith } from './authentication.ts';
+import {
+  checkHosts,
+  setSecurityHeaders,
+  authenticateWith,
+  createWrongKeys,
+  limitContainerRates,
+  limitRates,
+} from './admission.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
 import type { Api, FurtherContext, RouteContext } from './context.ts';
-import { limitContainerRates, limitRates } from './request-rates.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
 import { replayAnswers } from './replay.ts';
@@ -61,7 +66,6 @@ import { namespaceFileRoutes } from './v5/routes/files.ts';
 import { namespaceRoutes } from './v5/routes.ts';
 import { noteWithoutV5, withoutV5Header } from './v5/without-counterpart.ts';
 import { compileRouteSchema, isChange } from './validation.ts';
-import { createWrongKeys } from './wrong-keys.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Audit } from '../account/audit.ts';
 

@@ -17,7 +17,7 @@ import type { ConfigRow } from '../base/config.ts';
 import type { Warning } from '../base/log-tail.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { RateCounter } from '../base/rate-counter.ts';
-import type { Connections } from '../connections/connection-types.ts';
+import type { Connections } from '../connections/connection-service.ts';
 import type { Consents } from '../connections/consents.ts';
 import type { HookReceiver } from '../inbound/hooks/receiver.ts';
 import type { Push } from '../inbound/push/push-service.ts';

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { createGate } from '../base/gate.ts';
+import { createGate } from '../base/concurrency.ts';
 import { MemorydError } from '../base/errors.ts';
 
 /** A body that was received, on disk. */

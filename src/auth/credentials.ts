@@ -25,12 +25,11 @@ import {
   type CredentialKeeper,
   type HeldCredentials,
 } from './authorization.ts';
-import type { OAuthClient } from './oauth-client.ts';
+import { type OAuthClient, renewTime, type TokenSet } from './oauth-client.ts';
 import type { OAuthClients } from './oauth-clients.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 import type { Vault } from './vault.ts';
 import { createRenewals, isRenewable, openToken, renewalError, type Renewals } from './renewal.ts';
-import { renewTime, type TokenSet } from './token-set.ts';
 import { createTokenSources, type CredentialOwner, type TokenSources } from './token-sources.ts';
 
 /** A connector's opened credentials, which it gets beside its settings. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { unlessAborted } from '../base/promises.ts';
+import { unlessAborted } from '../base/concurrency.ts';
 import { failRenewal, findCredentials, saveToken, takeRenewal, type CredentialRow } from '../store/credentials.ts';
 import type { Database } from '../store/database.ts';
 import { authExpired, badConfig, ConnectorError } from '../connector/contract.ts';
 import type { Vault } from './vault.ts';
-import { renewTime, TokenRefusal, type TokenSet } from './token-set.ts';
+import { renewTime, TokenRefusal, type TokenSet } from './oauth-client.ts';
 
 /** A token with its place in the order of tokens of its connection. */
 export interface StoredToken {

@@ -11,10 +11,9 @@ import {
   type OAuth2Spec,
   type ServiceAccountSpec,
 } from '../connector/contract.ts';
-import { createOAuthClient, type OAuthClient } from './oauth-client.ts';
+import { createOAuthClient, type OAuthClient, TokenRefusal, refusalOf, type TokenSet } from './oauth-client.ts';
 import type { OAuthClients } from './oauth-clients.ts';
 import type { TokenSource } from './renewal.ts';
-import { TokenRefusal, refusalOf, type TokenSet } from './token-set.ts';
 
 /** A connection as far as its credentials go. */
 export interface CredentialOwner {

@@ -7,7 +7,7 @@ import type {
 } from '../connections/connection-types.ts';
 import type { CheckResult, JsonObject, JsonSchema } from '../connector/contract.ts';
 import type { SharedHook } from '../inbound/hooks/shared-hooks.ts';
-import type { SyncItem } from '../connections/item-types.ts';
+import type { SyncItem } from '../connections/item-service.ts';
 import type { PushAnswer, PushState } from '../inbound/push/push-service.ts';
 import { call, type Endpoint, openStream } from './client-request.ts';
 import { CommandFailure, exitCodes } from './exit.ts';

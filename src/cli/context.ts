@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Config, ConfigRow, Environment } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
-import type { Connections } from '../connections/connection-types.ts';
+import type { Connections } from '../connections/connection-service.ts';
 import type { OpenedBrowser } from './open-browser.ts';
 
 /** Everything a command touches outside itself. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { stateOption } from './items.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { retriedStates } from '../connections/item-types.ts';
+import { retriedStates } from '../connections/connection-types.ts';
 import type { Client, FailedDocument } from './client.ts';
 import type { ConnectionAnswer, ItemAnswer, ProgressAnswer, SyncRunAnswer } from './client-connections.ts';
 import { chooseConnection, chooseConnections, nameOf } from './connection-choice.ts';

@@ -1,4 +1,5 @@
-import type { Connections, FollowedConnection } from '../connections/connection-types.ts';
+import type { FollowedConnection } from '../connections/connection-types.ts';
+import type { Connections } from '../connections/connection-service.ts';
 import { nameOf } from './connection-choice.ts';
 import type { CommandContext } from './context.ts';
 import { followProgress, isFinished, progressSummary } from './progress.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { itemStates } from '../connections/item-types.ts';
+import { itemStates } from '../connections/connection-types.ts';
 import type { Client } from './client.ts';
 import type { ItemAnswer, ItemSelection, ItemsAnswer } from './client-connections.ts';
 import { chooseConnection } from './connection-choice.ts';

@@ -4,27 +4,35 @@ import type { Logger } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { findConnection, listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { troubledPartitions } from '../store/partitions.ts';
+import { troubledPartitions, isPending, heldSweepsOf } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createCounts, type Counts } from './counts.ts';
-import { createConnectionPages } from './connection-pages.ts';
-import { createChange } from './connection-change.ts';
-import { createRemoval } from './connection-removal.ts';
+import { createChange, createRemoval } from './connection-change.ts';
 import { createCreation } from './connection-creation.ts';
 import { shownSchedule, upcomingOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
-import { type Connection, type Connections, type InstalledConnector, requireConnection } from './connection-types.ts';
+import {
+  type Connection,
+  type InstalledConnector,
+  requireConnection,
+  type ConnectionRef,
+  type FollowedConnection,
+  type StandingConnection,
+  type NewConnection,
+  type StartedConnection,
+  type ConnectionChange,
+} from './connection-types.ts';
+import { createSources, type SourceOperations } from './source-service.ts';
 import type { Connector, JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
-import { createSyncItems } from './item-service.ts';
 import type { Consents } from './consents.ts';
 import type { Registry } from '../connector/registry.ts';
-import { issuesOf } from './partition-issues.ts';
+import { issuesOf, createSyncRuns, toRun, type SyncRuns } from './run-service.ts';
 import type { Push } from '../inbound/push/push-service.ts';
-import { createSyncRuns, toRun } from './run-service.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
-import { createSources } from './source-service.ts';
+import { createSyncItems, type SyncItems } from './item-service.ts';
+import { countFailuresOf } from '../store/sync-items.ts';
 
 export interface ConnectionServiceOptions {
   database: Database;
@@ -188,4 +196,101 @@ function toConnection(
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };
+}
+
+interface ConnectionPageQuery {
+  provider?: string | undefined;
+  /** `attention`: what needs a hand first, then what runs. Newest first among equals, and by `newest`. */
+  order: 'newest' | 'attention';
+  /** Only those that are older than this one; with `newest` alone. */
+  before?: string | undefined;
+  limit: number;
+}
+
+interface ConnectionPages {
+  page(scope: Scope, query: ConnectionPageQuery): Promise<StandingConnection[]>;
+}
+
+/**
+ * Everything the outer layers do with connections. Methods that take the id of a connection throw
+ * `not_found` when there is none.
+ */
+export interface Connections extends SyncRuns, SyncItems, SourceOperations, ConnectionPages {
+  /** All installed connectors. */
+  connectors(): Promise<InstalledConnector[]>;
+  /** The installed connector of a provider; null where there is none that can be used. */
+  connector(provider: string): Promise<InstalledConnector | null>;
+  /**
+   * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
+   * is wrong. Where the user has to consent at the source, all that waits for the consent.
+   */
+  create(input: NewConnection): Promise<StartedConnection>;
+  /** What a request that names a connection needs to know of it. Unlike `get` it counts nothing. */
+  find(id: string, scope: Scope): Promise<ConnectionRef | null>;
+  get(id: string, scope: Scope): Promise<Connection | null>;
+  list(scope: Scope, provider?: string): Promise<Connection[]>;
+  /** All of them, for who looks again and again how far their syncs are: it counts nothing. */
+  withLastRuns(): Promise<FollowedConnection[]>;
+  /** Changes all or nothing. Throws as `create` does. */
+  change(id: string, change: ConnectionChange): Promise<Connection>;
+  /** Ends the mirror. Documents are deleted or kept with `connectionId` null. */
+  remove(id: string, options: { deleteDocuments: boolean }): Promise<void>;
+  /** Pause or resume. */
+  setPaused(id: string, paused: boolean): Promise<Connection>;
+  /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
+  upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
+  /** Goes on with removals that a stop of the process has interrupted. */
+  finishRemovals(signal: AbortSignal): Promise<void>;
+  /** Ends what goes on after an answer was given. */
+  close(): Promise<void>;
+}
+
+interface PageOptions {
+  database: Database;
+  counts: Pick<Counts, 'documentsOf'>;
+  toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]>;
+}
+
+/** Pages of connections. What they cost depends little on how many connections are on them. */
+function createConnectionPages({ database, counts, toConnections }: PageOptions): ConnectionPages {
+  async function withStanding(connections: readonly Connection[]): Promise<StandingConnection[]> {
+    const ids = connections.map(({ id }) => id);
+    const [documents, failed, sweeps] = await Promise.all([
+      counts.documentsOf(ids),
+      countFailuresOf(database, ids),
+      heldSweepsOf(database, ids),
+    ]);
+    const failures = new Map(failed.map((one) => [one.connectionId, one.failed]));
+    const held = Map.groupBy(sweeps, (one) => one.connectionId);
+    return connections.map((connection) => ({
+      ...connection,
+      standing: {
+        waiting: documents.get(connection.id)?.waiting ?? 0,
+        failed: failures.get(connection.id) ?? 0,
+        heldDeletes: (held.get(connection.id) ?? []).reduce(
+          (sum, { heldSweep }) => sum + (isPending(heldSweep) ? heldSweep.count : 0),
+          0,
+        ),
+      },
+    }));
+  }
+
+  return {
+    async page(scope, { provider, order, before, limit }) {
+      const range = order === 'newest' ? { before, limit } : {};
+      const rows = await listConnections(database, scope.containerTags, { provider, ...range });
+      const connections = await withStanding(await toConnections(rows));
+      if (order === 'newest') return connections;
+      return connections.toSorted((one, other) => urgencyOf(one) - urgencyOf(other)).slice(0, limit);
+    },
+  };
+}
+
+/** The smaller, the sooner somebody wants to see it. */
+function urgencyOf({ status, lastRun, problems, standing }: StandingConnection): number {
+  if (status === 'needs_reauth' || status === 'needs_configuration') return 0;
+  const isRunning = lastRun?.status === 'running';
+  if (status === 'active' && lastRun?.status === 'failed') return 0;
+  if (standing.heldDeletes > 0 || standing.failed > 0 || problems.length > 0) return 1;
+  return isRunning || (status === 'active' && standing.waiting > 0) ? 2 : 3;
 }

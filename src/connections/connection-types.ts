@@ -1,10 +1,6 @@
-import type { Scope } from '../base/scope.ts';
 import { type ConnectionRow, findConnection } from '../store/connections.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
-import type { CheckResult, ConnectorSpec, JsonObject } from '../connector/contract.ts';
-import type { SyncItems } from './item-types.ts';
-import type { SourcePreview } from './previews.ts';
-import type { ResourceList, ResourceQuery, SelectedResource } from './resources.ts';
+import type { ConnectorSpec, JsonObject } from '../connector/contract.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Queryable } from '../store/database.ts';
 
@@ -12,7 +8,7 @@ export type ConnectionStatus = 'active' | 'paused' | 'needs_reauth' | 'needs_con
 
 export type SyncMode = 'full' | 'incremental';
 
-type SyncTrigger = 'event' | 'cron' | 'manual';
+export type SyncTrigger = 'event' | 'cron' | 'manual';
 
 /** How a connection's items enter memory. */
 export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
@@ -63,19 +59,6 @@ interface Standing {
 }
 
 export type StandingConnection = Connection & { standing: Standing };
-
-interface ConnectionPageQuery {
-  provider?: string | undefined;
-  /** `attention`: what needs a hand first, then what runs. Newest first among equals, and by `newest`. */
-  order: 'newest' | 'attention';
-  /** Only those that are older than this one; with `newest` alone. */
-  before?: string | undefined;
-  limit: number;
-}
-
-export interface ConnectionPages {
-  page(scope: Scope, query: ConnectionPageQuery): Promise<StandingConnection[]>;
-}
 
 export interface SyncRun extends Omit<SyncRunRow, 'status' | 'mode' | 'triggerType'> {
   status: 'running' | 'completed' | 'failed';
@@ -182,90 +165,27 @@ interface ConnectorCapabilities {
   deletes: boolean;
 }
 
-/**
- * Everything the outer layers do with connections. Methods that take the id of a connection throw
- * `not_found` when there is none.
- */
-export interface Connections extends SyncRuns, SyncItems, ConnectionPages {
-  /** All installed connectors. */
-  connectors(): Promise<InstalledConnector[]>;
-  /** The installed connector of a provider; null where there is none that can be used. */
-  connector(provider: string): Promise<InstalledConnector | null>;
-  /**
-   * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
-   * is wrong. Where the user has to consent at the source, all that waits for the consent.
-   */
-  create(input: NewConnection): Promise<StartedConnection>;
-  /** What a request that names a connection needs to know of it. Unlike `get` it counts nothing. */
-  find(id: string, scope: Scope): Promise<ConnectionRef | null>;
-  get(id: string, scope: Scope): Promise<Connection | null>;
-  list(scope: Scope, provider?: string): Promise<Connection[]>;
-  /** All of them, for who looks again and again how far their syncs are: it counts nothing. */
-  withLastRuns(): Promise<FollowedConnection[]>;
-  /** Changes all or nothing. Throws as `create` does. */
-  change(id: string, change: ConnectionChange): Promise<Connection>;
-  /** Ends the mirror. Documents are deleted or kept with `connectionId` null. */
-  remove(id: string, options: { deleteDocuments: boolean }): Promise<void>;
-  /** Pause or resume. */
-  setPaused(id: string, paused: boolean): Promise<Connection>;
-  /** Asks the source whether the connection works. */
-  check(id: string): Promise<CheckResult[]>;
-  /** Counts what filters would take, those that are stored where none are given; nothing is stored. */
-  preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
-  /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
-  upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
-  /** Resources that can be chosen at the source. `unsupported_operation` for a connector without choice. */
-  resources(id: string, query: ResourceQuery): Promise<ResourceList>;
-  /**
-   * Replaces the selection and starts a sync. `unsupported_operation` for a connector without choice.
-   * Documents of what is no longer selected go unless the connection keeps what its source deletes;
-   * `deleteRemoved` says otherwise for this once.
-   */
-  configure(
-    id: string,
-    selection: readonly SelectedResource[],
-    options: { deleteRemoved?: boolean },
-  ): Promise<Configured>;
-  /** Goes on with removals that a stop of the process has interrupted. */
-  finishRemovals(signal: AbortSignal): Promise<void>;
-  /** Ends what goes on after an answer was given. */
-  close(): Promise<void>;
-}
-
-/** The effect of a new selection. */
-export interface Configured {
-  /** False for a connection that is paused. */
-  syncStarted: boolean;
-  /** Null for a source that does not report changes by itself. */
-  webhooksRegistered: number | null;
-}
-
-/** Operations on the sync runs of a connection. */
-export interface SyncRuns {
-  /** Asks for a sync; `conflict` while one of the same kind runs. Answers the run that will serve it. */
-  requestSync(id: string, options: SyncRequest): Promise<SyncRun>;
-  /** Newest first. */
-  runs(id: string, options: { limit: number; before?: string | undefined }): Promise<SyncRun[]>;
-  run(id: string, runId: string): Promise<SyncRun | null>;
-  /** Ends a run, the running one when none is named. `conflict` when it is over already. */
-  cancelRun(id: string, runId?: string): Promise<SyncRun>;
-  progress(id: string): Promise<ConnectionProgress>;
-}
-
-export interface SyncRequest {
-  mode: SyncMode;
-  trigger: SyncTrigger;
-  /** Reads again also what the user deleted here. */
-  restoreDeleted?: boolean;
-  /** Only says what would be added, updated and deleted. */
-  dryRun?: boolean;
-  /** Lists nothing: only reads the items whose time has come. */
-  onlyDue?: boolean;
-}
-
 /** The connection, or `not_found` when there is none or it is being deleted. */
 export async function requireConnection(database: Queryable, id: string): Promise<ConnectionRow> {
   const row = await findConnection(database, id);
   if (!row || row.status === 'deleting') throw new MemorydError('not_found', 'Connection not found');
   return row;
 }
+
+/** States of an item at the source. `dead`: failed, and not tried again by itself. */
+export const itemStates = [
+  'pending',
+  'held',
+  'fetching',
+  'done',
+  'failed',
+  'dead',
+  'skipped',
+  'suppressed',
+  'gone',
+] as const;
+export type ItemState = (typeof itemStates)[number];
+
+/** States from which many items at once can be tried again. */
+export const retriedStates = ['failed', 'dead', 'skipped'] as const;
+export type RetriedState = (typeof retriedStates)[number];

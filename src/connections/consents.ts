@@ -28,7 +28,7 @@ import { storePlan, type ConnectionPlan, type SourceAccount } from './connection
 import type { Connector, ConnectorSpec, OAuth2Spec } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
-import { TokenRefusal, type TokenSet } from '../auth/token-set.ts';
+import { TokenRefusal, type TokenSet } from '../auth/oauth-client.ts';
 import type { Vault } from '../auth/vault.ts';
 import type { Authorization } from '../auth/authorization.ts';
 import { createContext } from '../source/context.ts';

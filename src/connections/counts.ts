@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createMemo } from '../base/memo.ts';
+import { createMemo } from '../base/collections.ts';
 import { countDocumentsOf, countOpenDocumentsOf, type DocumentCounts } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { countItems, type ItemCounts } from '../store/sync-items.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError, errorTable } from '../base/errors.ts';
 import type { Database } from '../store/database.ts';
-import { forgetJudgements } from '../store/partition-scope.ts';
+import { forgetJudgements } from '../store/coverage.ts';
 import { isPending, listPartitions, setHeldSweep, type PartitionRow } from '../store/partitions.ts';
 import {
   countFailures,
@@ -14,8 +14,8 @@ import {
   type ListedItemRow,
   type FailureCauseRow,
 } from '../store/sync-items-list.ts';
-import { type SyncRequest, type SyncRuns, requireConnection } from './connection-types.ts';
-import type { HeldPartition, ItemState, Paged, SyncItem, SyncItems, FailureCause } from './item-types.ts';
+import { requireConnection, type ItemState, type RetriedState } from './connection-types.ts';
+import type { SyncRequest, SyncRuns } from './run-service.ts';
 import { pushProvider, type Push } from '../inbound/push/push-service.ts';
 
 export interface ItemServiceOptions {
@@ -157,7 +157,7 @@ const remedies: Readonly<Record<string, string>> = {
   over_limit: 'Raise the number of documents that the connection may mirror.',
 };
 
-/** The scope of the connection decides about these, not another attempt. */
+/** The coverage of the connection decides about these, not another attempt. */
 const leftOut = ['filtered', 'out_of_scope', 'over_limit'];
 /** Their next attempt comes by itself. */
 const byItself = ['transient', 'rate_limited'];
@@ -177,4 +177,98 @@ function remedyOf(errorClass: string, state: string): string | null {
   const known = remedies[errorClass];
   if (known !== undefined) return known;
   return Object.hasOwn(errorTable, errorClass) ? errorTable[errorClass as keyof typeof errorTable].remedy : null;
+}
+
+/** One item of the source, as the ledger holds it. */
+export interface SyncItem {
+  /** Its id at the source. */
+  id: string;
+  partition: string;
+  /** Of its document. */
+  customId: string;
+  title: string | null;
+  path: string | null;
+  url: string | null;
+  mimeType: string | null;
+  /** Bytes, when the source tells. */
+  size: number | null;
+  state: ItemState;
+  attempts: number;
+  /** Null: when it changes at the source, or on request. */
+  nextRetryAt: Date | null;
+  errorClass: string | null;
+  /** Why it failed or was skipped. */
+  error: string | null;
+  documentId: string | null;
+  updatedAt: Date;
+}
+
+export interface ItemQuery {
+  /** Empty: all. */
+  states: readonly ItemState[];
+  /** Empty: all. */
+  errorClasses: readonly string[];
+  /** In title, path or id, in any case. */
+  text?: string | undefined;
+  limit: number;
+  /** `next` of the page before. Throws `invalid_request` for any other text. */
+  cursor?: string | undefined;
+}
+
+interface Paged<Entry> {
+  entries: Entry[];
+  /** Null on the last page. */
+  next: string | null;
+}
+
+/** Deletions that wait for an answer. */
+export interface PendingDeletes {
+  partitions: HeldPartition[];
+  /** Items that would be deleted. */
+  items: Paged<SyncItem>;
+}
+
+interface HeldPartition {
+  id: string;
+  title: string | null;
+  /** Items that the listing no longer shows, of so many. */
+  count: number;
+  of: number;
+  heldAt: Date;
+  /** They are deleted by the next sync. */
+  confirmed: boolean;
+}
+
+/** Items that failed or were skipped for one reason. */
+export interface FailureCause {
+  state: 'failed' | 'dead' | 'skipped';
+  errorClass: string | null;
+  count: number;
+  /** Of the one that failed last. */
+  error: string | null;
+  lastAt: Date;
+  /** The earliest; null: none is tried again by itself. */
+  nextRetryAt: Date | null;
+  /** The remedy; null when none is known. */
+  remedy: string | null;
+  /** Whether another attempt can bring anything, which `retryItems` makes. */
+  retriable: boolean;
+}
+
+/** Operations on the items of a connection. Throws `not_found` for a connection that is not there. */
+export interface SyncItems {
+  /** Ordered by partition and id. */
+  items(id: string, query: ItemQuery): Promise<Paged<SyncItem>>;
+  /** Most frequent first. */
+  failures(id: string): Promise<FailureCause[]>;
+  /** Tries items again now, with fresh attempts. Answers how many there are. */
+  retryItems(
+    id: string,
+    selection: { states: readonly RetriedState[]; errorClasses: readonly string[] },
+  ): Promise<number>;
+  /** The same for one, by its id at the source or its customId. Null when there is none; `conflict` while it is read. */
+  retryItem(id: string, itemId: string): Promise<SyncItem | null>;
+  pendingDeletes(id: string, page: { limit: number; cursor?: string | undefined }): Promise<PendingDeletes>;
+  /** Lets a held sweep delete (`confirm`) or forgets it (`reject`). */
+  resolveHeldSweep(id: string, decision: 'confirm' | 'reject'): Promise<void>;
 }

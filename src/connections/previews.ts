@@ -6,7 +6,7 @@ import { keepInside } from '../sync/dry-run.ts';
 import { parseFilters, passes, type FilteredRef } from '../sync/filters.ts';
 import { checkPage, checkPartitions, createPageGuard } from '../sync/check-page.ts';
 import type { ListedRef } from '../sync/check-ref.ts';
-import { rootsOf } from '../sync/scope.ts';
+import { rootsOf } from '../sync/coverage.ts';
 
 /** The part of a source that filters would let through. */
 export interface SourcePreview {

@@ -3,8 +3,8 @@ import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { forgetJudgements } from '../store/partition-scope.ts';
-import { isPending, listPartitions } from '../store/partitions.ts';
+import { forgetJudgements } from '../store/coverage.ts';
+import { isPending, listPartitions, type PartitionRow } from '../store/partitions.ts';
 import {
   cancelRun,
   failLostRuns,
@@ -18,13 +18,14 @@ import {
 import { retrySelected } from '../store/sync-items-list.ts';
 import {
   type ConnectionProgress,
-  type SyncRequest,
   type SyncRun,
-  type SyncRuns,
   requireConnection,
+  type SyncMode,
+  type SyncTrigger,
+  type PartitionIssue,
 } from './connection-types.ts';
 import { createCounts, type Counts } from './counts.ts';
-import { issuesOf } from './partition-issues.ts';
+import { unreadMessage } from '../sync/check-page.ts';
 
 export interface RunServiceOptions {
   database: Database;
@@ -156,4 +157,66 @@ export function toRun(row: SyncRunRow): SyncRun {
 function etaMsOf({ status, itemsTotal, itemsProcessed, itemsPerSecond }: SyncRunRow): number | null {
   if (status !== 'running' || itemsTotal === null || !itemsPerSecond) return null;
   return Math.round((Math.max(0, itemsTotal - itemsProcessed) / itemsPerSecond) * 1_000);
+}
+
+/** Operations on the sync runs of a connection. */
+export interface SyncRuns {
+  /** Asks for a sync; `conflict` while one of the same kind runs. Answers the run that will serve it. */
+  requestSync(id: string, options: SyncRequest): Promise<SyncRun>;
+  /** Newest first. */
+  runs(id: string, options: { limit: number; before?: string | undefined }): Promise<SyncRun[]>;
+  run(id: string, runId: string): Promise<SyncRun | null>;
+  /** Ends a run, the running one when none is named. `conflict` when it is over already. */
+  cancelRun(id: string, runId?: string): Promise<SyncRun>;
+  progress(id: string): Promise<ConnectionProgress>;
+}
+
+export interface SyncRequest {
+  mode: SyncMode;
+  trigger: SyncTrigger;
+  /** Reads again also what the user deleted here. */
+  restoreDeleted?: boolean;
+  /** Only says what would be added, updated and deleted. */
+  dryRun?: boolean;
+  /** Lists nothing: only reads the items whose time has come. */
+  onlyDue?: boolean;
+}
+
+/** Problems that keep a connection from mirroring all of its source at once, by partition. */
+export function issuesOf(
+  { status, unwatched }: Pick<ConnectionRow, 'status' | 'unwatched'>,
+  partitions: readonly PartitionRow[],
+): PartitionIssue[] {
+  const late = status === 'active' && unwatched !== null ? [unwatchedIssue(unwatched)] : [];
+  return [...partitions.flatMap(issueOf), ...late];
+}
+
+function unwatchedIssue(reason: string): PartitionIssue {
+  return { partition: null, title: null, state: 'paused', code: 'unwatched', reason, until: null };
+}
+
+function issueOf(row: PartitionRow): PartitionIssue[] {
+  const { id, title, state, problem, stateReason, parkedUntil, missingSince, removeAt } = row;
+  if (missingSince !== null) {
+    const reason = stateReason ?? 'The source no longer shows it.';
+    return [{ partition: id, title, state: 'paused', code: 'missing', reason, until: removeAt }];
+  }
+  const partial = partialIssue(row);
+  if (problem === null) return partial;
+  const left = state === 'paused' ? 'paused' : 'parked';
+  const reason = stateReason ?? problem;
+  return [{ partition: id, title, state: left, code: problem, reason, until: parkedUntil }, ...partial];
+}
+
+/** Parts that the last listing could not see; somebody has to grant access. */
+function partialIssue(row: PartitionRow): PartitionIssue[] {
+  const { id, title, unread, listingIncomplete, listingStartedAt } = row;
+  const reasons = [
+    ...(unread.length > 0 ? [unreadMessage(unread)] : []),
+    ...(listingIncomplete !== null && listingStartedAt === null
+      ? [`Nothing is removed, because the last listing was not complete: ${listingIncomplete}`]
+      : []),
+  ];
+  const issue = { partition: id, title, state: 'paused', code: 'incomplete_listing', until: null } as const;
+  return reasons.map((reason) => ({ ...issue, reason }));
 }

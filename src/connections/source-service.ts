@@ -1,20 +1,26 @@
 import type { Clock } from '../base/clock.ts';
 import { MemorydError, type ValidationIssue } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { unlessAborted } from '../base/promises.ts';
+import { unlessAborted } from '../base/concurrency.ts';
 import { setConnectionStatus, type ConnectionRow, requestSync } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { listSubscriptions } from '../store/hooks.ts';
-import { type Connections, requireConnection } from './connection-types.ts';
+import { requireConnection } from './connection-types.ts';
 import { openConnectionContext } from '../source/context.ts';
-import { ConnectorError, type Connector, type Context, type Resource } from '../connector/contract.ts';
+import {
+  ConnectorError,
+  type CheckResult,
+  type Connector,
+  type Context,
+  type JsonObject,
+  type Resource,
+} from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
 import type { Registry } from '../connector/registry.ts';
-import { createPreviews } from './previews.ts';
-import { noResources, type ResourceQuery } from './resources.ts';
-import { changeSelection, missPartitions } from '../store/partition-scope.ts';
+import { createPreviews, type SourcePreview } from './previews.ts';
+import { changeSelection, missPartitions } from '../store/coverage.ts';
 import { listPartitions } from '../store/partitions.ts';
 import { isUnselected } from '../sync/partitions.ts';
 
@@ -33,7 +39,25 @@ export interface SourceServiceOptions {
   changed(): Promise<void>;
 }
 
-export type SourceOperations = Pick<Connections, 'check' | 'preview' | 'resources' | 'configure'>;
+/** Operations that ask the source of a connection. */
+export interface SourceOperations {
+  /** Asks the source whether the connection works. */
+  check(id: string): Promise<CheckResult[]>;
+  /** Counts what filters would take, those that are stored where none are given; nothing is stored. */
+  preview(id: string, filters?: JsonObject): Promise<SourcePreview>;
+  /** Resources that can be chosen at the source. `unsupported_operation` for a connector without choice. */
+  resources(id: string, query: ResourceQuery): Promise<ResourceList>;
+  /**
+   * Replaces the selection and starts a sync. `unsupported_operation` for a connector without choice.
+   * Documents of what is no longer selected go unless the connection keeps what its source deletes;
+   * `deleteRemoved` says otherwise for this once.
+   */
+  configure(
+    id: string,
+    selection: readonly SelectedResource[],
+    options: { deleteRemoved?: boolean },
+  ): Promise<Configured>;
+}
 
 /** How long a person waits for an answer of the source. */
 const patienceMs = 30_000;
@@ -249,4 +273,35 @@ function idOf(resource: unknown): string | null {
 
 function invalid(issues: ValidationIssue[]): MemorydError {
   return new MemorydError('validation_failed', 'The selection to mirror is not valid.', { issues });
+}
+
+/** The effect of a new selection. */
+export interface Configured {
+  /** False for a connection that is paused. */
+  syncStarted: boolean;
+  /** Null for a source that does not report changes by itself. */
+  webhooksRegistered: number | null;
+}
+
+export interface ResourceQuery {
+  /** Id of the resource to look into; absent: the top level. */
+  parent?: string | undefined;
+  /** 1-based. */
+  page: number;
+  perPage: number;
+}
+
+export interface ResourceList {
+  resources: (Resource & { selected: boolean })[];
+  /** Null when the source does not tell. */
+  total: number | null;
+}
+
+/** A resource as a caller chooses it; what else was listed of it is kept for the connector. */
+export interface SelectedResource extends Record<string, unknown> {
+  id: string | number;
+}
+
+function noResources(provider: string): MemorydError {
+  return new MemorydError('unsupported_operation', `Connections to ${provider} have no resources to choose from`);
 }

@@ -14,7 +14,15 @@ import { createAuthorizing, type Authorizing } from '../connections/authorizing.
 import { openConnectionContext, type ConnectionContextOptions } from '../source/context.ts';
 import { storePlan } from '../connections/connection-plan.ts';
 import type { SyncMode } from '../connections/connection-types.ts';
-import type { Connector, Context, RawHook, Resource, ConnectorSpec, JsonObject } from '../connector/contract.ts';
+import type {
+  Connector,
+  Context,
+  RawHook,
+  Resource,
+  ConnectorSpec,
+  JsonObject,
+  AuthSpec,
+} from '../connector/contract.ts';
 import { createHookReceiver } from '../inbound/hooks/receiver.ts';
 import { createSharedHooks } from '../inbound/hooks/shared-hooks.ts';
 import { createOutbound } from '../source/http/outbound.ts';
@@ -28,10 +36,11 @@ import { createSources } from '../connections/source-service.ts';
 import { createVault } from '../auth/vault.ts';
 import { splitConfig, chooseAuth, isOAuth } from '../auth/fields.ts';
 import { crashMessage } from './crashing-database.ts';
-import { connectorTo, withTokensFrom } from './hosts.ts';
 import type { KitClock } from './kit-clock.ts';
 import type { World } from './world.ts';
 import type { NewCredentials } from '../auth/credentials.ts';
+import { connect as openSocket } from 'node:net';
+import type { buildConnector } from 'undici';
 
 /** Parts that all harnesses of a kit share. */
 export interface Parts {
@@ -278,4 +287,30 @@ async function newCredentials(
   const choice = world.credentials ? chooseAuth(spec, world.credentials) : null;
   if (choice?.by !== 'fields') return { config, auth: null, fields: secret, token: null };
   return { config, auth: choice.auth, fields: { ...secret, ...choice.fields }, token: null };
+}
+
+type Hosts = Readonly<Record<string, string>>;
+
+/** Connects to the address that stands for a host, without DNS and TLS; to no other host. */
+export function connectorTo(hosts: Hosts): buildConnector.connector {
+  return ({ hostname }, callback) => {
+    const address = hosts[hostname];
+    if (address === undefined) return callback(new Error(`No address stands for the host ${hostname}.`), null);
+    const url = new URL(address);
+    const socket = openSocket(Number(url.port), url.hostname);
+    socket.once('error', (error) => callback(error, null));
+    socket.once('connect', () => callback(null, socket));
+  };
+}
+
+/** A connector whose tokens come from the address that stands for the host of its token endpoint. */
+function withTokensFrom(connector: Connector<any, any>, hosts: Hosts): Connector<any, any> {
+  const auth = connector.spec.auth.map((one): AuthSpec => ('tokenUrl' in one ? rehosted(one, hosts) : one));
+  return { ...connector, spec: { ...connector.spec, auth } };
+}
+
+function rehosted<Auth extends { tokenUrl: string }>(auth: Auth, hosts: Hosts): Auth {
+  const { hostname, pathname } = URL.parse(auth.tokenUrl) ?? { hostname: '', pathname: '' };
+  const address = hosts[hostname];
+  return address === undefined ? auth : { ...auth, tokenUrl: `${address}${pathname}` };
 }

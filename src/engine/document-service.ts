@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createMemo } from '../base/memo.ts';
+import { createMemo } from '../base/collections.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Database } from '../store/database.ts';
 import {
@@ -36,7 +36,7 @@ import {
   type Metadata,
 } from './document.ts';
 import { MemorydError } from '../base/errors.ts';
-import { createGathering } from '../base/gathering.ts';
+import { createGathering } from '../base/concurrency.ts';
 import { listChunks } from '../store/chunks.ts';
 import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter, filterable } from '../store/filters.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lastOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
-import { createGate } from '../base/gate.ts';
+import { createGate } from '../base/concurrency.ts';
 import type { Logger } from '../base/log.ts';
 import type { NewLease } from '../store/documents.ts';
 import type { ClaimedDocument } from '../store/processing.ts';

@@ -12,7 +12,7 @@ import {
   type ChunkWithoutVector,
   type WordedDocument,
 } from '../store/vector-claims.ts';
-import { caught } from '../base/promises.ts';
+import { caught } from '../base/concurrency.ts';
 import { withContext } from './chunk/context.ts';
 import { fail, mayBePoisoned, requireHarmless, withRenewal, type Renewing } from './document-leases.ts';
 import type { Pace } from './pace.ts';

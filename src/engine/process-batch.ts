@@ -7,7 +7,7 @@ import { storedChunks, type StoredChunk } from '../store/chunks.ts';
 import type { Database } from '../store/database.ts';
 import { releaseLeases, type ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput } from './extract/extracted.ts';
-import { caught } from '../base/promises.ts';
+import { caught } from '../base/concurrency.ts';
 import { fail, mayBePoisoned, requireHarmless, type Failure } from './document-leases.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';

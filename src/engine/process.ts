@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { claimDocuments, type ClaimedDocument } from '../store/processing.ts';
-import { caught } from '../base/promises.ts';
+import { caught, createGate } from '../base/concurrency.ts';
 import { createVectorWork } from './make-vectors.ts';
 import { createPace } from './pace.ts';
 import { processBatch, toBatch, type Batch, type BatchOptions } from './process-batch.ts';
 import { withRenewal } from './document-leases.ts';
 import { largeFrom } from './text/batches.ts';
 import type { Clock } from '../base/clock.ts';
-import { createGate } from '../base/gate.ts';
 
 export interface ProcessorOptions extends Omit<BatchOptions, 'pace'> {
   /** Documents claimed at once. Default 32. */

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { requireOwnOrigin } from '../api/allowed-hosts.ts';
+import { requireOwnOrigin } from '../api/admission.ts';
 import { callerOf, type Api, type FurtherContext, abortOnDisconnect } from '../api/context.ts';
 
 /** The parts of a message that every kind has; the protocol's own checks follow. */

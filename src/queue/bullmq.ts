@@ -11,7 +11,7 @@ import {
   resolveEnqueueOptions,
   reportTaskFailure,
 } from './task-rules.ts';
-import { openRedisLink, type RedisLink } from './redis-link.ts';
+import { openRedisLink, type RedisLink } from './redis.ts';
 import type { TaskName, TaskQueue, WorkOptions, EnqueueOptions, TaskHandler, TaskPayloads } from './task-queue.ts';
 
 /** How long `close` waits for Redis to take the results of handlers that have ended. */

@@ -1,8 +1,12 @@
 import { hash } from 'node:crypto';
 import { lastOf } from '../base/collections.ts';
 import type { ConnectionRow } from '../store/connections.ts';
-import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours, shortestWindow } from './allowed-hours.ts';
 import {
+  isAllowed,
+  nextAllowed,
+  parseAllowedHours,
+  type AllowedHours,
+  shortestWindow,
   intervalText,
   manualSchedule,
   parseSchedule,

@@ -1,8 +1,7 @@
-import { paired } from '../base/collections.ts';
+import { paired, createMemo } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
-import { createMemo } from '../base/memo.ts';
 import type { Database } from '../store/database.ts';
-import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/corpus-statistics.ts';
+import { readFrequencies, readScopeSize, type ScopeSize } from '../store/search/bm25.ts';
 import type { Access, CandidateAccess, CandidatePlan, QueryTerm } from '../store/search/search-plan.ts';
 
 /** The scope of a search, without the query. */

@@ -1,6 +1,6 @@
 import { firstOf, paired } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
-import { readNeighbours, type Neighbours } from '../store/search/neighbours.ts';
+import { readNeighbours, type Neighbours } from '../store/search/related-memories.ts';
 import type { Scored } from './score-candidates.ts';
 import { conversational } from './ranking-constants.ts';
 

@@ -37,7 +37,7 @@ import type {
 } from './search.ts';
 import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
-import { containersNaming } from '../store/search/naming-containers.ts';
+import { containersNaming } from '../store/container-tags.ts';
 import type { Reranker } from '../models/reranker.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';

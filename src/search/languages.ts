@@ -1,4 +1,4 @@
-import { createGathering } from '../base/gathering.ts';
+import { createGathering } from '../base/concurrency.ts';
 import { languageCodes } from '../engine/languages.ts';
 import type { Database } from '../store/database.ts';
 import { readLanguages } from '../store/text-languages.ts';

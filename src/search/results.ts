@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { createGathering } from '../base/gathering.ts';
+import { createGathering } from '../base/concurrency.ts';
 import type { Database } from '../store/database.ts';
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
 import type { Chosen, Line } from './lines.ts';

@@ -1,5 +1,6 @@
 import type { Database, Queryable, Transaction } from './database.ts';
 import type { KeyQuota } from './quotas.ts';
+import { lockOrganization } from './settings.ts';
 import { sql } from './sql.ts';
 
 export type Permission = 'read' | 'write';
@@ -121,7 +122,7 @@ export async function touchApiKey(database: Queryable, id: string, usedAt: Date)
  */
 export function insertFirstApiKey(database: Database, row: ApiKeyRow): Promise<boolean> {
   return database.transaction(async (tx) => {
-    await tx.query(sql`select key from settings where key = 'organization' for update`);
+    await lockOrganization(tx);
     const existing = await tx.query(sql`select id from api_keys limit 1`);
     if (existing.length > 0) return false;
     return insertApiKey(tx, row);

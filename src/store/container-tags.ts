@@ -180,3 +180,11 @@ export function listContainerTagSummaries(
     where ${tagInScope}
     order by document_counts.last_activity_at desc nulls last, container_tags.id desc`);
 }
+
+/** Containers with documents that name one of the tags beside their container. */
+export async function containersNaming(database: Queryable, tags: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ tag: string }>(sql`
+    select distinct d.container_tag as tag from documents d
+    where d.container_tags && ${tags}::text[] and d.deleted_at is null`);
+  return rows.map(({ tag }) => tag);
+}

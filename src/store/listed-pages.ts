@@ -16,7 +16,7 @@ export interface ItemWrite {
   ref: Record<string, unknown>;
   /** When it last changed at its source, where the source tells. */
   source_updated_at: Date | null;
-  /** Why it is not mirrored as far as it is known by now (a `ScopeReason`), and in words. */
+  /** Why it is not mirrored as far as it is known by now (a `LeftOutReason`), and in words. */
   skip: string | null;
   skip_detail: string | null;
 }

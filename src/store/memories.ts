@@ -3,6 +3,10 @@ import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
 import { noteLanguages } from './text-languages.ts';
 
+/** The metadata of a memory `m` as it is shown: with its dates (section 10.4 rule 6 of the API). Null without both. */
+export const shownMetadata = rawSql(`case when m.temporal_context is null then m.metadata
+    else coalesce(m.metadata, '{}') || jsonb_build_object('temporalContext', m.temporal_context) end`);
+
 export interface MemoryWrite {
   id: string;
   container_tag: string;

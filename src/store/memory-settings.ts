@@ -1,7 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
-import { mayMakeMemories } from './memory-policy.ts';
 import { deleteSetting, writeSetting } from './settings.ts';
-import { rawSql, sql } from './sql.ts';
+import { rawSql, sql, type Sql } from './sql.ts';
 
 const switchKey = 'memories';
 
@@ -51,4 +50,17 @@ export async function applySettingChange(tx: Transaction, limit: number, now: Da
       ? sql`update memory_setting_changes set position = ${last.id} where ${named}`
       : sql`delete from memory_setting_changes where ${named}`,
   );
+}
+
+/**
+ * On a document `d`: whether it may make memories as its connection and its container are set now. Mining
+ * decides for each piece of it; this keeps what makes none from waiting to be mined.
+ */
+export function mayMakeMemories(isTranscript: Sql = rawSql('d.is_transcript')): Sql {
+  return sql`(d.task_type = 'memory' and coalesce(
+      (select c.memories from connections c where c.id = d.connection_id),
+      (select t.memories from container_tags t where t.tag = d.container_tag),
+      case when d.trust <> 'read' or ${isTranscript}
+        or exists (select 1 from connections c where c.id = d.connection_id and c.trust = 'own')
+      then 'facts+episodes' else 'off' end) <> 'off')`;
 }

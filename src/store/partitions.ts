@@ -53,8 +53,8 @@ export interface PartitionRow {
   /** The run that listed it last. */
   listedRun: string | null;
   heldSweep: HeldSweep | null;
-  /** The scope that its items were judged for; '' is everything. */
-  scopeKey: string;
+  /** The coverage that its items were judged for; '' is everything. */
+  coverageKey: string;
   /** Since when the source no longer shows it. */
   missingSince: Date | null;
   /** When its documents go because it is missing; null: they stay. */
@@ -98,7 +98,7 @@ const columns = rawSql(`
   listing_started_at as "listingStartedAt", listing_incomplete as "listingIncomplete",
   listing_unread as "listingUnread", unread, listing_shown as "listingShown", listing_pass as "listingPass", unconfirmed, position as "changesCursor",
   parked_until as "parkedUntil", last_listed_at as "lastListedAt", listed_for as "listedFor", listed_run as "listedRun", held_sweep as "heldSweep",
-  scope_key as "scopeKey", missing_since as "missingSince", remove_at as "removeAt"`);
+  scope_key as "coverageKey", missing_since as "missingSince", remove_at as "removeAt"`);
 
 /** Makes the partitions that do not exist yet and answers all of them. */
 export async function upsertPartitions(
@@ -351,4 +351,14 @@ export async function writeRecords(
     insert into partition_records (connection_id, partition_id, ${set.names})
     select ${key.connectionId}, ${key.partitionId}, ${set.select} from ${set.from}
     on conflict (connection_id, partition_id, name) do update set value = excluded.value`);
+}
+
+/** Those whose deletions the brake has held, confirmed ones too. */
+export async function heldSweepsOf(
+  database: Queryable,
+  connectionIds: readonly string[],
+): Promise<{ connectionId: string; heldSweep: HeldSweep }[]> {
+  return database.query(sql`
+    select connection_id as "connectionId", held_sweep as "heldSweep" from partitions
+    where held_sweep is not null and connection_id = any(${connectionIds}::text[])`);
 }

@@ -4,8 +4,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from './database.ts';
 import { isStatementError } from './database-errors.ts';
-import type { SessionSource } from './session.ts';
-import { createDatabase } from './session-database.ts';
+import { type SessionSource, createDatabase } from './session-database.ts';
 import { valueTypes } from './value-types.ts';
 
 export interface PostgresOptions {

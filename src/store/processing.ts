@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { mayMakeMemories } from './memory-policy.ts';
+import { mayMakeMemories } from './memory-settings.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 

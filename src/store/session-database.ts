@@ -4,7 +4,6 @@ import { forgetOldest } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Database, Queryable, Transaction } from './database.ts';
 import { endsSession, isTransactionConflict, isUnreachable, translateError } from './database-errors.ts';
-import type { SessionSource, SessionUse } from './session.ts';
 import type { Sql } from './sql.ts';
 
 /** A transaction's own state: `open` until its work ends, so that late statements are refused. */
@@ -205,4 +204,20 @@ export function createStatementNames(): StatementNames {
       return undefined;
     },
   };
+}
+
+/** One conversation with the database, on loan to one statement or one transaction. */
+export interface Session {
+  query(statement: string | QueryConfig): Promise<QueryResult>;
+  /** Gives it back. With an error: it is broken and must not be used again. */
+  release(broken?: Error): void;
+}
+
+type SessionUse = 'statement' | 'transaction';
+
+/** Where sessions come from: a pool of connections, or the one session of the embedded engine. */
+export interface SessionSource {
+  acquire(use: SessionUse): Promise<Session>;
+  /** Called once, when every session is given back. */
+  close(): Promise<void>;
 }

@@ -1,8 +1,11 @@
-import type { Queryable, Reader } from './database.ts';
+import type { Queryable, Reader, Transaction } from './database.ts';
 import { sql } from './sql.ts';
 
 /** The key of the organization's `ContentSettings`. */
 export const contentSettingsKey = 'settings';
+
+/** The key of the organization's row. */
+export const organizationKey = 'organization';
 
 /** A value that belongs to the whole installation, by name. */
 export async function readSetting<Value>(database: Reader, key: string): Promise<Value | null> {
@@ -27,4 +30,9 @@ export async function ensureSetting<Value>(database: Queryable, key: string, val
 /** Answers whether there was one. */
 export async function deleteSetting(database: Queryable, key: string): Promise<boolean> {
   return (await database.execute(sql`delete from settings where key = ${key}`)) === 1;
+}
+
+/** One after the other: whoever changes what belongs to the whole organization holds its row. */
+export async function lockOrganization(tx: Transaction): Promise<void> {
+  await tx.query(sql`select key from settings where key = ${organizationKey} for update`);
 }

@@ -1,6 +1,6 @@
 import { containsText, joinSql, rawSql, sql, type Sql } from './sql.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { isLeftOut } from './scope-reasons.ts';
+import { isLeftOut } from './sync-items.ts';
 
 /** Statements about the items of a connection that people look at, all partitions together. */
 
@@ -150,7 +150,7 @@ const fresh = (now: Date) =>
   sql`state = 'pending', next_try = ${now}, attempts = 0, lost_workers = 0, error = null, error_class = null, updated_at = ${now}`;
 
 /**
- * Makes items due now with fresh attempts, except those that the scope leaves out. A document that failed is
+ * Makes items due now with fresh attempts, except those that the coverage leaves out. A document that failed is
  * processed again, and read again at its source where it failed for good: it may have been mended there. Answers
  * how many items.
  */

@@ -1,8 +1,25 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { itemsOf, type HeldSweep, type PartitionKey, type RecentRemoval } from './partitions.ts';
-import { isLeftOut } from './scope-reasons.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 import { rowSet } from './row-set.ts';
+
+/**
+ * Why the coverage of a connection leaves an item out. Such an item is `skipped` with the reason as its
+ * error class; it stays in the ledger, so that it comes in when the coverage changes.
+ *
+ * - `filtered`: the connection's filters do not pass it;
+ * - `out_of_scope`: it is in none of the selected folders, or it is not known yet in which it is;
+ * - `over_limit`: newer items take all that the connection may mirror.
+ */
+export type LeftOutReason = 'filtered' | 'out_of_scope' | 'over_limit';
+
+/** On an item `i`: it has, or is to have, a document. */
+export const isMirrored = rawSql(`i.state in ('pending', 'held', 'fetching', 'failed', 'done')`);
+
+/** On an item `i`: the coverage leaves it out. */
+export const isLeftOut = rawSql(
+  `(i.state = 'skipped' and i.error_class in ('filtered', 'out_of_scope', 'over_limit'))`,
+);
 
 /**
  * Which ledger rows count as disappeared: those that a listing has not seen; those that the source says are
@@ -202,7 +219,7 @@ export async function releaseItemsOf(tx: Transaction, connectionId: string, now:
     where connection_id = ${connectionId} and state = 'fetching'`);
 }
 
-/** Makes failed and skipped items due now; not those that the scope leaves out, or of which only the id is known. */
+/** Makes failed and skipped items due now; not those that the coverage leaves out, or of which only the id is known. */
 export async function retryItems(
   database: Queryable,
   key: PartitionKey,
@@ -281,4 +298,20 @@ export async function mirroredItems(
       and i.document_id is not null and not ${liesIn(page.except)}
     order by i.ext_id limit ${page.limit}`);
   return rows.map((row) => row.ext_id);
+}
+
+/** Items that could not be mirrored, and those whose document could not be processed; connections without any are left out. */
+export async function countFailuresOf(
+  database: Queryable,
+  connectionIds: readonly string[],
+): Promise<{ connectionId: string; failed: number }[]> {
+  const ids = sql`any(${connectionIds}::text[])`;
+  return database.query(sql`
+    select connection_id as "connectionId", count(*) as failed from (
+      select connection_id from sync_items where state = 'failed' and kind = 'document' and connection_id = ${ids}
+      union all
+      select i.connection_id from documents d join sync_items i on i.document_id = d.id
+      where d.status = 'failed' and d.deleted_at is null and d.connection_id = ${ids}
+        and i.connection_id = d.connection_id and i.state = 'done' and i.kind = 'document') of_these
+    group by connection_id`);
 }

@@ -1,4 +1,4 @@
-import { expectMoves } from './apply-scope.ts';
+import { expectMoves, judgeRef } from './coverage.ts';
 import { valueOf } from '../base/collections.ts';
 import { writeRecords } from '../store/partitions.ts';
 import { noteNews } from '../store/partial-listings.ts';
@@ -19,26 +19,25 @@ import { markGone } from '../store/sync-items.ts';
 import type { Json, Page, Ref } from '../connector/contract.ts';
 import { customIdOf, type ListedRef } from './check-ref.ts';
 import { dropSkipped } from './removal.ts';
-import type { Ledger, PartitionRows } from './ledger.ts';
-import { judgeRef, type RunScope } from './scope.ts';
+import type { Coverage, Ledger, PartitionRows } from './run.ts';
 import { writeInline } from './check-fetched.ts';
 
 /** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */
 function listedPage(ledger: Ledger, refs: readonly Ref[]): ListedPage {
-  const { scope, connection, report } = ledger;
+  const { coverage, connection, report } = ledger;
   const now = ledger.clock.now();
   const byId = new Map(refs.map((ref) => [ref.id, ref]));
   return {
     items: Array.from(byId.values(), ({ id, rev }) => ({ ext_id: id, want_rev: rev })),
     write(ids) {
-      const items = Array.from(ids, (id) => itemWrite(connection.provider, scope, valueOf(byId, id), now));
+      const items = Array.from(ids, (id) => itemWrite(connection.provider, coverage, valueOf(byId, id), now));
       report.counters.itemsSkipped += items.filter((item) => item.skip === 'filtered').length;
       return items;
     },
   };
 }
 
-function itemWrite(provider: string, scope: RunScope, ref: Ref, now: Date): ItemWrite {
+function itemWrite(provider: string, coverage: Coverage, ref: Ref, now: Date): ItemWrite {
   const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
   return {
     ext_id: id,
@@ -48,7 +47,7 @@ function itemWrite(provider: string, scope: RunScope, ref: Ref, now: Date): Item
     fingerprint: fingerprint ?? null,
     parent: parent ?? null,
     ref: rest,
-    ...judgeRef(scope, ref, now),
+    ...judgeRef(coverage, ref, now),
   };
 }
 
@@ -98,9 +97,9 @@ export async function recordDifferences(
 
 /** Does what need not wait for the end of the listing. */
 async function settlePage(ledger: Ledger): Promise<void> {
-  if (ledger.scope.key === '') return;
+  if (ledger.coverage.key === '') return;
   ledger.documentLimit.unsettle();
-  if (ledger.scope.roots === null) await ledger.documentLimit.fill();
+  if (ledger.coverage.roots === null) await ledger.documentLimit.fill();
   await dropSkipped(ledger);
 }
 

@@ -16,8 +16,7 @@ import { failItem } from './failure.ts';
 import { dropDocuments, removeItems } from './removal.ts';
 import type { FetchOutcome } from './fetch-group.ts';
 import { emptyCounters } from './run-report.ts';
-import type { Ledger } from './ledger.ts';
-import type { FetchingParts, PartitionRun } from './run.ts';
+import type { Ledger, FetchingParts, PartitionRun } from './run.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 
 /** What came of a batch, beside what the database holds of it. */

@@ -5,8 +5,7 @@ import { passes, updateTime } from './filters.ts';
 import { askedAtOnce } from './unlisted-items.ts';
 import { createPageGuard } from './check-page.ts';
 import type { ListedRef } from './check-ref.ts';
-import { partitionRun, type PartitionRun, type Run } from './run.ts';
-import type { RunScope } from './scope.ts';
+import { partitionRun, type Coverage, type PartitionRun, type Run } from './run.ts';
 
 const shownIds = 50;
 const comparedAtOnce = 1_000;
@@ -51,7 +50,7 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
     if (partition.unread === undefined) listings.push(await listShown(part));
     else report.incomplete ??= `${partition.title ?? partition.id}: ${partition.unread}`;
   }
-  leaveOlderItems(listings, run.scope.limit);
+  leaveOlderItems(listings, run.coverage.limit);
   for (const shown of listings) await comparePartition(shown, report);
   const { counters } = run.report;
   counters.itemsAdded += report.added.count;
@@ -62,7 +61,7 @@ export async function tryOut(run: Run, partitions: readonly Partition[]): Promis
 
 async function listShown(part: PartitionRun): Promise<Shown> {
   const { source, partition, ledger } = part;
-  const { scope, report, clock } = ledger;
+  const { coverage, report, clock } = ledger;
   const shown: Shown = { part, items: new Map(), folders: new Map(), incomplete: null, unread: [] };
   const guard = createPageGuard('list');
   let cursor: Json | undefined;
@@ -75,22 +74,22 @@ async function listShown(part: PartitionRun): Promise<Shown> {
     cursor = page.next;
     done = page.done || cursor === undefined;
     report.counters.itemsSeen += page.refs.length;
-    note(shown, page.refs, scope, clock.now());
+    note(shown, page.refs, coverage, clock.now());
   };
   while (!done) await part.inSlot(step);
-  const { roots } = scope;
+  const { roots } = coverage;
   if (roots !== null) keepInside(shown.items, shown.folders, new Set(roots));
   return shown;
 }
 
 /** The last ref of an id wins, as it does in a sync. */
-function note({ items, folders }: Shown, refs: readonly ListedRef[], scope: RunScope, now: Date): void {
+function note({ items, folders }: Shown, refs: readonly ListedRef[], coverage: Coverage, now: Date): void {
   for (const ref of refs) {
     const { id, rev, parent } = ref;
     if (ref.kind === 'container') folders.set(id, parent);
-    else if (passes(scope.filters, ref, now) !== null) items.delete(id);
+    else if (passes(coverage.filters, ref, now) !== null) items.delete(id);
     else {
-      const isRuledOut = scope.rules?.admits(ref) === false;
+      const isRuledOut = coverage.rules?.admits(ref) === false;
       items.set(id, { id, rev, parent, updatedAt: updateTime(ref.updatedAt), isRuledOut });
     }
   }

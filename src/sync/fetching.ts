@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lastOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
-import { caught } from '../base/promises.ts';
+import { caught } from '../base/concurrency.ts';
 import { mayReadLater } from '../engine/ocr.ts';
 import { roomIn } from '../store/quotas.ts';
 import {
@@ -18,8 +18,7 @@ import { commit, type Committed } from './commit.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
 import { fetchGroup } from './fetch-group.ts';
 import { readInline } from './check-fetched.ts';
-import type { Ledger, PartitionRows } from './ledger.ts';
-import type { FetchingParts, PartitionRun, RunSettings } from './run.ts';
+import type { Ledger, PartitionRows, FetchingParts, PartitionRun, RunSettings } from './run.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 
 interface FetchOptions {

@@ -1,4 +1,4 @@
-import { settleScope } from './apply-scope.ts';
+import { settleCoverage } from './coverage.ts';
 import { type LeftOut, startPass } from '../store/partial-listings.ts';
 import { moveToEpoch } from '../store/listed-pages.ts';
 import { markUnseen, matchRenames, type Unseen } from '../store/sync-items.ts';
@@ -20,8 +20,7 @@ import { askAboutLeftOut, settleLeftOut } from './unlisted-items.ts';
 import { recordDifferences, recordListed, dropStrayContents, keepContents } from './checkpoint.ts';
 import { settleMissing, sweep } from './removal.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Ledger } from './ledger.ts';
-import type { PartitionRun } from './run.ts';
+import type { Ledger, PartitionRun } from './run.ts';
 import { hash } from 'node:crypto';
 
 /** A source that forgets where its listing was, again and again, is listed from the start this often. */
@@ -265,7 +264,7 @@ async function end(listing: Listing, resumed: boolean): Promise<void> {
   // Only now is it certain that no other run has moved the items that were counted.
   if (!resumed && listing.restarts === 0) findRepeated(listing, listed);
   const swept = incomplete === null && { heldSweep: isAll ? null : await removeUnseen(ledger, missing) };
-  await settleScope(ledger);
+  await settleCoverage(ledger);
   await dropStrayContents(ledger);
   const ending = { ...swept, runId, now: clock.now() };
   await lease.write((tx) => finishListing(tx, key, ending));
@@ -301,7 +300,7 @@ async function endPartial({ ledger, incomplete }: Listing, which: LeftOut): Prom
 async function settleNothing(ledger: Ledger): Promise<void> {
   const { key, lease, clock } = ledger;
   await lease.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
-  await settleScope(ledger);
+  await settleCoverage(ledger);
 }
 
 /** Removes what a complete listing has not shown, unless that is too much; answers what is held then. */

@@ -1,18 +1,18 @@
-import { applyScope } from './apply-scope.ts';
+import { applyCoverage, settleCoverage } from './coverage.ts';
 import type { RequestedSync } from '../store/connections.ts';
 import { countLeftOut, setUnconfirmed } from '../store/partial-listings.ts';
-import { listPartitions, type PartitionRow } from '../store/partitions.ts';
-import { retryItems } from '../store/sync-items.ts';
+import { listPartitions, type PartitionRow, changesCheckpoint, noCheckpoint } from '../store/partitions.ts';
+import { retryItems, matchRenames } from '../store/sync-items.ts';
 import type { BreakerTrip } from './failure.ts';
-import { ConnectorError, type ConnectorSpec, type Partition } from '../connector/contract.ts';
+import { ConnectorError, type ConnectorSpec, type Partition, type Json } from '../connector/contract.ts';
 import { fetchItems, createSupply } from './fetching.ts';
 import type { Priority } from './work-slots.ts';
 import { listPartition, selectionKey } from './listing.ts';
-import { settleMissing } from './removal.ts';
-import type { Ledger, PartitionRows } from './ledger.ts';
-import { partitionRun, type PartitionRun, type Run } from './run.ts';
-import { askOn } from './unlisted-items.ts';
-import { followChanges, lookUpHints } from './changes.ts';
+import { settleMissing, sweep } from './removal.ts';
+import { type Ledger, type PartitionRows, partitionRun, type PartitionRun, type Run } from './run.ts';
+import { askOn, askAboutContents } from './unlisted-items.ts';
+import { recordChanges } from './checkpoint.ts';
+import { createPageGuard } from './check-page.ts';
 
 /** A partition as a run finds it, and what is asked for. */
 export interface PartitionTask {
@@ -36,7 +36,7 @@ export async function syncPartition(
   const priority = priorityOf(run.source.spec, row, request, run.clock.now());
   const part = partitionRun(run, partition, { priority, signal });
   const { ledger } = part;
-  await applyScope(ledger, row.scopeKey);
+  await applyCoverage(ledger, row.coverageKey);
   const again = statesToRetry(row, request);
   if (again.length > 0) await ledger.lease.write((tx) => retryItems(tx, ledger.key, again, ledger.clock.now()));
   const supply = createSupply();
@@ -170,7 +170,7 @@ function isListed(row: PartitionRow): boolean {
   return row.listingStartedAt === null && row.lastListedAt !== null;
 }
 
-/** Only a partition that was well, and whose scope is the same, can be brought up to date by looking at some items. */
+/** Only a partition that was well, and whose coverage is the same, can be brought up to date by looking at some items. */
 function mayServeHints(part: PartitionRun, row: PartitionRow, request: RequestedSync): boolean {
   const isSame = row.listedFor === selectionKey(part, row) && part.ledger.isPlaced;
   const isWell = isListed(row) && row.problem === null && isSame;
@@ -186,4 +186,59 @@ function reconcileDue(spec: ConnectorSpec, row: PartitionRow, now: Date): boolea
   const everyMs = spec.schedule?.reconcileEveryMs;
   if (everyMs === undefined || row.lastListedAt === null) return false;
   return now.getTime() - row.lastListedAt.getTime() >= everyMs;
+}
+
+/** Reads changes from the stored cursor to now, storing the new cursor with the items of each page. */
+async function followChanges(part: PartitionRun, row: PartitionRow, onPage: () => void): Promise<void> {
+  const { source, partition, ledger } = part;
+  const guard = createPageGuard('changes');
+  let cursor = row.changesCursor as Json;
+  let done = false;
+  const step = async () => {
+    const page = await source.changes(partition, cursor);
+    guard.pass(cursor, page);
+    cursor = page.next ?? cursor;
+    done = page.done || page.next === undefined;
+    const checkpoint = changesCheckpoint(ledger.key, { cursor, now: ledger.clock.now() });
+    await recordChanges(ledger, { ...page, tombstones: page.gone }, { epoch: row.epoch, checkpoint });
+  };
+  while (!done) {
+    await part.inSlot(step);
+    onPage();
+  }
+  await part.inSlot(() => settleChanges(ledger));
+  await askAboutContents(part, row);
+  onPage();
+}
+
+const lookupSize = 500;
+
+/**
+ * Serves hints: looks the named items up and records what they are now. False when that did not
+ * answer everything, so that the partition must be listed.
+ */
+async function lookUpHints(part: PartitionRun, row: PartitionRow, ids: readonly string[]): Promise<boolean> {
+  const { source, partition, ledger } = part;
+  if (!source.has('lookup')) return false;
+  let complete = true;
+  for (let start = 0; start < ids.length; start += lookupSize) {
+    await part.inSlot(async () => {
+      const page = await source.lookup(partition, ids.slice(start, start + lookupSize));
+      complete &&= page.incomplete === undefined;
+      // What a look-up does not find may be deleted, or its disk may be away: the source has not said which.
+      const found = { ...page, tombstones: page.outside, missing: [...page.gone, ...page.missing] };
+      const checkpoint = noCheckpoint(ledger.key, ledger.clock.now());
+      await recordChanges(ledger, found, { epoch: row.epoch, checkpoint });
+    });
+  }
+  await part.inSlot(() => settleChanges(ledger));
+  return complete;
+}
+
+/** After the last page: renames keep their documents, what is still gone is removed. */
+async function settleChanges(ledger: Ledger): Promise<void> {
+  await ledger.lease.write((tx) => matchRenames(tx, ledger.key, 'reported', ledger.clock.now()));
+  await sweep(ledger, 'stated');
+  await settleMissing(ledger, { isListed: false });
+  await settleCoverage(ledger);
 }

@@ -10,11 +10,9 @@ import {
 import { sourceMissing, type Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import { syncPartition, type PartitionTask } from './partition-run.ts';
-import { type Run, ledgerOf } from './run.ts';
-import { deletePartition, missPartitions, returnPartitions, startRemoval } from '../store/partition-scope.ts';
-import { lockSomeItems } from '../store/sync-items-scope.ts';
+import { type Run, ledgerOf, type Ledger } from './run.ts';
+import { deletePartition, missPartitions, returnPartitions, startRemoval, lockSomeItems } from '../store/coverage.ts';
 import { batchSize, inBatches, removeItems } from './removal.ts';
-import type { Ledger } from './ledger.ts';
 
 /** How the partitions of a run went. */
 export interface PartitionsOutcome {

@@ -1,10 +1,26 @@
-import type { Transaction } from '../store/database.ts';
+import type { Transaction, Reader } from '../store/database.ts';
 import { withdrawDocuments } from '../store/hidden-documents.ts';
-import { deleteItems, type LeftDocument, lockDisappeared, type Disappeared } from '../store/sync-items.ts';
-import { takeSkippedDocuments } from '../store/sync-items-scope.ts';
-import type { Ledger } from './ledger.ts';
-import { forgetRemovals, holdSweep, noteRemovals, setHeldSweep, type HeldSweep } from '../store/partitions.ts';
-import { brake } from './brake.ts';
+import {
+  deleteItems,
+  type LeftDocument,
+  lockDisappeared,
+  type Disappeared,
+  readMissing,
+  type Missed,
+} from '../store/sync-items.ts';
+import { takeSkippedDocuments } from '../store/coverage.ts';
+import type { Ledger, BrakeSettings } from './run.ts';
+import {
+  forgetRemovals,
+  holdSweep,
+  noteRemovals,
+  setHeldSweep,
+  type HeldSweep,
+  type PartitionKey,
+  type RecentRemoval,
+} from '../store/partitions.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 
 /** Items that are handled in one transaction. */
 export const batchSize = 500;
@@ -82,4 +98,60 @@ async function removeSome(tx: Transaction, ledger: Ledger, which: Disappeared): 
     await noteRemovals(tx, ledger.key, { count: removed, windowMs, now: ledger.clock.now() });
   }
   return ids.length;
+}
+
+interface Braking {
+  database: Reader;
+  clock: Clock;
+  log: Logger;
+  settings: BrakeSettings;
+}
+
+/**
+ * Decides about missing items: none are missing; they are few enough to be removed; somebody, or a
+ * second look, has said that they are to go; or they are held. It is about those that were `missedBy` then.
+ */
+export type BrakeVerdict =
+  | { kind: 'none'; wasHeld: boolean }
+  | ({ kind: 'few' | 'meant'; wasHeld: boolean } & Missed)
+  | { kind: 'held'; held: HeldSweep };
+
+/**
+ * Judges what is missing from a partition, that is, gone without the source saying that it was deleted,
+ * whatever found it so. It is held when it is everything, or, with what went like this within
+ * `brakeWindowMs`, more than `brakeItems` and `brakeShare` of the partition: until somebody confirms it, or
+ * a complete listing (`isListed`) misses the same items at least `brakeReleaseMs` later. What somebody
+ * rejected is kept until other items are missing.
+ */
+export async function brake(braking: Braking, key: PartitionKey, isListed: boolean): Promise<BrakeVerdict> {
+  const {
+    missing,
+    total,
+    digest,
+    lastMissed,
+    heldSweep: held,
+    recentRemovals,
+  } = await readMissing(braking.database, key);
+  const wasHeld = held !== null;
+  if (missing === 0) return { kind: 'none', wasHeld };
+  const missedBy = lastMissed!;
+  // A confirmation is for what was held, all of it or what is left of it, and not for what was missed later.
+  if (held?.confirmed && missedBy.getTime() <= Date.parse(held.heldAt)) return { kind: 'meant', wasHeld, missedBy };
+  const { brakeItems, brakeShare, brakeReleaseMs, brakeWindowMs } = braking.settings;
+  const now = braking.clock.now();
+  const recent = countSince(recentRemovals, now.getTime() - brakeWindowMs);
+  const isOff = brakeItems === Infinity;
+  if (isOff || (missing < total && missing + recent <= Math.max(brakeItems, (total + recent) * brakeShare))) {
+    return { kind: 'few', wasHeld, missedBy };
+  }
+  const isSame = held !== null && held.digest === digest;
+  const isDue = isSame && isListed && now.getTime() - Date.parse(held.heldAt) >= brakeReleaseMs;
+  if (isDue && !held.rejected) return { kind: 'meant', wasHeld, missedBy };
+  if (isSame) return { kind: 'held', held };
+  braking.log.warn({ connectionId: key.connectionId, missing, total, recent }, 'sweep held: too much would be removed');
+  return { kind: 'held', held: { count: missing, of: total, digest, heldAt: now.toISOString() } };
+}
+
+function countSince(removals: readonly RecentRemoval[], sinceMs: number): number {
+  return removals.reduce((sum, { hourMs, count }) => (hourMs > sinceMs ? sum + count : sum), 0);
 }

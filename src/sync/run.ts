@@ -6,13 +6,12 @@ import type { Extractor } from '../engine/text/text-work.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { Reader } from '../store/database.ts';
-import type { BrakeSettings } from './brake.ts';
-import type { Ledger } from './ledger.ts';
 import type { RunLease } from './run-lease.ts';
 import type { RunReport } from './run-report.ts';
-import type { RunScope, DocumentLimit } from './scope.ts';
+import type { Filters, ItemRules } from './filters.ts';
 import type { Source } from './source.ts';
 import type { Priority, WorkSlots } from './work-slots.ts';
+import type { PartitionKey } from '../store/partitions.ts';
 
 /** A sync run of a connection. Its steps take the parts of one partition, which are made of it here. */
 export interface Run {
@@ -29,7 +28,7 @@ export interface Run {
   settings: RunSettings;
   slots: WorkSlots;
   /** The part of the source to mirror. */
-  scope: RunScope;
+  coverage: Coverage;
   documentLimit: DocumentLimit;
   fetching: FetchingParts;
 }
@@ -64,6 +63,60 @@ export interface PartitionRun {
   inSlot<T>(work: () => Promise<T>, priority?: Priority): Promise<T>;
 }
 
+/** The stored rows of one partition. */
+export interface PartitionRows {
+  key: PartitionKey;
+  /** For looking; what is written goes through `lease`. */
+  database: Reader;
+  lease: RunLease;
+  clock: Clock;
+}
+
+/** The rows of one partition with what decides about its items, and where it is told what became of them. */
+export interface Ledger extends PartitionRows {
+  runId: string;
+  connection: ConnectionRow;
+  /** A listing that comes to its end may have left something out. */
+  isPartial: boolean;
+  coverage: Coverage;
+  documentLimit: DocumentLimit;
+  /** False while a folder may have moved since the items of the partition were placed. */
+  isPlaced: boolean;
+  settings: BrakeSettings;
+  report: RunReport;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** The part of a source that a connection mirrors, fixed for one run. */
+export interface Coverage {
+  filters: Filters;
+  /** The organization's rules for new and changed items; null: all are wanted. */
+  rules: ItemRules | null;
+  /** The newest items that are mirrored; null: all. */
+  limit: number | null;
+  /** Folders whose subtrees are mirrored; null: everything. */
+  roots: readonly string[] | null;
+  /** Names the coverage; '' when it is everything. */
+  key: string;
+}
+
+/** Which items have the places under the document limit of a connection, as far as one run knows. */
+export interface DocumentLimit {
+  /** Something changed that decides which items are the newest, or are mirrored at all. */
+  unsettle(): void;
+  /**
+   * Makes the newest items of the connection, as many as its document limit allows, those that are
+   * mirrored, unless nothing has changed since the last time. Answers how many came in.
+   */
+  settle(): Promise<number>;
+  /**
+   * While a listing goes on, free places are given to the newest items seen by then, so that there is
+   * something to read at once. Which are the newest of all shows when it ends.
+   */
+  fill(): Promise<void>;
+}
+
 export function partitionRun(
   run: Run,
   partition: Partition,
@@ -81,13 +134,13 @@ export function partitionRun(
 }
 
 export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
-  const { id: runId, connection, source, database, lease, clock, log, report, scope, documentLimit, settings } = run;
+  const { id: runId, connection, source, database, lease, clock, log, report, coverage, documentLimit, settings } = run;
   return {
     key: { connectionId: connection.id, partitionId },
     runId,
     connection,
     isPartial: source.spec.listing === 'partial',
-    scope,
+    coverage,
     documentLimit,
     isPlaced: true,
     settings,
@@ -98,6 +151,18 @@ export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = ru
     report,
     signal,
   };
+}
+
+export interface BrakeSettings {
+  /**
+   * Removals of more missing items than this, and than this share, within the window wait for a confirmation…
+   * Infinity: none does, so that tests see what would be removed without the brake.
+   */
+  brakeItems: number;
+  brakeShare: number;
+  brakeWindowMs: number;
+  /** …or for a second identical listing at least this much later. */
+  brakeReleaseMs: number;
 }
 
 export interface RunSettings extends BrakeSettings {

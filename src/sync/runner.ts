@@ -30,7 +30,7 @@ import { createWorkSlots, type WorkSlots } from './work-slots.ts';
 import { openRunLease, type RunLease, watchRun, type LetGo } from './run-lease.ts';
 import { createRunReport, type RunReport } from './run-report.ts';
 import type { Team, Run, RunSettings } from './run.ts';
-import { readScope, createDocumentLimit, readItemRules } from './scope.ts';
+import { readCoverage, createDocumentLimit, readItemRules } from './coverage.ts';
 import { syncPartitions, type PartitionsOutcome } from './partitions.ts';
 import { openSource, createVerbs } from './source.ts';
 import { nextDue } from '../store/sync-claims.ts';
@@ -212,11 +212,11 @@ export async function withRun<T>(
   const source = openSource({ connector, context, verbs, report });
   try {
     const rules = await readItemRules(database);
-    const scope = await verbs.call('roots', () => readScope(connection, connector, context, rules));
-    const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: scope.limit, lease, clock });
+    const coverage = await verbs.call('roots', () => readCoverage(connection, connector, context, rules));
+    const documentLimit = createDocumentLimit({ connectionId: connection.id, limit: coverage.limit, lease, clock });
     const fetching = { extractor, wake, handOver, team };
     const parts = { database, lease, clock, log, signal, report, settings, slots };
-    return await work({ id, connection, source, scope, documentLimit, fetching, ...parts });
+    return await work({ id, connection, source, coverage, documentLimit, fetching, ...parts });
   } finally {
     verbs.close();
     await opened.dispose().catch((error: unknown) => {

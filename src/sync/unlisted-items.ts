@@ -1,4 +1,4 @@
-import { settleScope } from './apply-scope.ts';
+import { settleCoverage } from './coverage.ts';
 import {
   countLeftOut,
   doubtContents,
@@ -11,8 +11,7 @@ import { noCheckpoint, type HeldSweep, type PartitionRow } from '../store/partit
 import { matchRenames } from '../store/sync-items.ts';
 import { recordChanges } from './checkpoint.ts';
 import { settleMissing, sweep } from './removal.ts';
-import type { Ledger } from './ledger.ts';
-import type { PartitionRun } from './run.ts';
+import type { Ledger, PartitionRun } from './run.ts';
 
 /** Items in one call of `lookup`: what is known is stored after each. */
 export const askedAtOnce = 100;
@@ -72,7 +71,7 @@ export async function settleLeftOut(
   await lease.write((tx) => matchRenames(tx, key, 'reported', clock.now()));
   await sweep(ledger, 'stated');
   const heldSweep = await settleMissing(ledger, { isListed: isListed && rest.missing === 0 });
-  await settleScope(ledger);
+  await settleCoverage(ledger);
   if (rest.all === 0) await lease.write((tx) => forgetGoneContainers(tx, key));
   return { heldSweep, unconfirmed: rest.all };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { admit } from '../../src/source/rate-limit/admission.ts';
-import { createGate } from '../../src/base/gate.ts';
+import { createGate } from '../../src/base/concurrency.ts';
 import { createSharedBudget, type SharedBudget } from '../../src/source/rate-limit/shared-budget.ts';
 import { ConnectorError, type BudgetSpec } from '../../src/connector/contract.ts';
 import { removeUnusedBudgets } from '../../src/store/budgets.ts';

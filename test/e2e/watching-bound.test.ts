@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { newEncryptionKey } from '../../src/base/encryption.ts';
-import { createRandom } from '../../src/connector-kit/random.ts';
+import { createRandom } from '../../src/connector-kit/setup.ts';
 import { startDaemon, type Daemon } from '../support/daemon.ts';
 import { call, storedTexts } from '../support/memory-of.ts';
 import { describeWithService } from '../support/services.ts';

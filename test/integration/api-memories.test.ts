@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSql } from '../../src/store/sql.ts';
-import { forgetOutdated } from '../../src/schedule/chores.ts';
+import { forgetOutdated } from '../../src/schedule/scheduler.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 const told = { author: null, trust: 'told' };

@@ -3,7 +3,7 @@ import { createConsoleSessions } from '../../src/account/console-sessions.ts';
 import { ensureFirstKey, ensureOrganization } from '../../src/account/organization.ts';
 import { createKeys, configuredKeyId } from '../../src/account/keys.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createCleanUp } from '../../src/schedule/chores.ts';
+import { createCleanUp } from '../../src/schedule/scheduler.ts';
 import { sql } from '../../src/store/sql.ts';
 import { fullKey, localToken, startTestApi, type TestApi } from '../support/api.ts';
 import { createTestClock } from '../support/clock.ts';

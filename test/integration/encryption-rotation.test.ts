@@ -6,8 +6,7 @@ import { createEncryption, keyIdOf, newEncryptionKey } from '../../src/base/encr
 import { readKeyFile } from '../../src/base/encryption-key-file.ts';
 import { newId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { openEncryption } from '../../src/auth/encryption-keys.ts';
-import { rotateEncryption } from '../../src/auth/rotation.ts';
+import { openEncryption, rotateEncryption } from '../../src/auth/encryption-keys.ts';
 import { storePlan } from '../../src/connections/connection-plan.ts';
 import { createSharedHooks } from '../../src/inbound/hooks/shared-hooks.ts';
 import { createOAuthClients } from '../../src/auth/oauth-clients.ts';

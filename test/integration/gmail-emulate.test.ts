@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { serveEmulatedGmail } from '../../fixtures/servers/gmail/emulated-gmail.ts';
-import { createRandom } from '../../src/connector-kit/random.ts';
+import { createRandom } from '../../src/connector-kit/setup.ts';
 import { createTestClock } from '../support/clock.ts';
 import { connectGmail } from './gmail-fixture.ts';
 

@@ -8,7 +8,7 @@ import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/server
 import { fillMaildir } from '../../fixtures/servers/imap/fill-maildir.ts';
 import { startTap, type Tap } from '../../fixtures/servers/imap/tap.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createRandom } from '../../src/connector-kit/random.ts';
+import { createRandom } from '../../src/connector-kit/setup.ts';
 import { sized } from '../support/length.ts';
 import {
   createKeptPages,

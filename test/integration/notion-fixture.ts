@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/base/metrics.ts';
 import { createContext } from '../../src/source/context.ts';
 import type { Context, Resource } from '../../src/connector/contract.ts';
 import { createOutbound } from '../../src/source/http/outbound.ts';
-import { connectorTo } from '../../src/connector-kit/hosts.ts';
+import { connectorTo } from '../../src/connector-kit/framework.ts';
 import type { SourceRequest, Fault } from '../../src/connector-kit/serve-source.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { sql } from '../../src/store/sql.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { createPresence } from '../../src/process-status.ts';
-import { createCleanUp } from '../../src/schedule/chores.ts';
+import { createCleanUp } from '../../src/schedule/scheduler.ts';
 import { createTestClock } from '../support/clock.ts';
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createRedisRateCounter } from '../../src/queue/redis-rate-counter.ts';
+import { createRedisRateCounter } from '../../src/queue/redis.ts';
 import { describeWithService } from '../support/services.ts';
 
 describeWithService('REDIS_URL', 'requests counted in Redis', (url) => {

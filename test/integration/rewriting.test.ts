@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRewriting } from '../../src/account/rewriting.ts';
+import { createRewriting } from '../../src/account/erasures.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { endRemoving, findErasure, insertErasure } from '../../src/store/erasures.ts';
 import { createTestClock } from '../support/clock.ts';

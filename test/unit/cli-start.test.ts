@@ -13,12 +13,8 @@ import {
   writeDaemonFile,
   type DaemonFile,
 } from '../../src/cli/daemon-file.ts';
-import type {
-  Connection,
-  ConnectionProgress,
-  Connections,
-  NewConnection,
-} from '../../src/connections/connection-types.ts';
+import type { Connection, ConnectionProgress, NewConnection } from '../../src/connections/connection-types.ts';
+import type { Connections } from '../../src/connections/connection-service.ts';
 import { createJumpingClock, createScreen, runCommand } from '../support/command-line.ts';
 
 let folder: string;

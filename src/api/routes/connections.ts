@@ -19,7 +19,7 @@ import {
   matchingConnections,
   requireInstalled,
   requireKnown,
-} from '../connection-lookup.ts';
+} from '../lookup.ts';
 import * as schemas from '../schemas/connections.ts';
 import { requestedTags, singleTag, type TagFields } from '../tags.ts';
 import { invalidField } from '../validation.ts';

@@ -4,7 +4,7 @@ import { timestamp } from '../schemas/shared.ts';
 import { sessionAnswer } from '../schemas/keys.ts';
 import type { ConsoleSession, Credential } from '../../account/console-sessions.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { wrongKey } from '../authentication.ts';
+import { wrongKey } from '../admission.ts';
 import { createSessionCookie, isSecure, refuseOtherOrigins } from '../console-cookie.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import type { ApiConfig } from '../services.ts';

@@ -9,7 +9,7 @@ import { firstOf } from '../../base/collections.ts';
 import { readScope, requireSomeWrite, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { findDocument } from '../find-document.ts';
+import { findDocument } from '../lookup.ts';
 import { chunksView, documentView, listedDocumentView } from '../views/documents.ts';
 import type { DocumentStatus } from '../../engine/document.ts';
 import type { DocumentListQuery, DocumentSelectionQuery } from '../../engine/documents.ts';

@@ -1,8 +1,9 @@
 import type { ItemAnswer } from '../schemas/items.ts';
 import { requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import type { FailureCause, PendingDeletes, RetriedState, SyncItem } from '../../connections/item-types.ts';
-import { findConnection } from '../connection-lookup.ts';
+import type { RetriedState } from '../../connections/connection-types.ts';
+import type { FailureCause, PendingDeletes, SyncItem } from '../../connections/item-service.ts';
+import { findConnection } from '../lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/items.ts';

@@ -12,7 +12,7 @@ import {
 import { MemorydError } from '../../base/errors.ts';
 import { firstOf } from '../../base/collections.ts';
 import { requireWrite } from '../../account/access.ts';
-import { findConnection } from '../connection-lookup.ts';
+import { findConnection } from '../lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import { maxUnread } from '../../sync/check-page.ts';

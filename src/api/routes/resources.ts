@@ -1,6 +1,6 @@
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import type { Resource } from '../../connector/contract.ts';
-import { findConnection } from '../connection-lookup.ts';
+import { findConnection } from '../lookup.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/resources.ts';

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { itemStates, retriedStates, type RetriedState } from '../../connections/item-types.ts';
+
+import { itemStates, retriedStates, type RetriedState } from '../../connections/connection-types.ts';
 import { connectionParams } from './connections.ts';
 import { nullable, timestamp, words } from './shared.ts';
 

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { unlessAborted } from '../../base/promises.ts';
+import { unlessAborted } from '../../base/concurrency.ts';
 import { findConnection, type ConnectionRow } from '../../store/connections.ts';
 import type { Database, Transaction } from '../../store/database.ts';
 import {

@@ -28,7 +28,8 @@ import {
   updateSnapshot,
 } from '../../store/push.ts';
 import { addToRun, finishRun, startRun, type RunCounters } from '../../store/sync-runs.ts';
-import { type BrakeSettings, brake } from '../../sync/brake.ts';
+import { brake } from '../../sync/removal.ts';
+import type { BrakeSettings } from '../../sync/run.ts';
 import {
   pushedPartition,
   pushProvider,

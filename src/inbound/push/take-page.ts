@@ -17,11 +17,10 @@ import {
 } from '../../store/push.ts';
 import { recordPage, type ItemWrite } from '../../store/listed-pages.ts';
 import { deleteItems } from '../../store/sync-items.ts';
-import { takeSkippedDocuments } from '../../store/sync-items-scope.ts';
+import { takeSkippedDocuments } from '../../store/coverage.ts';
 import { customIdOf } from '../../sync/check-ref.ts';
-import { parseFilters, passes, updateTime, type Filters } from '../../sync/filters.ts';
-import { ruledOutDetail, type ItemRules } from '../../sync/item-rules.ts';
-import { readItemRules } from '../../sync/scope.ts';
+import { parseFilters, passes, updateTime, type Filters, ruledOutDetail, type ItemRules } from '../../sync/filters.ts';
+import { readItemRules } from '../../sync/coverage.ts';
 import {
   canonicalText,
   type DeleteResult,

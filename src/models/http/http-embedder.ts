@@ -5,7 +5,7 @@ import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
 import { checkMeaning, checkShape, checkThroughput } from '../self-test.ts';
 import { toUnitLength } from '../vector.ts';
 import { checkBaseUrl, createJsonClient } from './json-client.ts';
-import { createGate } from '../../base/gate.ts';
+import { createGate } from '../../base/concurrency.ts';
 import { cutToTokens } from '../token-counting.ts';
 
 export interface HttpEmbedderOptions {

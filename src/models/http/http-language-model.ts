@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Completion, LanguageModel, Prompt } from '../language-model.ts';
 import { checkBaseUrl, createJsonClient, type JsonClient } from './json-client.ts';
-import { createGate } from '../../base/gate.ts';
+import { createGate } from '../../base/concurrency.ts';
 import { estimateTokens } from '../token-counting.ts';
 
 export interface HttpLanguageModelOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
-import { createGathering } from '../../base/gathering.ts';
+import { createGathering } from '../../base/concurrency.ts';
 import type { Logger } from '../../base/log.ts';
-import { createMemo } from '../../base/memo.ts';
+import { createMemo } from '../../base/collections.ts';
 import { languageCodes } from '../../engine/languages.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { transient } from '../../connector/contract.ts';
+import { transient, badConfig, ConnectorError, type ConnectorSpec } from '../../connector/contract.ts';
 import { admit } from '../rate-limit/admission.ts';
 import type { RequestBudgets } from '../rate-limit/budgets.ts';
-import type { Gate } from '../../base/gate.ts';
-import type { Origins } from './origins.ts';
+import type { Gate } from '../../base/concurrency.ts';
 import { readReset } from '../rate-limit/limited-answers.ts';
 import { type Again, type HttpAnswer, type Hop, type SendLimits, type Transport, describeTarget } from './transport.ts';
 import { readHttpDate } from '../../base/retry-after.ts';
+import type { AddressGuard } from '../../base/address-guard.ts';
 
 /** Shared by all requests of one connection. */
 export interface ConnectionHttp {
@@ -177,4 +177,64 @@ export function createSourceClock(clock: Clock): SourceClock {
     },
     now: () => new Date(clock.now().getTime() + medianMs),
   };
+}
+
+/** Decides how one connection may use an origin. */
+export interface Origins {
+  /** The authorization may be sent there. */
+  mayAuthorize(url: URL): boolean;
+  /** The connector itself names this host, for everybody alike: it is not checked. */
+  isFixed(url: URL): boolean;
+  /** Refuses addresses that may not be fetched, with the connector's error for it. */
+  check(url: string | URL): URL;
+  /** The error for an address that the guard refused. */
+  refused(url: URL, reason: MemorydError): ConnectorError;
+}
+
+/** How an operator lets a connection into the own network. */
+export const remedy = 'If it is meant, add the host to allowedPrivateHosts (MEMORYD_ALLOWED_PRIVATE_HOSTS).';
+
+export function createOrigins(spec: ConnectorSpec, config: unknown, guard: AddressGuard): Origins {
+  const declared = typeof spec.origins === 'function' ? spec.origins(config) : spec.origins;
+  const patterns = declared?.map(patternOf);
+  const configured = originsIn(config);
+  const isDeclared = (url: URL) => patterns?.some((pattern) => pattern.test(url.origin)) ?? false;
+  const isFixed = (url: URL) => Array.isArray(spec.origins) && isDeclared(url);
+
+  /** A wrong address in the configuration concerns the whole connection, one in the source's data only an item. */
+  function refused(url: URL, reason: MemorydError): ConnectorError {
+    if (configured.has(url.origin)) return badConfig(reason.message, remedy);
+    return new ConnectorError('forbidden', reason.message, { remedy });
+  }
+
+  return {
+    mayAuthorize: (url) => patterns === undefined || isDeclared(url),
+    isFixed,
+    refused,
+    check(url) {
+      if (!URL.canParse(url.toString())) throw badConfig('An address that the connector uses is not a valid URL.');
+      const parsed = new URL(url);
+      if (isFixed(parsed)) return parsed;
+      try {
+        return guard.check(url);
+      } catch (error) {
+        throw MemorydError.is(error) ? refused(parsed, error) : error;
+      }
+    },
+  };
+}
+
+/** `https://*.example.com`: the star is one or more labels. */
+function patternOf(origin: string): RegExp {
+  const trimmed = origin.toLowerCase().replace(/\/$/, '');
+  const normal = trimmed.includes('*') || !URL.canParse(trimmed) ? trimmed : new URL(trimmed).origin;
+  const escaped = normal.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[a-z0-9.-]+');
+  return new RegExp(`^${escaped}$`);
+}
+
+/** Origins of all addresses that stand in the configuration. */
+function originsIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value === 'string' && URL.canParse(value)) found.add(new URL(value).origin);
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach((one) => originsIn(one, found));
+  return found;
 }

@@ -18,12 +18,11 @@ import {
 } from '../../connector/contract.ts';
 import { createBudgets, limitsOf } from '../rate-limit/budgets.ts';
 import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts';
-import { createGate, type Gate } from '../../base/gate.ts';
-import { createOrigins, remedy, type Origins } from './origins.ts';
+import { createGate, type Gate } from '../../base/concurrency.ts';
+import { createOrigins, remedy, type Origins, lowerCased, isRedirect, createSourceClock } from './exchange.ts';
 import { createRetryingSender, type HttpCall, type Performed } from './send-with-retries.ts';
 import { createTransport, type HttpAnswer } from './transport.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { lowerCased, isRedirect, createSourceClock } from './exchange.ts';
 
 export interface OutboundOptions {
   database: Database;

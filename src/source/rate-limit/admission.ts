@@ -1,7 +1,7 @@
 import { firstOf } from '../../base/collections.ts';
 import type { Clock } from '../../base/clock.ts';
 import { rateLimited } from '../../connector/contract.ts';
-import type { Gate } from '../../base/gate.ts';
+import type { Gate } from '../../base/concurrency.ts';
 import type { SharedBudget } from './shared-budget.ts';
 
 /** A longer wait gives the worker free instead: the run ends and goes on when the wait is over. */

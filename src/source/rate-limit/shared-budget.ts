@@ -19,7 +19,7 @@ import {
   type Observation,
   type Settlement,
 } from './budget-window.ts';
-import { createGate, type Gate } from '../../base/gate.ts';
+import { createGate, type Gate } from '../../base/concurrency.ts';
 
 /** One budget as this process sees it. It takes tokens in batches, so that most requests cost no statement. */
 export interface SharedBudget {

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.ts';
-import { shownMetadata } from '../memory-metadata.ts';
+import { shownMetadata } from '../memories.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 
 export interface ResultRow {

@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/connector-kit/random.ts';
+import type { Random } from '../../../src/connector-kit/setup.ts';
 
 export const worldNames = ['folder', 'imap', 'files', 'issues', 'api'] as const;
 export type WorldName = (typeof worldNames)[number];

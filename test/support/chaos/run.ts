@@ -1,4 +1,4 @@
-import { createRandom } from '../../../src/connector-kit/random.ts';
+import { createRandom } from '../../../src/connector-kit/setup.ts';
 import { openEnvironment } from './environment.ts';
 import { randomProgram, type ChaosStep, type Store } from './program.ts';
 

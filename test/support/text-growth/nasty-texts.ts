@@ -1,4 +1,4 @@
-import { createRandom } from '../../../src/connector-kit/random.ts';
+import { createRandom } from '../../../src/connector-kit/setup.ts';
 
 /** What functions over text look for: each of these, repeated without an end, has made some regular expression slow. */
 const tokens: readonly string[] = [

@@ -11,12 +11,11 @@ import { normalized } from '../../../src/base/normalized.ts';
 import { readableLogLine } from '../../../src/cli/start.ts';
 import { beginning, fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
-import { parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
+import { parseAllowedHours, parseSchedule } from '../../../src/schedule/schedule-text.ts';
 import { readInline } from '../../../src/sync/check-fetched.ts';
 import { readHttpDate } from '../../../src/base/retry-after.ts';
-import { parseSchedule } from '../../../src/schedule/schedule-text.ts';
 import { isStorable } from '../../../src/sync/check-ref.ts';
-import { wrongKey } from '../../../src/api/authentication.ts';
+import { wrongKey } from '../../../src/api/admission.ts';
 import { containsText, rawSql } from '../../../src/store/sql.ts';
 import { textLiteral } from '../../../src/store/search/candidates.ts';
 import { parseFilters } from '../../../src/api/filters.ts';
@@ -414,14 +413,16 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     wrap: (text) => wrap(text, 80),
     'wrap in one line': (text) => wrap(text, Infinity),
   },
-  'src/schedule/allowed-hours.ts': { parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)) },
-  'src/schedule/schedule-text.ts': { parseSchedule: (text) => attempt(() => parseSchedule(text)) },
+  'src/schedule/schedule-text.ts': {
+    parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)),
+    parseSchedule: (text) => attempt(() => parseSchedule(text)),
+  },
   'src/sync/check-fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
   'src/base/retry-after.ts': { readHttpDate },
   'src/sync/check-ref.ts': { isStorable },
   'src/store/search/candidates.ts': { textLiteral },
   'src/store/sql.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
-  'src/api/authentication.ts': { wrongKey: (text) => wrongKey(0, text) },
+  'src/api/admission.ts': { wrongKey: (text) => wrongKey(0, text) },
   'src/api/filters.ts': { parseFilters: (text) => attempt(() => parseFilters(text)) },
   'src/api/file-form.ts': {
     readFileForm: (text) =>
@@ -485,7 +486,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   },
   'src/sync/check-ref.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
-  'src/api/connection-lookup.ts': { isProvider: notText },
+  'src/api/lookup.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },

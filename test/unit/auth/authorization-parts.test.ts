@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { chooseAuth, storedAuth, secretValues, splitConfig, splitFields } from '../../../src/auth/fields.ts';
 import { ConnectorError, type ConnectorSpec } from '../../../src/connector/contract.ts';
 import { fillAddress } from '../../../src/auth/token-sources.ts';
-import { refusalOf, renewTime } from '../../../src/auth/token-set.ts';
+import { refusalOf, renewTime } from '../../../src/auth/oauth-client.ts';
 import { isAllowedRedirect, isTrustedRedirect, withParameters } from '../../../src/auth/redirects.ts';
 import { createRedaction } from '../../../src/auth/redaction.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createGate, type Gate } from '../../../src/base/gate.ts';
+import { createGate, type Gate } from '../../../src/base/concurrency.ts';
 
 /** Lets every promise that can settle do so. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));

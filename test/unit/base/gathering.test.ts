@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createGathering } from '../../../src/base/gathering.ts';
+import { createGathering } from '../../../src/base/concurrency.ts';
 
 /** Work that fails for negative numbers: for -1 by its own fault. */
 function createWork() {

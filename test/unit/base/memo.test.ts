@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMemo } from '../../../src/base/memo.ts';
+import { createMemo } from '../../../src/base/collections.ts';
 import { createTestClock } from '../../support/clock.ts';
 
 test('remembers until its lifetime is over', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours } from '../../../src/schedule/allowed-hours.ts';
+import { isAllowed, nextAllowed, parseAllowedHours, type AllowedHours } from '../../../src/schedule/schedule-text.ts';
 
 function hours(text: string): AllowedHours {
   const parsed = parseAllowedHours(text);

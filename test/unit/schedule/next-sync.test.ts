@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isAllowed, parseAllowedHours } from '../../../src/schedule/allowed-hours.ts';
+import { isAllowed, parseAllowedHours, parseSchedule, type Schedule } from '../../../src/schedule/schedule-text.ts';
 import { nextSyncAt, type SyncTiming } from '../../../src/schedule/connection-schedule.ts';
-import { parseSchedule, type Schedule } from '../../../src/schedule/schedule-text.ts';
 import { sized } from '../../support/length.ts';
 
 const minuteMs = 60_000;

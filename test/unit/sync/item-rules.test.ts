@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createItemRules, type RuledRef } from '../../../src/sync/item-rules.ts';
+import { createItemRules, type RuledRef } from '../../../src/sync/filters.ts';
 
 const item: RuledRef = {
   title: 'Harbour plan 2026',

@@ -4,7 +4,7 @@ import { firstOf } from '../../../base/collections.ts';
 import { readScope, requireWrite, addedBy, type Caller } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
-import { findDocument, removeEach } from '../../find-document.ts';
+import { findDocument, removeEach } from '../../lookup.ts';
 import { addAnswer } from '../../schemas/documents.ts';
 import { addedDocumentOf, documentChangeOf } from '../document-input.ts';
 import * as schemas from '../schemas/documents.ts';

@@ -7,7 +7,7 @@ import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { fileContentOf } from '../../document-input.ts';
 import { readForm, requireFile, type FormParts, type UploadedFile } from '../../file-form.ts';
-import { findDocument } from '../../find-document.ts';
+import { findDocument } from '../../lookup.ts';
 import { addAnswer } from '../../schemas/documents.ts';
 import { formRoute, type Uploads } from '../../uploads.ts';
 import { createCheck } from '../../validation.ts';

@@ -1,3 +1,5 @@
+import { paired } from './collections.ts';
+
 /** Lets so many callers pass at once. The others wait: urgent ones in front, each kind in the order in which they came. */
 export interface Gate {
   /** Passes at once if nobody has to wait. The answer must be called once, when the caller is done. */
@@ -101,4 +103,71 @@ class QueuedGate implements Gate {
       signal?.addEventListener('abort', abort, { once: true });
     });
   }
+}
+
+/** Settles as the work does, or rejects with the signal's reason when it aborts first, even if the work goes on. */
+export async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  work.catch(() => {});
+  const { promise, reject } = Promise.withResolvers<never>();
+  const fail = () => reject(signal.reason as Error);
+  if (signal.aborted) fail();
+  signal.addEventListener('abort', fail, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', fail);
+  }
+}
+
+/** To be awaited later; a failure until then is not one that nobody handles. */
+export function caught<Value>(work: Promise<Value>): Promise<Value> {
+  work.catch(() => {});
+  return work;
+}
+
+interface GatheringOptions<Input, Result> {
+  /** One result per input, in order, or a failure of all of them. */
+  run(inputs: readonly Input[]): Promise<Result[]>;
+  /** Whether a failure may be the fault of one input alone: then each is tried by itself. */
+  isOfOne?(error: unknown): boolean;
+  /** Inputs of one piece of work. */
+  most: number;
+}
+
+interface Waiting<Input, Result> {
+  input: Input;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Makes one piece of work of what arrives while the one before is under way: a hundred small requests cost a
+ * few transactions instead of a hundred. Nothing waits when nothing is under way. Order of arrival is kept.
+ */
+export function createGathering<Input, Result>(options: GatheringOptions<Input, Result>) {
+  const waiting: Waiting<Input, Result>[] = [];
+  let isRunning = false;
+
+  async function runAll(): Promise<void> {
+    isRunning = true;
+    while (waiting.length > 0) await runSome(waiting.splice(0, options.most));
+    isRunning = false;
+  }
+
+  async function runSome(some: Waiting<Input, Result>[]): Promise<void> {
+    try {
+      const results = await options.run(some.map(({ input }) => input));
+      for (const [{ resolve }, result] of paired(some, results)) resolve(result);
+    } catch (error) {
+      if (some.length > 1 && options.isOfOne?.(error)) for (const one of some) await runSome([one]);
+      else for (const { reject } of some) reject(error);
+    }
+  }
+
+  return function add(input: Input): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      waiting.push({ input, resolve, reject });
+      if (!isRunning) void runAll();
+    });
+  };
 }

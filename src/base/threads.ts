@@ -1,5 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { readlinkSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 
 const lookEveryMs = 2_000;
 /** Shares of the time between two looks that the thread's loop was busy. */
@@ -35,4 +37,21 @@ function collect(): void {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void;
   collectGarbage({ type: 'major', flavor: 'last-resort' });
+}
+
+/** More than the process has, of 19. On a core that another thread wants as well, a tenth of it is left. */
+const niceness = 10;
+
+/**
+ * Lets the threads that answer requests go before this one where cores are few. Only Linux has a niceness for each
+ * thread (setpriority(2), "C library/kernel differences"); elsewhere it would be that of the whole process.
+ */
+export function stepBack(): void {
+  if (process.platform !== 'linux') return;
+  try {
+    const [thread] = readlinkSync('/proc/thread-self').split('/').slice(-1);
+    setPriority(Number(thread), Math.min(getPriority(process.pid) + niceness, constants.priority.PRIORITY_LOW));
+  } catch {
+    // Without /proc this thread competes with the requests; it does the same work.
+  }
 }
