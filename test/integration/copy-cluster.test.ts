@@ -9,7 +9,7 @@ import { startMaintenance } from '../../src/store/pglite/maintenance.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { sql } from '../../src/store/sql.ts';
 import { createTestClock } from '../support/clock.ts';
-import { makePgliteTemplate } from '../support/databases.ts';
+import { putEmptyDatabase } from '../support/daemon.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let folder: string;
@@ -20,9 +20,9 @@ const rowsAtFirst = 5_000;
 beforeEach(async () => {
   folder = await temporaryFolder('memoryd-copy-cluster-');
   await mkdir(join(folder, 'copy'));
+  await putEmptyDatabase(folder);
   // Its own maintenance stands still with a clock that nobody moves.
-  const templateFile = await makePgliteTemplate();
-  database = await openPglite({ dataDir: folder, log: silentLogger, clock: createTestClock(), templateFile });
+  database = await openPglite({ dataDir: folder, log: silentLogger, clock: createTestClock() });
   await database.script(`
     create table pairs_a (n integer primary key, note text, embedding vector(8));
     create table pairs_b (n integer primary key, note text);

@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
 import { rawSql, sql } from '../../src/store/sql.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makePgliteTemplate } from '../support/databases.ts';
+import { putEmptyDatabase } from '../support/daemon.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('erasing', () => {
@@ -124,7 +124,8 @@ describe('erasing', () => {
 
 it('removes files that no table has when the embedded database opens', async () => {
   const dataDir = await temporaryFolder('memoryd-stray-');
-  const open = async () => openPglite({ dataDir, log: silentLogger, templateFile: await makePgliteTemplate() });
+  await putEmptyDatabase(dataDir);
+  const open = () => openPglite({ dataDir, log: silentLogger });
   const first = await open();
   await first.execute(sql`insert into settings (key, value, updated_at) values ('a', '1', now())`);
   const [folder] = await first.query<{ oid: number }>(

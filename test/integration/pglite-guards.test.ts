@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cpSync, existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -51,13 +51,15 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function open(): Promise<Database> {
-  const database = await openPglite({ dataDir, log: silentLogger, templateFile });
+/** A new one is unpacked, unless the test says otherwise: to start from a template takes several times as long. */
+async function open(origin: ClusterOrigin = { preparedFile }): Promise<Database> {
+  const database = await openPglite({ dataDir, log: silentLogger, ...origin });
   opened.push(database);
   return database;
 }
 
-const makeDatabase = () => cp(pristine, dataDir, { recursive: true });
+/** At once: beside everything else, a thousand files take four times as long. */
+const makeDatabase = () => cpSync(pristine, dataDir, { recursive: true });
 
 function startProcess(task: PgliteTask, origin?: ClusterOrigin): PgliteProcess {
   const started = startPgliteProcess(task, dataDir, origin);
@@ -75,7 +77,7 @@ async function clusterState(): Promise<number> {
 
 describe('directory lock', () => {
   test('a second process is refused and told who holds it; after kill -9 it is free at once', async () => {
-    await makeDatabase();
+    makeDatabase();
     const holder = startProcess('hold');
     await holder.until(isOpen);
     await expect(open()).rejects.toMatchObject({
@@ -99,14 +101,14 @@ describe('directory lock', () => {
   });
 
   test('a start that fails gives the lock back', async () => {
-    await makeDatabase();
+    makeDatabase();
     await writeFile(clusterFile('PG_VERSION'), '99');
     await expect(open()).rejects.toMatchObject({ code: 'database_newer' });
     expect(await readdir(dataDir)).toEqual(['database']);
   });
 
   test('process.exit without closing ends the engine cleanly and frees the directory', async () => {
-    await makeDatabase();
+    makeDatabase();
     expect(await startProcess('exit').ended()).toBe(0);
     expect(existsSync(join(dataDir, 'database.lock'))).toBe(false);
     expect(await clusterState()).toBe(1);
@@ -115,7 +117,7 @@ describe('directory lock', () => {
   });
 
   test('closing ends the engine cleanly, kill -9 does not', async () => {
-    await makeDatabase();
+    makeDatabase();
     expect(await clusterState()).toBe(1);
     const holder = startProcess('hold');
     await holder.until(isOpen);
@@ -141,7 +143,7 @@ describe('a packed cluster', () => {
   });
 
   test('does not touch a cluster that is there', async () => {
-    await (await open()).close();
+    await (await open({ templateFile })).close();
     const database = await openPglite({ dataDir, log: silentLogger, preparedFile });
     opened.push(database);
     expect(await database.query(sql`select to_regclass('rows') as rows`)).toEqual([{ rows: null }]);
@@ -179,7 +181,7 @@ describe('kill -9', () => {
   });
 
   test('during writes, again and again, loses nothing that was acknowledged and tears nothing', async () => {
-    await makeDatabase();
+    makeDatabase();
     for (const writes of sized([1, 17], [1, 4, 9, 17, 33])) {
       const writer = startProcess('write');
       await writer.until((lines) => lines.length > writes);
@@ -242,7 +244,7 @@ describe('a damaged directory', () => {
 
 describe('an engine that breaks down', () => {
   test('fails what is under way, starts again by itself and has everything committed', async () => {
-    await makeDatabase();
+    makeDatabase();
     const database = await open();
     await database.script('insert into rows values (101)');
     // A log that cannot be written is what a full disk is to it: a PANIC.
@@ -259,7 +261,7 @@ describe('an engine that breaks down', () => {
 
 test('the data directory is for its owner only', async () => {
   const made = join(dataDir, 'new', 'deep');
-  const database = await openPglite({ dataDir: made, log: silentLogger, templateFile });
+  const database = await openPglite({ dataDir: made, log: silentLogger, preparedFile });
   opened.push(database);
   expect((await stat(made)).mode & 0o077).toBe(0);
 });
@@ -269,14 +271,14 @@ describe('rights of others', () => {
 
   test('a data directory that was there before, and everything in it, is for its owner alone', async () => {
     await chmod(dataDir, 0o755);
-    const database = await open();
+    const database = await open({ templateFile });
     await database.script(script);
     expect(await openToOthers(dataDir)).toEqual([]);
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
   test('files that an earlier version left readable to others are closed at the start; foreign files keep their modes', async () => {
-    await makeDatabase();
+    makeDatabase();
     await writeFile(join(dataDir, 'notes.txt'), 'mine', { mode: 0o644 });
     await chmod(dataDir, 0o755);
     await chmod(clusterFile('PG_VERSION'), 0o666);
