@@ -16,14 +16,14 @@ import {
   nodeCheck,
   noLanguageModel,
   runChecks,
-  type Check,
+  type HealthCheck,
   type Finding,
   risksOf,
+  slownessOf,
 } from './base/checks.ts';
 import type { Config, ConfigRow } from './base/config.ts';
 import { MemorydError } from './base/errors.ts';
 import { everyContainer } from './base/scope.ts';
-import { slownessOf } from './base/slow-runtime.ts';
 import type { Connections } from './connections/connection-service.ts';
 import type { Plugins } from './connector/plugins.ts';
 import type { MeteredModel } from './memory/llm/metered-model.ts';
@@ -161,7 +161,7 @@ async function longestTurnMs(): Promise<number> {
 }
 
 /** The checks of `memoryd doctor`, of a daemon that runs. */
-function checksOf(config: Config, parts: StatusParts, readiness: Status['readiness']): Record<string, Check> {
+function checksOf(config: Config, parts: StatusParts, readiness: Status['readiness']): Record<string, HealthCheck> {
   const { embedder, languageModel, connections, plugins } = parts;
   const part = (name: keyof Readiness, remedy: string) => async () => {
     const state = (await readiness())[name];

@@ -21,21 +21,32 @@ const knownProviders = [
   'folder',
 ];
 
-/** Throws `unsupported_operation` for a known provider without connector, `validation_failed` for an unknown name. */
+/**
+ * Throws `unsupported_operation` for a known provider without connector, `validation_failed` for an unknown name, and
+ * `connector_invalid` with the reason for a connector that cannot be used.
+ */
 export async function requireInstalled(connections: Connections, provider: string): Promise<InstalledConnector> {
   const found = await connections.connector(provider);
   if (found) return found;
-  if (knownProviders.includes(provider)) throw new MemorydError('unsupported_operation', 'Connector not installed');
-  throw unknownProvider(provider);
+  if (!knownProviders.includes(provider)) throw unknownProvider(connections, provider);
+  const details = unloadedNote(connections) || undefined;
+  throw new MemorydError('unsupported_operation', 'Connector not installed', { details });
 }
 
-function unknownProvider(provider: string): MemorydError {
-  return invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector`);
+export function unknownProvider(connections: Connections, provider: string): MemorydError {
+  const message = `${provider.slice(0, 40)} is not the name of a connector`;
+  return invalidField(['provider'], [message, unloadedNote(connections)].filter(Boolean).join('. '));
+}
+
+/** What was asked for may be in one of these. */
+function unloadedNote(connections: Connections): string {
+  const plugins = connections.unloadedPlugins();
+  return plugins.length === 0 ? '' : `Plugins that could not be loaded: ${plugins.join(', ')}`;
 }
 
 /** Throws `validation_failed` for a name that is no provider's, installed or not. */
 export async function requireKnown(connections: Connections, provider: string): Promise<void> {
-  if (!(await isProvider(connections, provider))) throw unknownProvider(provider);
+  if (!(await isProvider(connections, provider))) throw unknownProvider(connections, provider);
 }
 
 /** Whether a word that may be the id of a connection names a provider, installed or not. */

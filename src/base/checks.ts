@@ -3,7 +3,6 @@ import type { Config } from './config.ts';
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { openToOthers } from './private-files.ts';
-import { slownessOf } from './slow-runtime.ts';
 
 /** One result of checking the machine and the daemon on it, as `memoryd doctor` and the API show it. */
 export interface Finding {
@@ -26,19 +25,19 @@ export class CheckFailed extends Error {
 }
 
 /** Answers what is right, or throws. */
-export type Check = () => Promise<string> | string;
+export type HealthCheck = () => Promise<string> | string;
 
 /** Puts what a check did not foresee into words. */
 export type Explain = (error: unknown) => { message: string; details: string | null };
 
 /** One after the other, in their order: some need much of the machine. */
-export async function runChecks(checks: Readonly<Record<string, Check>>, explain: Explain): Promise<Finding[]> {
+export async function runChecks(checks: Readonly<Record<string, HealthCheck>>, explain: Explain): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [name, check] of Object.entries(checks)) findings.push(await look(name, check, explain));
   return findings;
 }
 
-async function look(name: string, check: Check, explain: Explain): Promise<Finding> {
+async function look(name: string, check: HealthCheck, explain: Explain): Promise<Finding> {
   try {
     return { name, ok: true, detail: await check(), remedy: null };
   } catch (error) {
@@ -50,7 +49,7 @@ async function look(name: string, check: Check, explain: Explain): Promise<Findi
 
 // ---- What is checked wherever it is asked for
 
-export const nodeCheck: Check = () => `${process.version} at ${process.execPath}`;
+export const nodeCheck: HealthCheck = () => `${process.version} at ${process.execPath}`;
 
 export function checkConfiguration(config: Config, from: string): string {
   const risks = risksOf(config);
@@ -181,4 +180,10 @@ export function risksOf({
 function isLoopback(host: string): boolean {
   if (isIP(host) === 0) return host === 'localhost' || host.endsWith('.localhost');
   return host === '::1' || host.startsWith('127.');
+}
+
+/** A warning about a runtime that is slower than it has to be; null for the others. */
+export function slownessOf(runtime: string): string | null {
+  if (runtime !== 'onnxruntime-web') return null;
+  return 'It computes in WebAssembly, about five times slower than native code. `memoryd models verify` says why: there is no native library for this platform, or it cannot be unpacked or loaded.';
 }

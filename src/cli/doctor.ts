@@ -8,7 +8,7 @@ import {
   nodeCheck,
   noLanguageModel,
   runChecks,
-  type Check,
+  type HealthCheck,
   type Finding,
 } from '../base/checks.ts';
 import { loadConfig } from '../base/config.ts';
@@ -40,7 +40,7 @@ async function examine(options: DaemonOptions, context: CommandContext): Promise
     const { env, cwd } = context;
     return loadConfig({ configFile: options.config, flags: { dataDir: options.dataDir }, env, cwd });
   };
-  const checks: Record<string, Check> = {
+  const checks: Record<string, HealthCheck> = {
     node: nodeCheck,
     configuration() {
       const { config, file } = configured();

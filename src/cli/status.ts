@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { slownessOf } from '../base/slow-runtime.ts';
+import { slownessOf } from '../base/checks.ts';
 import type { Client, ServiceStatus } from './client.ts';
 import { connectionStates, connectionTable, type ConnectionState } from './connection-table.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';

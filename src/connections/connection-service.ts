@@ -88,9 +88,10 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
       return Promise.all(installed.map((one) => toInstalled(one, options.credentials)));
     },
     async connector(provider) {
-      const connector = await registry.load(provider).catch(() => null);
-      return connector && toInstalled(connector, options.credentials);
+      const isNamed = registry.names().includes(provider) || registry.broken().some((one) => one.provider === provider);
+      return isNamed ? toInstalled(await registry.load(provider), options.credentials) : null;
     },
+    unloadedPlugins: () => registry.broken().flatMap((one) => (one.provider === null ? [one.plugin] : [])),
     upcoming({ schedule, allowedHours }, count) {
       const timing = { schedule: checkedSchedule(schedule), allowedHours: checkedHours(allowedHours) };
       return upcomingOf(timing, clock.now(), count, options.standardSchedule);
@@ -218,8 +219,10 @@ interface ConnectionPages {
 export interface Connections extends SyncRuns, SyncItems, SourceOperations, ConnectionPages {
   /** All installed connectors. */
   connectors(): Promise<InstalledConnector[]>;
-  /** The installed connector of a provider; null where there is none that can be used. */
+  /** The connector of a provider; null where none has its name. `connector_invalid` says why one cannot be used. */
   connector(provider: string): Promise<InstalledConnector | null>;
+  /** Configured plugins that did not load, so that nobody knows the connectors in them. */
+  unloadedPlugins(): string[];
   /**
    * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
    * is wrong. Where the user has to consent at the source, all that waits for the consent.

@@ -54,7 +54,7 @@ export async function reserveTokens(
   return rows.length > 0;
 }
 
-export type Outcome = 'answers' | 'cached' | 'failed' | 'malformed' | 'over_budget';
+export type CallOutcome = 'answers' | 'cached' | 'failed' | 'malformed' | 'over_budget';
 
 export interface Settlement {
   containerTag: string;
@@ -62,7 +62,7 @@ export interface Settlement {
   tokens: number;
   /** Tokens reserved in the budget beforehand. */
   reserved: number;
-  outcome: Outcome;
+  outcome: CallOutcome;
 }
 
 /** Counts the end of a question, and gives back what was reserved and not spent. */
@@ -71,8 +71,8 @@ export async function settleTokens(
   { containerTag, tokens, reserved, outcome }: Settlement,
   now: Date,
 ): Promise<void> {
-  const one = (name: Outcome) => (outcome === name ? 1 : 0);
-  const at = (name: Outcome) => (outcome === name ? now : null);
+  const one = (name: CallOutcome) => (outcome === name ? 1 : 0);
+  const at = (name: CallOutcome) => (outcome === name ? now : null);
   await database.execute(sql`
     insert into language_model_usage as u
       (container_tag, day, day_tokens, tokens, answers, cached, failed, malformed, over_budget,

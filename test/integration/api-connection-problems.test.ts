@@ -47,6 +47,33 @@ afterEach(async () => {
   await test.close();
 });
 
+it('say why the connector of a provider cannot be used, wherever the provider is named', async () => {
+  const broken = await startTestApi({
+    brokenConnectors: [
+      { plugin: './mine.ts', provider: 'mine', reason: 'It has no verb list.' },
+      { plugin: 'memoryd-connector-lost', provider: null, reason: 'The package is not installed.' },
+    ],
+  });
+  try {
+    const named = (provider: string) => broken.call('POST', `/v3/connections/${provider}`, { containerTag: 'work' });
+    const newer = (provider: string) => broken.call('POST', '/ns/work/connectors', { provider });
+    const reason = { error: 'The connector mine of ./mine.ts is broken.', details: 'It has no verb list.' };
+    expect(await named('mine')).toMatchObject({ status: 400, body: reason });
+    expect((await broken.call('GET', '/v3/connectors/mine/spec')).body).toMatchObject(reason);
+    expect(JSON.stringify((await newer('mine')).body)).toContain(reason.details);
+    // What did not load at all may hold any connector.
+    const lost = 'Plugins that could not be loaded: memoryd-connector-lost';
+    expect(await named('lost')).toMatchObject({
+      status: 400,
+      body: { error: [{ message: `lost is not the name of a connector. ${lost}` }] },
+    });
+    expect(await named('onedrive')).toMatchObject({ status: 501, body: { details: lost } });
+    expect(JSON.stringify((await newer('lost')).body)).toContain(lost);
+  } finally {
+    await broken.close();
+  }
+});
+
 async function sync(): Promise<void> {
   await test.call('POST', `/v3/connections/${id}/sync`, {});
   await runDueSync(test, connector, id);

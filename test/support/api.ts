@@ -18,7 +18,7 @@ import { createHooks } from '../../src/inbound/hooks/create-hooks.ts';
 import type { ClientConfig } from '../../src/auth/oauth-clients.ts';
 import { createPush } from '../../src/inbound/push/create-push.ts';
 import { createOutbound } from '../../src/source/http/outbound.ts';
-import { createRegistry } from '../../src/connector/registry.ts';
+import { createRegistry, type BrokenConnector } from '../../src/connector/registry.ts';
 import { defaultRunSettings } from '../../src/sync/run.ts';
 import { createContentServices } from '../../src/content-services.ts';
 import { createUrlFetcher } from '../../src/engine/fetch-url.ts';
@@ -40,6 +40,8 @@ export interface TestApiOptions {
   /** Default: everything is logged. */
   logLevel?: 'debug' | 'info';
   connectors?: Record<string, Connector<any, any>>;
+  /** What was configured and cannot be used. */
+  brokenConnectors?: BrokenConnector[];
   /** Is shown every answer as it is about to be sent. */
   onAnswer?(payload: unknown): void;
   /** OAuth clients of the configuration. */
@@ -72,7 +74,7 @@ export async function startTestApi(options: TestApiOptions = {}) {
   );
   const embedder = createHashingEmbedder();
   const keys = createKeys({ database, clock, log, organization, localToken });
-  const registry = createRegistry(Object.fromEntries(loaders));
+  const registry = createRegistry(Object.fromEntries(loaders), options.brokenConnectors);
   const encryption = createEncryption([newEncryptionKey()]);
   const guard = createAddressGuard({ allowPrivateUrls: true, allowedPrivateHosts: [] });
   const outbound = createOutbound({ database, clock, log, guard, metrics: createMetrics() });

@@ -11,7 +11,7 @@ import {
   readUsage,
   reserveTokens,
   settleTokens,
-  type Outcome,
+  type CallOutcome,
   type Usage,
 } from '../../store/language-model.ts';
 
@@ -103,7 +103,7 @@ export function createMeteredModel(options: MeteredModelOptions): MeteredModel {
 async function settle(
   { database, clock }: MeteredModelOptions,
   question: Question,
-  outcome: Outcome,
+  outcome: CallOutcome,
   spent = { tokens: 0, reserved: 0 },
 ): Promise<null> {
   await settleTokens(database, { containerTag: tagOf(question), outcome, ...spent }, clock.now());

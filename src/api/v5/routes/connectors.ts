@@ -12,6 +12,7 @@ import type {
   SyncRun,
 } from '../../../connections/connection-types.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { unknownProvider } from '../../lookup.ts';
 import { paginationOf } from '../../views/shared.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/connectors.ts';
@@ -82,10 +83,10 @@ async function installedOf({ connections }: Services): Promise<Map<string, Insta
   return new Map((await connections.connectors()).map((one) => [one.spec.name, one]));
 }
 
-async function requireConfigured(services: Services, provider: string): Promise<InstalledConnector> {
-  const installed = (await installedOf(services)).get(provider);
+async function requireConfigured({ connections }: Services, provider: string): Promise<InstalledConnector> {
+  const installed = await connections.connector(provider);
   if (installed) return installed;
-  throw invalidField(['provider'], `${provider.slice(0, 40)} is not the name of a connector that is installed here`);
+  throw unknownProvider(connections, provider);
 }
 
 function requireKnownConfig({ spec }: InstalledConnector, config: Record<string, unknown>): void {
