@@ -1,7 +1,7 @@
-import type { Client, Hit, NewDocument, Way } from './client.ts';
+import type { Client, Hit, Mode, NewDocument, Way } from './client.ts';
 import type { Figure } from './report.ts';
 import type { BeirSet, ConversationSet } from './sets.ts';
-import { estimate, meanOf, ndcgAt, percentile, recallAt } from './statistics.ts';
+import { estimate, meanOf, ndcgAt, percentile, recallAt, type Estimate } from './statistics.ts';
 
 export type Granularity = 'turn' | 'session';
 
@@ -152,10 +152,28 @@ function figuresOf(set: string, answers: readonly Answer[]): Figure[] {
       ...apart.flatMap((metric) => each.map(({ category, some }) => figure(metric, some, `${metric} ${category}`))),
       { set, mode, metric: 'nDCG@10 macro', ...plain(macro, each.length) },
       ...(way.rerank ? [{ set, mode, metric: 'nDCG@10 gained', ...estimate(gains) }] : []),
+      ...compared.flatMap((metric) => toBetterArm(metric, way, answers).map((some) => ({ set, mode, ...some }))),
       { set, mode, metric: 'latency p50 ms', ...plain(percentile(times, 0.5), times.length) },
       { set, mode, metric: 'latency p95 ms', ...plain(percentile(times, 0.95), times.length) },
     ];
   });
+}
+
+/** What hybrid search is compared with its arms by. */
+const compared = ['nDCG@10', 'evidence in 250 tokens'];
+
+/** Of hybrid search, question by question, how much more it has than the arm that has more of all. */
+function toBetterArm(metric: string, way: Way, answers: readonly Answer[]): (Estimate & { metric: string })[] {
+  const scoresOf = (mode: Mode) =>
+    answers
+      .filter((one) => one.way.mode === mode && one.way.rerank === way.rerank)
+      .flatMap(({ scores }) => scores[metric] ?? []);
+  const own = scoresOf('hybrid');
+  const arms = [scoresOf('documents'), scoresOf('memories')].filter(({ length }) => length > 0);
+  if (way.mode !== 'hybrid' || own.length === 0 || arms.length < 2) return [];
+  const [better] = arms.toSorted((a, b) => meanOf(b) - meanOf(a)) as [number[], ...number[][]];
+  const more = own.map((value, place) => value - better[place]!);
+  return [{ metric: `${metric}, more than the better arm`, ...estimate(more) }];
 }
 
 function plain(value: number, count: number) {

@@ -11,10 +11,12 @@ import { conversational } from './ranking-constants.ts';
  * themselves. Changes the scores of what it is given.
  */
 export async function scoreTurns(ranked: Scored[], database: Database): Promise<Scored[]> {
-  const turns = ranked.filter(isSaid);
+  const said = ranked.filter(isSaid);
+  const lone = await neighboursOf(said, database);
+  const turns = said.filter((one) => !isApart(one, lone));
   const questions = bestOfPlaces(turns.filter(({ type }) => type === 'question'));
-  for (const one of ranked) one.score *= worthOf(one);
-  if (turns.length > 1) raise(turns, { questions, lone: await neighboursOf(turns, database) });
+  for (const one of turns) one.score *= worthOf(one);
+  if (turns.length > 1) raise(turns, { questions, lone });
   return ranked;
 }
 
@@ -30,9 +32,16 @@ function isSaid({ type, places }: Scored): boolean {
   return type !== 'text' && type !== 'fact' && places.length === 1;
 }
 
+/** A document that is one turn, and nobody else speaks beside it: a note that begins with its topic (`Rent: due on Friday`). */
+function isApart({ isLone, places }: Scored, lone: ReadonlyMap<string, Neighbours>): boolean {
+  const around = isLone ? lone.get(firstOf(places).document) : undefined;
+  return around !== undefined && around.previous === null && around.next === null;
+}
+
 /** Of documents that are one turn each. */
 async function neighboursOf(turns: readonly Scored[], database: Database): Promise<Map<string, Neighbours>> {
-  const best = turns.toSorted((a, b) => b.score - a.score).filter(({ isLone }) => isLone);
+  const worth = (one: Scored) => one.score * worthOf(one);
+  const best = turns.filter(({ isLone }) => isLone).sort((a, b) => worth(b) - worth(a));
   const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
   if (documents.length === 0) return new Map();
   const rows = await readNeighbours(database, documents);

@@ -12,7 +12,7 @@ import { scoreTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
 import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
-import { bestFirst, toLines, type Chosen, type Line } from './lines.ts';
+import { bestFirst, levelled, toLines, type Chosen, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
 import { scoreCandidates, type Scored, stretch } from './score-candidates.ts';
@@ -92,7 +92,8 @@ export function createSearch(options: SearchOptions): ExplainedSearch {
     async search(wanted) {
       const request = await resolveNamedTags(wanted, context.database);
       if (request.scope.containerTags?.length === 0) return [];
-      const results = arranged(await find(request, context), request);
+      const found = await find(request, context);
+      const results = request.levelled ? levelled(found) : found;
       const detailed = request.includeChunks ? withChunks(results, await chunksFor(request, context)) : results;
       if (!request.includeRelated) return detailed;
       const { scope, filters } = request;
@@ -112,16 +113,6 @@ export function createSearch(options: SearchOptions): ExplainedSearch {
   };
 }
 
-/**
- * In the order that is asked for. Where candidates were scored again their new order counts, and the similarities
- * that were found are given out in it, the highest first.
- */
-function arranged(results: SearchResult[], { order, rerank: isReranked }: SearchRequest): SearchResult[] {
-  if (order !== 'similarity') return results;
-  const sorted = results.toSorted((left, right) => right.similarity - left.similarity);
-  return isReranked ? results.map((one, place) => ({ ...one, similarity: sorted[place]!.similarity })) : sorted;
-}
-
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
   const lines = linesOf(await rankWordings(request, context), request);
   const results = await ordered(choose(lines, request, lookedAt(request, context)), request, context);
@@ -135,7 +126,9 @@ async function trace(request: SearchRequest, context: Context): Promise<Trace> {
   const chosen = choose(lines, request, Infinity);
   const best = chosen.slice(0, lookedAt(request, context));
   const results = await ordered(best, request, context);
-  return { ranked, lines, order: [...results.map(({ line }) => line), ...chosen.slice(best.length)] };
+  const order = [...results.map(({ line }) => line), ...chosen.slice(best.length)];
+  const shown = order.slice(0, request.limit);
+  return { ranked, lines, order: [...(request.levelled ? levelled(shown) : shown), ...order.slice(request.limit)] };
 }
 
 async function rankWordings(request: SearchRequest, context: Context): Promise<Scored[]> {

@@ -14,6 +14,13 @@ export interface Chosen extends Line {
 export const bestFirst = (a: Pick<Line, 'id' | 'score'>, b: Pick<Line, 'id' | 'score'>) =>
   b.score - a.score || (a.id < b.id ? -1 : 1);
 
+/** Each at least as similar as whatever comes after it. */
+export function levelled<Ranked extends { similarity: number }>(ranked: readonly Ranked[]): Ranked[] {
+  let most = 0;
+  const similarities = ranked.toReversed().map(({ similarity }) => (most = Math.max(most, similarity)));
+  return ranked.map((one, place) => ({ ...one, similarity: similarities.at(-1 - place)! }));
+}
+
 /** How chunks and memories of one ranking belong together. */
 interface Links {
   /** Chunks in the ranking that each memory came from. */

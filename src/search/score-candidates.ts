@@ -48,7 +48,9 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
     return count * termWeight(items, frequency);
   });
   const scored = found.flatMap((one) => scoredByWords(one, weights));
-  const cosine = stretch(scored.map(({ candidate }) => candidate.cosine).filter((value) => value !== null));
+  const cosines = scored.map(({ candidate }) => candidate.cosine).filter((value) => value !== null);
+  const cosine = stretch(cosines);
+  const decides = new Set(cosines).size > 1;
   const words = stretch(scored.map((one) => one.bm25));
   const mostWords = scored.reduce((most, one) => Math.max(most, one.bm25), 0);
   const heads = headsOf(scored, cosine);
@@ -68,7 +70,7 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
       isLone,
       score:
         (text.isInference ? inferenceWeight : 1) *
-          beneath(heads, candidate, fuse(candidate, cosine, trust * words(lexical))) +
+          beneath(heads, candidate, fuse(candidate, { dense: cosine, decides }, trust * words(lexical))) +
         completeWeight * Math.max(0, (covered - relatedCoverage) / (1 - relatedCoverage)) +
         (candidate.isDated ? datedWeight : 0),
       similarity: similarityOf(candidate, covered, plan.scoring),
@@ -98,10 +100,17 @@ function scoredByWords({ plan, corpus, candidates }: Found, weights: readonly nu
   });
 }
 
-/** Combines the scores. A text without a vector of the model is judged by its words alone. */
-function fuse({ cosine, text: { type } }: Candidate, dense: (value: number) => number, lexical: number): number {
+/**
+ * Combines the scores. A text without a vector of the model is judged by its words alone. Vectors that are all equally
+ * near decide nothing, so what they weigh is the same for all.
+ */
+function fuse(
+  { cosine, text: { type } }: Candidate,
+  { dense, decides }: { dense: (value: number) => number; decides: boolean },
+  lexical: number,
+): number {
   if (cosine === null) return lexical;
-  const weight = type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
+  const weight = !decides || type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
   return (1 - weight) * dense(cosine) + weight * lexical;
 }
 
@@ -162,6 +171,8 @@ const rounded = (similarity: number) => Math.round(similarity * 1e6) / 1e6;
 /** 0 at a cosine of 0 and below, `related` at the model's `relatedAt`, 1 at 1, straight lines between. */
 function calibrate(cosine: number, related: number, relatedAt: number): number {
   if (cosine < relatedAt) return Math.max(related * (cosine / relatedAt), 0);
+  // Of a model that tells nothing apart.
+  if (relatedAt >= 1) return 1;
   return Math.min(related + ((1 - related) * (cosine - relatedAt)) / (1 - relatedAt), 1);
 }
 

@@ -40,8 +40,8 @@ export interface SearchRequest {
   includeChunks?: boolean | undefined;
   /** Adds the context to each memory. */
   includeRelated?: boolean | undefined;
-  /** Default `rank`: by all that speaks for a result. `similarity`: so that no similarity is above one before it. */
-  order?: 'rank' | 'similarity' | undefined;
+  /** Reports no result as less similar than one after it, as what ranks higher is at least as good. */
+  levelled?: boolean | undefined;
   /** Scores the best candidates again. */
   rerank?: boolean | undefined;
   /** Searches several wordings of the query. */

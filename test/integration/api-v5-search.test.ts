@@ -89,20 +89,23 @@ describe('a search in a namespace', () => {
     expect(together[0]!.similarity).toBe(apart[0]!.similarity);
   });
 
-  it('finds what the older dialect finds', async () => {
+  it('finds what the older dialect finds, in the order of the ranking', async () => {
     const query = 'where does the user live?';
-    for (const [searchMode, older] of [
-      ['hybrid', 'hybrid'],
-      ['chunks', 'documents'],
-    ]) {
+    for (const [searchMode, older, rerank] of [
+      ['hybrid', 'hybrid', false],
+      ['chunks', 'documents', false],
+      ['hybrid', 'hybrid', true],
+    ] as const) {
       const legacy = await test.call('POST', '/v4/search', {
         q: query,
         containerTag: 'ada',
         searchMode: older,
         threshold: 0.1,
+        rerank,
+        limit: 100,
       });
-      const scores = (results: Result[]) => new Map(results.map(({ id, similarity }) => [id, similarity]));
-      const results = await found({ query, searchMode, threshold: 0.1 });
+      const scores = (results: Result[]) => results.map(({ id, similarity }) => [id, similarity]);
+      const results = await found({ query, searchMode, threshold: 0.1, rerank: rerank ? 'order' : 'none' });
       expect(results.length).toBeGreaterThan(0);
       expect(scores(results)).toEqual(scores(legacy.body.results));
     }

@@ -92,6 +92,7 @@ function searchRequest(body: SearchBody, parts: ResultParts): Omit<SearchRequest
     mode: searchMode,
     ...(threshold === undefined ? { threshold: scoring.related, weak: weakSimilarity } : { threshold }),
     limit: limit ?? 10,
+    levelled: true,
     includeChunks: chunksOfMemories,
     includeSummaries: parts.summaries,
     includeForgotten: include.forgottenMemories ?? false,

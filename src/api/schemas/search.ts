@@ -155,7 +155,10 @@ const searchResult = Type.Object({
   id: Type.String({ description: 'Id of the memory or of the chunk.' }),
   memory: Type.Optional(Type.String()),
   chunk: Type.Optional(Type.String()),
-  similarity: Type.Number({ description: '0 to 1.' }),
+  similarity: Type.Number({
+    description:
+      '0 to 1, and at least that of each result that ranks after it; its own by meaning is among the scores.',
+  }),
   scores: Type.Optional(scores),
   isAggregated: Type.Optional(
     Type.Literal(true, { description: 'It sums up several memories, for this request alone.' }),

@@ -148,7 +148,7 @@ const named = new RegExp(
   'u',
 );
 const headed = new RegExp(
-  String.raw`^(?:\[(?<before>${stampPattern})\] (?<after>[\p{L}\p{N}_.#' -]{1,40})|(?<name>[\p{L}\p{N}_.#'’ -]{1,40}?)(?: {1,3}| [-–—] )(?:APP )?[[(]?(?<stamp>${stampPattern})[\])]?)\s*$`,
+  String.raw`^(?:\[(?<before>${stampPattern})\] (?<after>[\p{L}\p{N}_.][\p{L}\p{N}_.#' -]{0,39})|(?<name>[\p{L}\p{N}_.][\p{L}\p{N}_.#'’ -]{0,39}?)(?: {1,3}| [-–—] )(?:APP )?[[(]?(?<stamp>${stampPattern})[\])]?)\s*$`,
   'u',
 );
 
@@ -163,6 +163,9 @@ function transcriptOf(text: string): Turn[] | null {
   return turnsBetween(text, labels, dated, order);
 }
 
+/** Of a line, so much is read. */
+const longestLine = 240;
+
 interface DatedLine {
   index: number;
   end: number;
@@ -176,7 +179,7 @@ function labelsOf(text: string): { labels: Label[]; dated: DatedLine[]; lines: n
   let inCode = false;
   for (let index = 0; index <= text.length;) {
     const end = text.indexOf('\n', index) === -1 ? text.length : text.indexOf('\n', index);
-    const line = text.slice(index, Math.min(end, index + 240));
+    const line = text.slice(index, Math.min(end, index + longestLine));
     if (/^\s*(?:```|~~~)/.test(line)) inCode = !inCode;
     const label = inCode ? null : labelOf(line);
     if (label) labels.push({ ...label, index, start: Math.min(label.start + index, end) });
@@ -215,8 +218,11 @@ function labelled(name: string, start: number, stamp: string | null, isCertain: 
   return { index: 0, start, name: name.replace(/#\d{4}$/, '').trim(), role: roleOf(name), stamp, isCertain };
 }
 
+/** A heading of a change log is dated as a line of a chat is: `v4.1.3 2017-10-06`. */
+const version = /^(?:version |release |v)?\d[\d.]*(?:-[\w.]+)?$/i;
+
 function isName(name: string): boolean {
-  return !noName.test(name.trim()) && !/^\d+$/.test(name) && !name.includes('://');
+  return !noName.test(name.trim()) && !version.test(name) && !name.includes('://');
 }
 
 function roleOf(name: string): Role | null {
@@ -228,6 +234,25 @@ function roleOf(name: string): Role | null {
 
 const firstPerson = /\b(?:I|I['’](?:m|ve|ll|d)|[Mm]y|[Mm]e|[Ww]e|[Oo]ur|you|You)\b/;
 
+/** Of people who talk, so many speak of themselves or to each other; records and headings with colons have hardly any. */
+const speakingShare = 0.1;
+
+/** The first line of what is said: what stands below may be the text of a page. */
+function lineOf(text: string, { start }: Label): string {
+  const end = text.indexOf('\n', start);
+  return text.slice(start, Math.min(end === -1 ? text.length : end, start + longestLine));
+}
+
+function isSpeaking(text: string, label: Label): boolean {
+  return firstPerson.test(lineOf(text, label)) || /\bsaid[:,]/.test(text.slice(label.index, label.start));
+}
+
+/** Whether most lines are sentences of somebody: those of records hardly ever are. */
+function isDialogue(text: string, labels: readonly Label[], lines: number): boolean {
+  const sentences = labels.filter((one) => /[.!?…]["”'’)*_]*\s*$/.test(lineOf(text, one)));
+  return labels.length >= lines / 2 && sentences.length >= labels.length / 2;
+}
+
 /** One line alone is a turn when somebody speaks in it; several when a name comes again or somebody speaks. */
 function isSpoken(text: string, labels: readonly Label[], lines: number): boolean {
   const first = labels[0];
@@ -236,12 +261,10 @@ function isSpoken(text: string, labels: readonly Label[], lines: number): boolea
   const certain = labels.filter(({ isCertain }) => isCertain).length;
   if (certain >= 2 || (certain === 1 && lines <= 3)) return true;
   if (lines === 1 && first.index === 0) return true;
-  const speaks =
-    firstPerson.test(text.slice(first.start, first.start + 4000)) ||
-    /\bsaid[:,]/.test(text.slice(first.index, first.start));
+  const speaks = labels.filter((one) => isSpeaking(text, one)).length >= Math.max(1, labels.length * speakingShare);
   const repeated = new Set(labels.map(({ name }) => name)).size < labels.length;
   const begins = /^(?:\s*(?:#.{0,200}|.{0,80}\d{4}.{0,20})?\n){0,4}$/.test(text.slice(0, Math.min(first.index, 1000)));
-  return (begins || repeated) && (speaks || (repeated && labels.length >= lines / 2));
+  return (begins || repeated) && (speaks || (repeated && isDialogue(text, labels, lines)));
 }
 
 /** A line that says only on which day the following was said. */

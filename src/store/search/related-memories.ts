@@ -3,7 +3,7 @@ import { isOnlyFromHidden } from '../hidden-documents.ts';
 import { shownMetadata } from '../memories.ts';
 import type { Filter } from '../filters.ts';
 import { matchesMemory } from '../memory-lists.ts';
-import { sql, type Sql } from '../sql.ts';
+import { rawSql, sql, type Sql } from '../sql.ts';
 import { inScope } from './conditions.ts';
 
 /** A memory beside a found one. */
@@ -86,7 +86,7 @@ export interface Neighbours {
   session: string | null;
 }
 
-/** In the order in which they were added to their container; those of another date are no neighbours. */
+/** In the order in which they were added to their container; those of another date, or that are no turns, are none. */
 export function readNeighbours(database: Queryable, ids: readonly string[]): Promise<Neighbours[]> {
   return database.query<Neighbours>(sql`
     select d.id, p.id as previous, n.id as next, d.container_tag || ' ' || d.document_date::text as session
@@ -94,10 +94,14 @@ export function readNeighbours(database: Queryable, ids: readonly string[]): Pro
     left join lateral (
       select id, document_date from documents
       where container_tag = d.container_tag and (created_at, id) < (d.created_at, d.id)
-      order by created_at desc, id desc limit 1) p on p.document_date is not distinct from d.document_date
+      order by created_at desc, id desc limit 1) p on p.document_date is not distinct from d.document_date and ${isTurn('p')}
     left join lateral (
       select id, document_date from documents
       where container_tag = d.container_tag and (created_at, id) > (d.created_at, d.id)
-      order by created_at, id limit 1) n on n.document_date is not distinct from d.document_date
+      order by created_at, id limit 1) n on n.document_date is not distinct from d.document_date and ${isTurn('n')}
     where d.id = any(${ids}::text[])`);
+}
+
+function isTurn(document: 'p' | 'n'): Sql {
+  return sql`exists (select from chunks where document_id = ${rawSql(document)}.id and type <> 'text')`;
 }

@@ -46,7 +46,7 @@ export function namespaceSearchRoutes(app: Api, { services, clock }: RouteContex
 function searchRequest(body: SearchBody): Omit<SearchRequest, 'scope'> {
   const { query, searchMode = 'hybrid', threshold = 0.3, limit = 10, include = {}, rerank = 'none' } = body;
   return {
-    ...{ q: query, mode: modes[searchMode], threshold, limit, order: 'similarity' },
+    ...{ q: query, mode: modes[searchMode], threshold, limit, levelled: true },
     includeSummaries: include.documents ?? false,
     includeRelated: include.related ?? false,
     includeForgotten: include.forgotten ?? false,

@@ -70,7 +70,7 @@ const searchResult = Type.Object({
   memory: Type.Optional(Type.String()),
   chunk: Type.Optional(Type.String()),
   metadata: jsonObject,
-  similarity: Type.Number({ description: '0 to 1; the list is in its order.' }),
+  similarity: Type.Number({ description: '0 to 1; none is above one before it.' }),
   isLatest: Type.Boolean({ description: 'False for a memory that was replaced or forgotten.' }),
   isInference: Type.Boolean(),
   system: Type.Object(times),
