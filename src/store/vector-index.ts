@@ -46,7 +46,7 @@ export interface VectorIndexOptions {
   embedder: { readonly id: string; readonly dimensions: number };
   clock: Clock;
   log: Logger;
-  /** From how many vectors on there is an index. Default 60,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
+  /** From how many vectors on there is an index. Default 120,000 on PGlite; on PostgreSQL 10,000 chunks, 5,000 memories. */
   threshold?: number;
   /** Waiting documents and items that may be a bulk load. Default 2,000. */
   bulkDocuments?: number;

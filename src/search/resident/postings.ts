@@ -17,8 +17,9 @@ export interface TermCounts {
   counts: Uint16Array;
 }
 
-/** A place and a count in one number. */
-const countLimit = 32_768;
+/** A place and a count in one number; of a million texts it is one that V8 keeps without an object of its own. */
+const countBits = 10;
+const mostCounted = 2 ** countBits - 1;
 
 export function createPostings(): Postings {
   const postings = new Map<string, number[]>();
@@ -38,7 +39,7 @@ export function createPostings(): Postings {
       if (terms === '') return;
       const each = ofEach.split(',');
       for (const [index, term] of terms.split(' ').entries()) {
-        const posting = place * countLimit + Number(each[index]);
+        const posting = (place << countBits) | Math.min(Number(each[index]), mostCounted);
         const known = postings.get(term);
         if (known) known.push(posting);
         else postings.set(term, [posting]);
@@ -51,7 +52,7 @@ export function createPostings(): Postings {
         let frequency = 0;
         for (const form of forms) {
           for (const posting of postings.get(form) ?? []) {
-            const place = Math.floor(posting / countLimit);
+            const place = posting >>> countBits;
             if (!isThere(place)) continue;
             if (isHolding[place] === 0) {
               isHolding[place] = 1;
@@ -59,7 +60,7 @@ export function createPostings(): Postings {
             }
             const at = place * terms.length + index;
             if (counts[at] === 0) frequency += 1;
-            counts[at] = Math.max(counts[at]!, posting % countLimit);
+            counts[at] = Math.max(counts[at]!, posting & mostCounted);
           }
         }
         return frequency;

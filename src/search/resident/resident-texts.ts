@@ -6,6 +6,7 @@ import { languageCodes } from '../../engine/languages.ts';
 import type { Embedder } from '../../models/embedder.ts';
 import type { Database } from '../../store/database.ts';
 import {
+  mostResidentInAll,
   mostResidentTexts,
   readChangedTexts,
   readHolding,
@@ -43,9 +44,9 @@ export interface ResidentOptions {
   embedder: Pick<Embedder, 'id' | 'dimensions'>;
   clock: Clock;
   log: Logger;
-  /** Texts of a kind in a scope at the most. Default 60,000 on PGlite, 20,000 in each process on PostgreSQL. */
+  /** Texts of a kind in a scope at the most. Default 120,000 on PGlite, 20,000 in each process on PostgreSQL. */
   maxTexts?: number;
-  /** Texts in all scopes together. Default 60,000. */
+  /** Texts in all scopes together. Default 180,000 on PGlite, 60,000 on PostgreSQL. */
   maxTotal?: number;
 }
 
@@ -64,7 +65,8 @@ const longestPauseMs = 60 * 60_000;
 const askedAgainMs = 10 * 60_000;
 
 export function createResidentTexts(options: ResidentOptions): ResidentTexts {
-  const context = { maxTexts: mostResidentTexts[options.database.engine], maxTotal: 60_000, ...options };
+  const { engine } = options.database;
+  const context = { maxTexts: mostResidentTexts[engine], maxTotal: mostResidentInAll[engine], ...options };
   const { database, clock, log, maxTexts, maxTotal } = context;
   const noted = createMemo<true>(clock, { maxEntries: 1_000, lifetimeMs: askedAgainMs });
   const residents = new Map<string, Resident>();

@@ -36,8 +36,10 @@ interface TextPlace {
   end: number | null;
 }
 
-/** Texts of a kind in a scope that a process compares in memory, at the most: 180 MB, and 60 MB in each of several. */
-export const mostResidentTexts = { pglite: 60_000, postgres: 20_000 } as const;
+/** Texts of a kind in a scope that a process compares in memory, at the most: 360 MB, and 60 MB in each of several. */
+export const mostResidentTexts = { pglite: 120_000, postgres: 20_000 } as const;
+/** Texts of all scopes together. */
+export const mostResidentInAll = { pglite: 180_000, postgres: 60_000 } as const;
 
 type Seen = Parameters<typeof visible>[0];
 
