@@ -54,14 +54,15 @@ export async function moveItems(
   now: Date,
 ): Promise<void> {
   const set = rowSet('r', judgementColumns, judgements);
+  const ids = judgements.map((one) => one.ext_id);
   await tx.execute(sql`
     with moves as materialized (
       select i.ext_id, r.reason, r.detail from sync_items i join ${set.from} on r.ext_id = i.ext_id
-      where ${itemsOf(key)} and (${isMirrored} or ${isLeftOut})
+      where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and (${isMirrored} or ${isLeftOut})
       order by i.ext_id for update of i
     )
     update sync_items i set ${moved(rawSql('m.reason'), rawSql('m.detail'), now)}
-    from moves m where ${itemsOf(key)} and i.ext_id = m.ext_id`);
+    from moves m where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = m.ext_id`);
 }
 
 /** Writes when items changed at their source, where an older version did not keep it. */
@@ -71,9 +72,10 @@ export async function timeItems(
   times: readonly { ext_id: string; source_updated_at: Date }[],
 ): Promise<void> {
   const set = rowSet('r', { ext_id: 'text', source_updated_at: 'timestamptz' }, times);
+  const ids = times.map((one) => one.ext_id);
   await tx.execute(sql`
     update sync_items i set source_updated_at = r.source_updated_at
-    from ${set.from} where ${itemsOf(key)} and i.ext_id = r.ext_id`);
+    from ${set.from} where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = r.ext_id`);
 }
 
 /** Leaves out what its source changed last before a time; answers how many items that are. */

@@ -1,4 +1,4 @@
-import type { PartitionKey } from './partitions.ts';
+import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns } from './row-set.ts';
 import { rawSql, sql } from './sql.ts';
@@ -62,11 +62,12 @@ export async function finishPushedItems(
 ): Promise<void> {
   if (items.length === 0) return;
   const set = rowSet('r', documentColumns, items);
+  const ids = items.map((item) => item.ext_id);
   await tx.execute(sql`
     update sync_items i set state = 'done', rev = i.want_rev, document_id = r.document_id, next_try = null,
       error_class = null, error = null, updated_at = ${now}
     from ${set.from}
-    where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId} and i.ext_id = r.ext_id`);
+    where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = r.ext_id`);
 }
 
 /** Items that exist although what was pushed of them cannot be used: a snapshot shows them all the same. */

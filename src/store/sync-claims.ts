@@ -131,6 +131,7 @@ export async function finishItems(
   options: { leaseToken: string; now: Date },
 ): Promise<void> {
   const set = rowSet('r', finishedColumns, items);
+  const ids = items.map((item) => item.ext_id);
   await tx.execute(sql`
     update sync_items i
     set state = r.state, rev = coalesce(r.rev, i.rev), document_id = r.document_id,
@@ -138,7 +139,8 @@ export async function finishItems(
       attempts = case r.state when 'done' then 0 when 'failed' then i.attempts + 1 else i.attempts end, lost_workers = 0,
       error_class = r.error_class, error = r.error, lease_token = null, updated_at = ${options.now}
     from ${set.from}
-    where ${itemsOf(key)} and i.ext_id = r.ext_id and i.lease_token = ${options.leaseToken}`);
+    where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = r.ext_id
+      and i.lease_token = ${options.leaseToken}`);
 }
 
 /** Gives items back unfinished, as they were (a stop, not a failure). */

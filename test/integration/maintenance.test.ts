@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import type { Database } from '../../src/store/database.ts';
 import { startMaintenance, type Maintenance } from '../../src/store/pglite/maintenance.ts';
 import { openPglite } from '../../src/store/pglite/open-pglite.ts';
-import { sql } from '../../src/store/sql.ts';
+import { rawSql, sql } from '../../src/store/sql.ts';
 import { createTestClock, type TestClock } from '../support/clock.ts';
 import { makePgliteTemplate } from '../support/databases.ts';
 
@@ -81,11 +81,12 @@ describe('a run', () => {
 });
 
 describe('the timer', () => {
-  /** Lets the loop do what its clock allows: statements pass through the one session in order. */
+  /** Lets the loop do what its clock allows, look by look: statements pass through the one session in order. */
   async function advance(ms: number): Promise<void> {
-    clock.advance(ms);
-    await new Promise((resolve) => setImmediate(resolve));
-    await database.query(sql`select 1`);
+    for (let passed = 0; passed < ms; passed += 2_000) {
+      clock.advance(2_000);
+      await expect.poll(() => clock.sleeping()).toBe(1);
+    }
   }
 
   test('does nothing while the database is not used', async () => {
@@ -130,6 +131,28 @@ describe('the timer', () => {
     idle = false;
     await advance(10_000);
     await expect.poll(redoPosition).not.toBe(before);
+  });
+
+  test('has statements planned anew when their tables have grown', async () => {
+    const find = () =>
+      database.query(sql`select b.note from unnest(${['1', '2']}::integer[]) r (id) join busy b on b.id = r.id`);
+    const plan = async () => {
+      const [row] = await database.query<{ name: string }>(
+        sql`select name from pg_prepared_statements where statement like 'select b.note%'`,
+      );
+      return JSON.stringify(await database.query(sql`explain execute ${rawSql(row!.name)} ('{1,2}')`));
+    };
+    start();
+    await database.script("insert into busy values (1, 'a'); analyze busy");
+    uses = 1;
+    await advance(2_000);
+    for (let time = 0; time < 10; time++) await find();
+    await database.execute(sql`insert into busy select n, 'a' from generate_series(2, 20_000) n`);
+    expect(await plan()).toContain('Seq Scan on busy');
+    uses = 2;
+    idle = false;
+    await advance(2_000);
+    expect(await plan()).not.toContain('Seq Scan on busy');
   });
 
   test('survives a failure and tries again', async () => {

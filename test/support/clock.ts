@@ -3,6 +3,8 @@ import type { Clock } from '../../src/base/clock.ts';
 export interface TestClock extends Clock {
   /** Moves the time on; sleepers whose time has come wake up. */
   advance(ms: number): void;
+  /** How many sleep at this moment. */
+  sleeping(): number;
 }
 
 /** A clock that moves only when a test says so. */
@@ -11,6 +13,7 @@ export function createTestClock(start = '2026-03-01T09:00:00.000Z'): TestClock {
   const sleepers = new Set<{ until: number; wake: () => void }>();
   return {
     now: () => new Date(time),
+    sleeping: () => sleepers.size,
     sleep(ms, signal) {
       return new Promise((resolve) => {
         if (signal?.aborted || ms <= 0) return resolve();

@@ -32,9 +32,12 @@ export interface MaintenanceOptions {
   log: Logger;
 }
 
-const everyMs = 10_000;
+const lookEveryMs = 2_000;
+const looksPerRound = 5;
 /** Tables are left alone while the session is busy, but not longer than this many rounds. */
 const maxBusyRounds = 12;
+/** Smaller tables are read whole by any plan. */
+const leastPages = 8;
 /** Autovacuum's own rule: a fixed number of rows and a share of the table. */
 const staleRows = 200;
 const staleShare = 0.1;
@@ -43,23 +46,30 @@ const worthwhileLogBytes = 4 * 1024 * 1024;
 /** So much log that a checkpoint does not wait for an idle moment. */
 const urgentLogBytes = 32 * 1024 * 1024;
 
-/** Looks every ten seconds in which the database was used. */
+/** Looks every two seconds in which the database was used how tables have grown, and every ten what is due. */
 export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const { clock, database, log } = options;
   const ended = new AbortController();
   const looping = loop();
 
   async function loop(): Promise<void> {
-    let seen = 0;
-    let busyRounds = 0;
-    for (;;) {
-      await clock.sleep(everyMs, ended.signal);
+    const analyzed: TablePages = new Map();
+    let [seen, isDue, busyRounds] = [0, false, 0];
+    for (let look = 1; ; look++) {
+      await clock.sleep(lookEveryMs, ended.signal);
       if (ended.signal.aborted) return;
-      if (options.uses() === seen) continue;
-      busyRounds = options.isIdle() ? 0 : busyRounds + 1;
-      const thorough = busyRounds % maxBusyRounds === 0;
-      await runLogged(() => (thorough ? maintain(database) : checkpoint(database, urgentLogBytes)));
-      if (thorough) seen = options.uses();
+      if (options.uses() !== seen) {
+        isDue = true;
+        await runLogged(() => analyzeGrown(database, analyzed));
+      }
+      if (isDue && look % looksPerRound === 0) {
+        busyRounds = options.isIdle() ? 0 : busyRounds + 1;
+        const thorough = busyRounds % maxBusyRounds === 0;
+        await runLogged(() => (thorough ? maintain(database) : checkpoint(database, urgentLogBytes)));
+        isDue = !thorough;
+      }
+      // What it did itself is no use.
+      seen = options.uses();
     }
   }
 
@@ -80,6 +90,24 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
       await looping;
     },
   };
+}
+
+type TablePages = Map<string, number>;
+
+/**
+ * Gathers statistics of tables that have become twice as large, and so has their statements planned anew. Until then
+ * all items of a connection count as few, and a prepared statement keeps the plan of the time when its tables had some
+ * pages, which is to read all of them. From a small sample: this comes while others wait.
+ */
+async function analyzeGrown(database: Database, analyzed: TablePages): Promise<void> {
+  const tables = await database.query<{ name: string; pages: number }>(sql`
+    select quote_ident(relname) as name, pg_relation_size(oid) / current_setting('block_size')::integer as pages
+    from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace`);
+  for (const { name, pages } of tables) {
+    if (pages < 2 * Math.max(analyzed.get(name) ?? 0, leastPages)) continue;
+    await database.executeWith({ default_statistics_target: '10' }, rawSql(`analyze ${name}`));
+    analyzed.set(name, pages);
+  }
 }
 
 /** Table by table, each a statement of its own, so that others get the session in between. */
