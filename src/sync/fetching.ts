@@ -96,10 +96,16 @@ async function fetchDue(work: Fetching, options: FetchOptions): Promise<BreakerT
       backlog = 0;
       await team.invite();
     }
+    if (batch.items === limit) continue;
+    if (!ended) {
+      // While this batch is stored the next pages come in, so that few changes in many pages make few batches.
+      await settle(work);
+      await options.supply.changed();
+      continue;
+    }
     // What has just been stored may have left something to do.
     if (batch.items > 0 || !isSettled) continue;
-    if (!ended) await options.supply.changed();
-    else if (await othersAtWork(work)) await clock.sleep(lookMs, signal);
+    if (await othersAtWork(work)) await clock.sleep(lookMs, signal);
     // Items that turned out not to be mirrored have left places under the document limit.
     else if ((await documentLimit.settle()) === 0) return null;
   }
