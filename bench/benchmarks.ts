@@ -33,6 +33,13 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
       return [await benchFirstLoad(quick ? 6_000 : 20_000)];
     },
   },
+  'mixed-folder': {
+    engines,
+    async run(engine, quick) {
+      const { benchMixedFolder } = await import('./mixed-folder.ts');
+      return benchMixedFolder(engine, quick ? 500_000 : 3_000_000);
+    },
+  },
   'folder-syncs': {
     engines,
     async run(engine, quick) {
