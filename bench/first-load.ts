@@ -1,6 +1,5 @@
 import type { Database } from '../src/store/database.ts';
-import { rowSet } from '../src/store/row-set.ts';
-import { rawSql, sql } from '../src/store/sql.ts';
+import { rowSet, rawSql, sql } from '../src/store/sql.ts';
 import { connectFolder } from './connected-folder.ts';
 import { withDaemon } from './daemon.ts';
 import { makeBenchStore, openBenchDatabase, type BenchStore } from './databases.ts';

@@ -154,7 +154,7 @@ async function openApi(
       idempotency: createIdempotency({ database, clock }),
       rates: parts.opened.add(await openRateCounter(options)),
       hooks: hooks.receiver,
-      ...(config.metrics && { metrics }),
+      metrics: config.metrics ? metrics : undefined,
       status: parts.status,
       backups: parts.backups,
     },

@@ -63,7 +63,7 @@ export async function apiConfig(config: Config, organization: ApiConfig['organiz
     redirectAllowlist: config.redirectAllowlist,
     compat: config.compat,
     publicUrl: config.publicUrl,
-    ...(config.rateLimit.max > 0 ? { rateLimit: config.rateLimit } : {}),
+    rateLimit: config.rateLimit.max > 0 ? config.rateLimit : undefined,
   };
 }
 

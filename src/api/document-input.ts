@@ -35,7 +35,7 @@ export function documentChangeOf(body: ChangeBody, maxTextBytes: number): Partia
   const { title: _title, body: _body, ...fields } = optionalFields(rest);
   return {
     ...fields,
-    ...(metadata !== undefined && { metadata }),
+    metadata,
     ...(content !== undefined && { body: contentOf(content, maxTextBytes) }),
   };
 }

@@ -13,7 +13,8 @@ const maxDiscardedBytes = 16 * 1024 * 1024;
 /** Answers of status 500 and above that nobody has to look into. */
 const expectedFailures: ErrorCode[] = ['unsupported_operation', 'unavailable'];
 
-type ErrorBody = { error: string; details?: string } | { success: false; error: ValidationIssue[]; data?: unknown };
+type ErrorBody =
+  { error: string; details?: string | undefined } | { success: false; error: ValidationIssue[]; data?: unknown };
 
 /** Makes the two error bodies of section 3 of the API from everything that is thrown. */
 export function handleErrorsWith(log: Logger) {
@@ -44,10 +45,10 @@ function bodyOf(error: MemorydError, request: FastifyRequest): ErrorBody {
   if (error.code === 'validation_failed' && error.issues) {
     const data = echoOf(error, request);
     const issues = error.issues.map((issue) => ({ ...issue, message: printable(issue.message) }));
-    return { success: false, error: issues, ...(data === undefined ? {} : { data }) };
+    return { success: false, error: issues, data };
   }
   if (error.status === 500) return { error: 'Internal server error' };
-  return { error: printable(error.message), ...(error.details === undefined ? {} : { details: error.details }) };
+  return { error: printable(error.message), details: error.details };
 }
 
 /** A message may name what was sent, and is shown in terminals: control characters and reversals in it are no text. */

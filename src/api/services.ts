@@ -55,7 +55,7 @@ export interface ApiServices {
   /** Deletes all content; see `createReset`. */
   reset(confirmation: string): Promise<ResetReport>;
   /** Absent: `GET /metrics` is not offered. */
-  metrics?: Metrics;
+  metrics?: Metrics | undefined;
   status: Status;
   /** Null: the database has means of its own. */
   backups: Backups | null;

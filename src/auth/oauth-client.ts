@@ -163,7 +163,11 @@ export class TokenRefusal extends Error {
   /** The status of the answer, if there was one. */
   readonly status: number | undefined;
 
-  constructor(reason: RefusalReason, message: string, options: { retryAfterMs?: number; status?: number } = {}) {
+  constructor(
+    reason: RefusalReason,
+    message: string,
+    options: { retryAfterMs?: number | undefined; status?: number } = {},
+  ) {
     super(message);
     this.name = 'TokenRefusal';
     this.reason = reason;
@@ -198,7 +202,7 @@ export function refusalOf(
   }
   // A server that broke down in the middle may have issued a token.
   const reason = status >= 500 && status !== 503 ? 'unclear' : 'unavailable';
-  return new TokenRefusal(reason, message, { status, ...(retryAfterMs ? { retryAfterMs } : {}) });
+  return new TokenRefusal(reason, message, { status, retryAfterMs: retryAfterMs || undefined });
 }
 
 /** Only what looks like a code is shown: the text beside it may quote what was sent. */

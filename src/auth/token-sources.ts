@@ -190,7 +190,7 @@ function textOf(fields: JsonObject, name: string): string {
 interface ServiceKey {
   issuer: string;
   privateKey: string;
-  keyId?: string;
+  keyId?: string | undefined;
 }
 
 function serviceKey(fields: JsonObject): ServiceKey {
@@ -201,7 +201,7 @@ function serviceKey(fields: JsonObject): ServiceKey {
   if (typeof issuer !== 'string' || typeof privateKey !== 'string') {
     throw badConfig('The key of the service account has no issuer or no private key.', 'Give the whole JSON key file.');
   }
-  return { issuer, privateKey, ...(typeof keyId === 'string' ? { keyId } : {}) };
+  return { issuer, privateKey, keyId: typeof keyId === 'string' ? keyId : undefined };
 }
 
 function keyFile(text: string): Record<string, unknown> {

@@ -88,7 +88,7 @@ function fields({ namespace, customId, title }: AddOptions): Omit<AddBody, 'cont
   return {
     containerTag: namespace,
     customId,
-    ...(title === undefined ? {} : { metadata: { title } }),
+    metadata: title === undefined ? undefined : { title },
   };
 }
 

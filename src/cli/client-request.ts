@@ -56,8 +56,7 @@ export async function call<Answer>(
       accept: 'application/json',
       ...(options.body ? { 'content-type': 'application/json' } : {}),
     },
-    ...(options.body ? { body: JSON.stringify(options.body) } : {}),
-    ...(options.form ? { body: options.form } : {}),
+    body: options.body ? JSON.stringify(options.body) : (options.form ?? null),
   });
   const { status, text } = response;
   if (status < 200 || status > 299) throw refusal(endpoint, `${method} ${path}`, status, text);

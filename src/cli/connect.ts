@@ -143,7 +143,7 @@ function memorySettings({ memories, trust, author, profile }: ConnectOptions) {
     memories,
     trust,
     author,
-    ...(profile === true && { inProfile: true }),
+    inProfile: profile === true || undefined,
   };
 }
 

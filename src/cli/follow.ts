@@ -11,7 +11,7 @@ export interface Followed {
   /** Stands before the numbers. */
   label: string;
   /** Wait for this run or a later one. */
-  run?: string;
+  run?: string | undefined;
 }
 
 /**

@@ -31,21 +31,21 @@ export interface KeyQuota {
 }
 
 export interface KeyChange {
-  name?: string;
-  rateLimitMax?: number | null;
-  rateLimitTimeWindow?: number;
-  quota?: Partial<KeyQuota>;
+  name?: string | undefined;
+  rateLimitMax?: number | null | undefined;
+  rateLimitTimeWindow?: number | undefined;
+  quota?: Partial<KeyQuota> | undefined;
 }
 
 export interface NewKey {
-  name?: string;
-  permission?: string;
+  name?: string | undefined;
+  permission?: string | undefined;
   /** None: a key for everything. */
-  containerTags?: string[];
-  expiresInDays?: number;
-  rateLimitMax?: number;
-  rateLimitTimeWindow?: number;
-  quota?: Partial<KeyQuota>;
+  containerTags?: string[] | undefined;
+  expiresInDays?: number | undefined;
+  rateLimitMax?: number | undefined;
+  rateLimitTimeWindow?: number | undefined;
+  quota?: Partial<KeyQuota> | undefined;
 }
 
 export interface RotatedKey extends NewKeyAnswer {

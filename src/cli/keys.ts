@@ -75,12 +75,11 @@ function addCreate(keys: Command, context: CommandContext): void {
     const created = await client.createKey({
       permission: options.permission,
       // The API wants a name for a full key and makes one up for the others.
-      ...(options.name === undefined && !options.namespace ? { name: 'command line' } : {}),
-      ...(options.name === undefined ? {} : { name: options.name }),
-      ...(options.namespace === undefined ? {} : { containerTags: options.namespace }),
+      name: options.name ?? (options.namespace ? undefined : 'command line'),
+      containerTags: options.namespace,
       ...rateLimitOf(options),
       ...quotaOf(options),
-      ...(options.expiresInDays === undefined ? {} : { expiresInDays: options.expiresInDays }),
+      expiresInDays: options.expiresInDays,
     });
     if (options.json) return printJson(context.stdout, created);
     printLine(context.stderr, `Key ${created.id} (${created.name}). It is shown only this once:`);
@@ -175,7 +174,7 @@ function changeOf({ name, limits, ...options }: ChangeOptions): KeyChange {
   const { quota } = quotaOf(options);
   const all = { ...(!limits && { documents: null, bytes: null }), ...quota };
   return {
-    ...(name !== undefined && { name }),
+    name,
     ...(!limits && { rateLimitMax: null }),
     ...rateLimitOf(options),
     ...(Object.keys(all).length > 0 && { quota: all }),

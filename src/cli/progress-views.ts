@@ -26,7 +26,7 @@ export async function* polledViews<View>(
  */
 export async function* connectionViews(
   client: Client,
-  followed: { id: string; run?: string },
+  followed: { id: string; run?: string | undefined },
   clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<ProgressAnswer> {

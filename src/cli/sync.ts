@@ -134,7 +134,7 @@ async function waitForAll(
 ): Promise<{ connectionId: string; progress: ProgressAnswer }[]> {
   const results = [];
   for (const { connection, run } of started) {
-    const followed = { id: connection.id, label: nameOf(connection), ...(run ? { run: run.id } : {}) };
+    const followed = { id: connection.id, label: nameOf(connection), run: run?.id };
     results.push({ connectionId: connection.id, progress: await followToEnd(client, followed, context) });
   }
   return results;
@@ -156,7 +156,7 @@ async function decideHeld(
     const { heldDeletes } = before;
     const answered = heldDeletes > 0 ? await client.decideHeldDeletes(id, decision) : before;
     printLine(context.stderr, `${nameOf(connection)}: ${outcome(heldDeletes, decision)}`);
-    const followed = { id, label: nameOf(connection), ...(answered.run ? { run: answered.run.id } : {}) };
+    const followed = { id, label: nameOf(connection), run: answered.run?.id };
     const waits = wait && heldDeletes > 0 && decision === 'confirm';
     const progress = waits ? await followConnection(client, followed, context) : answered;
     results.push({ connectionId: id, heldDeletes, progress });

@@ -107,7 +107,7 @@ function planOf(
     containerTag: input.containerTag,
     documentLimit: input.documentLimit ?? null,
     onSourceDelete: input.onSourceDelete ?? 'delete',
-    ...(input.paused && { paused: true }),
+    paused: input.paused,
     filters: { ...parseFilters(input.filters ?? {}) },
     schedule: checkedSchedule(input.provider === pushProvider ? null : input.schedule),
     allowedHours: checkedHours(input.allowedHours ?? null),

@@ -20,7 +20,7 @@ export interface ConnectionPlan extends Partial<MemorySettings> {
   onSourceDelete: 'delete' | 'keep';
   filters: JsonObject;
   /** It is not synced before somebody resumes it. */
-  paused?: boolean;
+  paused?: boolean | undefined;
   schedule: string | null;
   allowedHours: string | null;
   syncEveryMs: number | null;

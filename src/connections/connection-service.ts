@@ -4,7 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { findConnection, listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
-import { troubledPartitions, isPending, heldSweepsOf } from '../store/partitions.ts';
+import { troubledPartitions, heldDeletesOf, heldSweepsOf } from '../store/partitions.ts';
 import { latestRuns } from '../store/sync-runs.ts';
 import { createCounts, type Counts } from './counts.ts';
 import { createChange, createRemoval } from './connection-change.ts';
@@ -58,6 +58,53 @@ export interface ConnectionServiceOptions {
   changed(): Promise<void>;
 }
 
+/**
+ * Everything the outer layers do with connections. Methods that take the id of a connection throw
+ * `not_found` when there is none.
+ */
+export interface Connections extends SyncRuns, SyncItems, SourceOperations {
+  /** All installed connectors. */
+  connectors(): Promise<InstalledConnector[]>;
+  /** The connector of a provider; null where none has its name. `connector_invalid` says why one cannot be used. */
+  connector(provider: string): Promise<InstalledConnector | null>;
+  /** Configured plugins that did not load, so that nobody knows the connectors in them. */
+  unloadedPlugins(): string[];
+  /**
+   * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
+   * is wrong. Where the user has to consent at the source, all that waits for the consent.
+   */
+  create(input: NewConnection): Promise<StartedConnection>;
+  /** What a request that names a connection needs to know of it. Unlike `get` it counts nothing. */
+  find(id: string, scope: Scope): Promise<ConnectionRef | null>;
+  get(id: string, scope: Scope): Promise<Connection | null>;
+  list(scope: Scope, provider?: string): Promise<Connection[]>;
+  /** With how each stands. What a page costs depends little on how many connections are on it. */
+  page(scope: Scope, query: ConnectionPageQuery): Promise<StandingConnection[]>;
+  /** All of them, for who looks again and again how far their syncs are: it counts nothing. */
+  withLastRuns(): Promise<FollowedConnection[]>;
+  /** Changes all or nothing. Throws as `create` does. */
+  change(id: string, change: ConnectionChange): Promise<Connection>;
+  /** Ends the mirror. Documents are deleted or kept with `connectionId` null. */
+  remove(id: string, options: { deleteDocuments: boolean }): Promise<void>;
+  /** Pause or resume. */
+  setPaused(id: string, paused: boolean): Promise<Connection>;
+  /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
+  upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
+  /** Goes on with removals that a stop of the process has interrupted. */
+  finishRemovals(signal: AbortSignal): Promise<void>;
+  /** Ends what goes on after an answer was given. */
+  close(): Promise<void>;
+}
+
+interface ConnectionPageQuery {
+  provider?: string | undefined;
+  /** `attention`: what needs a hand first, then what runs. Newest first among equals, and by `newest`. */
+  order: 'newest' | 'attention';
+  /** Only those that are older than this one; with `newest` alone. */
+  before?: string | undefined;
+  limit: number;
+}
+
 export function createConnections(given: ConnectionServiceOptions): Connections {
   const options = {
     ...{ standardSchedule, redirectAllowlist: [], folderRoots: [], ...given },
@@ -82,7 +129,7 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     ...createSyncItems({ ...options, requestSync: runs.requestSync }),
     ...createSources(options),
     ...createRemoval(options),
-    ...createConnectionPages({ ...options, toConnections: (rows) => toConnections(options, rows) }),
+    page: (scope, query) => readPage(options, scope, query),
     connectors: async () => {
       const installed = await Promise.all((await registry.specs()).map(({ name }) => registry.load(name)));
       return Promise.all(installed.map((one) => toInstalled(one, options.credentials)));
@@ -130,7 +177,7 @@ async function lastRunsOf(
 }
 
 async function toConnections(
-  { database, counts, standardSchedule: standard }: { database: Database; counts: Counts; standardSchedule: string },
+  { database, counts, standardSchedule: standard }: Reading,
   rows: readonly ConnectionRow[],
 ): Promise<Connection[]> {
   const ids = rows.map((row) => row.id);
@@ -199,94 +246,40 @@ function toConnection(
   };
 }
 
-interface ConnectionPageQuery {
-  provider?: string | undefined;
-  /** `attention`: what needs a hand first, then what runs. Newest first among equals, and by `newest`. */
-  order: 'newest' | 'attention';
-  /** Only those that are older than this one; with `newest` alone. */
-  before?: string | undefined;
-  limit: number;
+type Reading = Pick<Required<ConnectionServiceOptions>, 'database' | 'standardSchedule'> & { counts: Counts };
+
+async function readPage(
+  reading: Reading,
+  scope: Scope,
+  { provider, order, before, limit }: ConnectionPageQuery,
+): Promise<StandingConnection[]> {
+  const range = order === 'newest' ? { before, limit } : {};
+  const rows = await listConnections(reading.database, scope.containerTags, { provider, ...range });
+  const connections = await withStanding(reading, await toConnections(reading, rows));
+  if (order === 'newest') return connections;
+  return connections.toSorted((one, other) => urgencyOf(one) - urgencyOf(other)).slice(0, limit);
 }
 
-interface ConnectionPages {
-  page(scope: Scope, query: ConnectionPageQuery): Promise<StandingConnection[]>;
-}
-
-/**
- * Everything the outer layers do with connections. Methods that take the id of a connection throw
- * `not_found` when there is none.
- */
-export interface Connections extends SyncRuns, SyncItems, SourceOperations, ConnectionPages {
-  /** All installed connectors. */
-  connectors(): Promise<InstalledConnector[]>;
-  /** The connector of a provider; null where none has its name. `connector_invalid` says why one cannot be used. */
-  connector(provider: string): Promise<InstalledConnector | null>;
-  /** Configured plugins that did not load, so that nobody knows the connectors in them. */
-  unloadedPlugins(): string[];
-  /**
-   * Checks configuration and access, stores, and starts the first sync. `connector_invalid` says what
-   * is wrong. Where the user has to consent at the source, all that waits for the consent.
-   */
-  create(input: NewConnection): Promise<StartedConnection>;
-  /** What a request that names a connection needs to know of it. Unlike `get` it counts nothing. */
-  find(id: string, scope: Scope): Promise<ConnectionRef | null>;
-  get(id: string, scope: Scope): Promise<Connection | null>;
-  list(scope: Scope, provider?: string): Promise<Connection[]>;
-  /** All of them, for who looks again and again how far their syncs are: it counts nothing. */
-  withLastRuns(): Promise<FollowedConnection[]>;
-  /** Changes all or nothing. Throws as `create` does. */
-  change(id: string, change: ConnectionChange): Promise<Connection>;
-  /** Ends the mirror. Documents are deleted or kept with `connectionId` null. */
-  remove(id: string, options: { deleteDocuments: boolean }): Promise<void>;
-  /** Pause or resume. */
-  setPaused(id: string, paused: boolean): Promise<Connection>;
-  /** When a schedule comes next, the standard one where none is given. Throws `validation_failed` for one that is wrong. */
-  upcoming(timing: { schedule?: string | null; allowedHours?: string | null }, count: number): Date[];
-  /** Goes on with removals that a stop of the process has interrupted. */
-  finishRemovals(signal: AbortSignal): Promise<void>;
-  /** Ends what goes on after an answer was given. */
-  close(): Promise<void>;
-}
-
-interface PageOptions {
-  database: Database;
-  counts: Pick<Counts, 'documentsOf'>;
-  toConnections(rows: readonly ConnectionRow[]): Promise<Connection[]>;
-}
-
-/** Pages of connections. What they cost depends little on how many connections are on them. */
-function createConnectionPages({ database, counts, toConnections }: PageOptions): ConnectionPages {
-  async function withStanding(connections: readonly Connection[]): Promise<StandingConnection[]> {
-    const ids = connections.map(({ id }) => id);
-    const [documents, failed, sweeps] = await Promise.all([
-      counts.documentsOf(ids),
-      countFailuresOf(database, ids),
-      heldSweepsOf(database, ids),
-    ]);
-    const failures = new Map(failed.map((one) => [one.connectionId, one.failed]));
-    const held = Map.groupBy(sweeps, (one) => one.connectionId);
-    return connections.map((connection) => ({
-      ...connection,
-      standing: {
-        waiting: documents.get(connection.id)?.waiting ?? 0,
-        failed: failures.get(connection.id) ?? 0,
-        heldDeletes: (held.get(connection.id) ?? []).reduce(
-          (sum, { heldSweep }) => sum + (isPending(heldSweep) ? heldSweep.count : 0),
-          0,
-        ),
-      },
-    }));
-  }
-
-  return {
-    async page(scope, { provider, order, before, limit }) {
-      const range = order === 'newest' ? { before, limit } : {};
-      const rows = await listConnections(database, scope.containerTags, { provider, ...range });
-      const connections = await withStanding(await toConnections(rows));
-      if (order === 'newest') return connections;
-      return connections.toSorted((one, other) => urgencyOf(one) - urgencyOf(other)).slice(0, limit);
+async function withStanding(
+  { database, counts }: Reading,
+  connections: readonly Connection[],
+): Promise<StandingConnection[]> {
+  const ids = connections.map(({ id }) => id);
+  const [documents, failed, sweeps] = await Promise.all([
+    counts.documentsOf(ids),
+    countFailuresOf(database, ids),
+    heldSweepsOf(database, ids),
+  ]);
+  const failures = new Map(failed.map((one) => [one.connectionId, one.failed]));
+  const held = Map.groupBy(sweeps, (one) => one.connectionId);
+  return connections.map((connection) => ({
+    ...connection,
+    standing: {
+      waiting: documents.get(connection.id)?.waiting ?? 0,
+      failed: failures.get(connection.id) ?? 0,
+      heldDeletes: heldDeletesOf(held.get(connection.id) ?? []),
     },
-  };
+  }));
 }
 
 /** The smaller, the sooner somebody wants to see it. */

@@ -4,7 +4,7 @@ import { newId } from '../base/ids.ts';
 import { requestSync, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { forgetJudgements } from '../store/coverage.ts';
-import { isPending, listPartitions, type PartitionRow } from '../store/partitions.ts';
+import { heldDeletesOf, listPartitions, type PartitionRow } from '../store/partitions.ts';
 import {
   cancelRun,
   failLostRuns,
@@ -80,7 +80,7 @@ export function createSyncRuns(options: RunServiceOptions): SyncRuns {
         run: run ? toRun(run) : null,
         items: await counts.itemsOf(id, run),
         documents: countsOf(documents),
-        heldDeletes: partitions.reduce((sum, { heldSweep: held }) => sum + (isPending(held) ? held.count : 0), 0),
+        heldDeletes: heldDeletesOf(partitions),
         problems: issuesOf(connection, partitions),
       };
     },
@@ -109,7 +109,7 @@ async function store({ database, clock, wake }: RunServiceOptions, id: string, r
   const now = clock.now();
   await database.transaction(async (tx) => {
     // It locks the connection, as every run does before it touches the items.
-    await requestSync(tx, id, { mode, trigger, ...(onlyDue && { hints: {} }), ...(dryRun && { dryRun }) }, { now });
+    await requestSync(tx, id, { mode, trigger, hints: onlyDue ? {} : undefined, dryRun: dryRun || undefined }, { now });
     if (restoreDeleted) {
       await retrySelected(tx, id, { states: ['suppressed'], errorClasses: [] }, now);
       await forgetJudgements(tx, id);

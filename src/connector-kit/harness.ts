@@ -11,7 +11,7 @@ import { differences, findOrphans, readMemory, type Remembered } from './remembe
 import { createSetup, type Interference, type Setup, type SetupOptions } from './setup.ts';
 
 export interface HarnessOptions extends SetupOptions {
-  settings?: Partial<RunSettings>;
+  settings?: Partial<RunSettings> | undefined;
 }
 
 export interface SyncOptions extends Partial<RequestedSync> {

@@ -132,7 +132,7 @@ async function runCheck(
     check: `${keyOf(check)} failed: ${check.title}.`,
     seed: test.seed ?? 1,
     pages: check.pages ?? 'small',
-    ...(check.settings && { settings: check.settings }),
+    settings: check.settings,
   });
   try {
     await check.run(harness, subject);

@@ -8,7 +8,8 @@ import {
   countOpenByStatus,
   type DocumentCount,
   type StatusCount,
-} from '../store/document-counts.ts';
+  atFilepath,
+} from '../store/document-selection.ts';
 import {
   inContainers,
   chunksOfDocument,
@@ -38,7 +39,6 @@ import {
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/concurrency.ts';
 import { listChunks } from '../store/chunks.ts';
-import { atFilepath } from '../store/document-selection.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';

@@ -1,7 +1,6 @@
 import type { Scope } from '../base/scope.ts';
 import type { ChunkPage } from '../store/chunks.ts';
-import type { DocumentCount } from '../store/document-counts.ts';
-import type { DocumentSelection } from '../store/document-selection.ts';
+import type { DocumentCount, DocumentSelection } from '../store/document-selection.ts';
 import type { Filter } from '../store/filters.ts';
 import type { MemoryEntry } from '../store/memory-entries.ts';
 import type { PartialDocumentChange } from './change-document.ts';

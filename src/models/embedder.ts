@@ -24,7 +24,7 @@ export interface Embedder {
    */
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>;
   /** Scores with the same model, where it can. */
-  readonly reranker?: Reranker;
+  readonly reranker?: Reranker | undefined;
   /** How the tokens of a text are counted, to size chunks; see `createTokenCounter`. */
   readonly tokens: TokenCounting;
   /** The runtime that computes the vectors: `onnxruntime-node`, `onnxruntime-web`, `http`, `hashing`. Opens a model that is not open yet. */

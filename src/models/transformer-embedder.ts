@@ -57,7 +57,7 @@ export function createTransformer(options: TransformerOptions): Transformer {
     ...{ threads, maxTokens },
     async embed(texts, { kind = 'document', signal } = {}) {
       tokenizer();
-      const vectors = await pool.embed(texts, { kind, ...(signal && { signal }) });
+      const vectors = await pool.embed(texts, { kind, signal });
       return vectors.map(toUnitLength);
     },
     async compare(query, texts, signal) {
@@ -92,7 +92,7 @@ export function createTransformerEmbedder(options: TransformerEmbedderOptions): 
   const { maxTokens, embed, close } = transformer;
   const embedder: Embedder = {
     ...{ id, dimensions, relatedAt, tokens, maxTokens, maxInputs, embed, close },
-    ...(reranker && { reranker }),
+    reranker,
     runtime: async () => (await transformer.facts()).runtime,
     async verify(): Promise<EmbedderReport> {
       const checks = [...(await checkFiles()), ...(await checkOpening(transformer))];

@@ -1,6 +1,5 @@
 import type { Queryable } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { joinSql, rawSql, sql } from './sql.ts';
+import { rowSet, joinSql, rawSql, sql } from './sql.ts';
 
 export interface AuditEvent {
   id: string;

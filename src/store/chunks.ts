@@ -1,8 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import { inContainers } from './documents.ts';
 import { compileFilter, filterable, type Filter } from './filters.ts';
-import { rawSql, sql } from './sql.ts';
-import { rowSet, type Columns } from './row-set.ts';
+import { rawSql, sql, rowSet, type Columns } from './sql.ts';
 import { noteLanguages } from './text-languages.ts';
 
 export interface ChunkWrite {

@@ -47,11 +47,11 @@ export interface RequestedSync {
   mode: 'full' | 'incremental';
   trigger: 'event' | 'cron' | 'manual';
   /** Hinted ids per partition; absent: everything. Empty: only items whose time has come. */
-  hints?: Record<string, string[]>;
+  hints?: Record<string, string[]> | undefined;
   /** Of a request that is under way: the run that serves it. */
   runId?: string;
   /** Only says what would change. */
-  dryRun?: boolean;
+  dryRun?: boolean | undefined;
   /** It was cancelled before a worker took it; nothing is left to do. */
   cancelled?: boolean;
 }

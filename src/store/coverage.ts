@@ -1,8 +1,7 @@
 import { itemsOf, type PartitionKey, isPartition } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
+import { rowSet, type Columns, rawSql, sql, type Sql } from './sql.ts';
 import { isLeftOut, isMirrored, type LeftOutReason, type LeftDocument } from './sync-items.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
 
 /**
  * Statements that move items in and out of what a connection mirrors. An item that leaves is `skipped`

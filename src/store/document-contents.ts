@@ -1,6 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, type Columns, rawSql, sql } from './sql.ts';
 
 /** A piece of a text that one person wrote, by its place in what was sent. */
 export interface WrittenTurn {

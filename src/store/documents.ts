@@ -1,7 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { isToBeRead, lacksVectors } from './processing.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
+import { rowSet, type Columns, rawSql, sql, type Sql } from './sql.ts';
 
 /** A row of `documents` as the engine reads it. */
 export interface DocumentRow {

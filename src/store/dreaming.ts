@@ -1,8 +1,7 @@
 import type { Queryable, Transaction } from './database.ts';
 import type { WrittenTurn } from './document-contents.ts';
 import { filterable } from './filters.ts';
-import { rowSet } from './row-set.ts';
-import { sql } from './sql.ts';
+import { rowSet, sql } from './sql.ts';
 
 /** A document whose memories are looked for. */
 export interface MinedDocument {

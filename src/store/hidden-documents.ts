@@ -1,8 +1,7 @@
 import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Transaction } from './database.ts';
 import { hideMemoriesOf, showMemoriesOf } from './memory-versions.ts';
-import { rowSet } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, rawSql, sql } from './sql.ts';
 import { customIdSet, storedColumns, type CustomIdKey, type StoredDocument } from './documents.ts';
 import type { LeftDocument } from './sync-items.ts';
 

@@ -1,6 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, rawSql, sql } from './sql.ts';
 
 export interface HookRegistrationRow {
   connectionId: string;

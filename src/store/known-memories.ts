@@ -1,7 +1,6 @@
 import type { Queryable } from './database.ts';
 import { filterable } from './filters.ts';
-import { rowSet } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, rawSql, sql } from './sql.ts';
 
 /** A stored memory as new statements are compared with it. */
 export interface KnownMemory {

@@ -1,7 +1,6 @@
 import { ofPartition, type PartitionKey, itemsOf } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { sql, rawSql, type Sql } from './sql.ts';
+import { rowSet, type Columns, sql, rawSql, type Sql } from './sql.ts';
 
 /** Statements that bring what a listing shows into the ledger. */
 

@@ -1,6 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, type Columns, rawSql, sql } from './sql.ts';
 import { noteLanguages } from './text-languages.ts';
 
 /** The metadata of a memory `m` as it is shown: with its dates (section 10.4 rule 6 of the API). Null without both. */

@@ -1,7 +1,6 @@
 import { itemsOf, isPartition, type PartitionKey } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
+import { rowSet, rawSql, sql, type Sql } from './sql.ts';
 import { liesIn } from './sync-items.ts';
 
 /** Statements about listings that may leave items out: what they are repeated by, and what they left out. */

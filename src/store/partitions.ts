@@ -1,6 +1,5 @@
 import type { Reader, Transaction, Queryable } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { sql, rawSql, type Sql } from './sql.ts';
+import { rowSet, sql, rawSql, type Sql } from './sql.ts';
 
 /** The part of the ledger that a statement is about. */
 export interface PartitionKey {
@@ -91,6 +90,11 @@ export interface HeldSweep {
 /** Nobody has said yes or no yet. */
 export function isPending(held: HeldSweep | null): held is HeldSweep {
   return held !== null && !held.confirmed && !held.rejected;
+}
+
+/** Items whose removal waits for an answer. */
+export function heldDeletesOf(partitions: readonly { heldSweep: HeldSweep | null }[]): number {
+  return partitions.reduce((sum, { heldSweep }) => sum + (isPending(heldSweep) ? heldSweep.count : 0), 0);
 }
 
 const columns = rawSql(`
@@ -204,7 +208,7 @@ export function noCheckpoint(key: PartitionKey, now: Date): Sql {
 export async function finishListing(
   database: Queryable,
   key: PartitionKey,
-  options: { heldSweep?: HeldSweep | null; runId?: string; unconfirmed?: number; now: Date },
+  options: { heldSweep?: HeldSweep | null | undefined; runId?: string; unconfirmed?: number; now: Date },
 ): Promise<void> {
   await database.execute(sql`
     update partitions

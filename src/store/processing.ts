@@ -1,7 +1,6 @@
 import type { Queryable, Transaction } from './database.ts';
 import { mayMakeMemories } from './memory-settings.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
+import { rowSet, type Columns, rawSql, sql, type Sql } from './sql.ts';
 
 const isOpen = sql`status not in ('done', 'failed', 'unknown') and deleted_at is null`;
 /** On a document: its content waits to be read, or is. One index has these, another one the others. */

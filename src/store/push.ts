@@ -1,7 +1,6 @@
 import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, type Columns, rawSql, sql } from './sql.ts';
 
 /** The fields of a connection that a push needs. */
 export interface PushConnection {

@@ -1,6 +1,5 @@
 import type { Queryable } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { rawSql, sql } from './sql.ts';
+import { rowSet, rawSql, sql } from './sql.ts';
 
 /** Tables whose rows have stored vectors. */
 export const embeddedKinds = ['chunks', 'memories'] as const;

@@ -1,8 +1,7 @@
 import { itemsOf, type PartitionKey } from './partitions.ts';
 import { firstOf } from '../base/collections.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
-import { rowSet, type Columns } from './row-set.ts';
-import { sql, type Sql } from './sql.ts';
+import { rowSet, type Columns, sql, type Sql } from './sql.ts';
 
 /** Statements by which workers take items of the ledger, keep them, and give them back. */
 

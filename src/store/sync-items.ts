@@ -1,7 +1,6 @@
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { itemsOf, type HeldSweep, type PartitionKey, type RecentRemoval } from './partitions.ts';
-import { rawSql, sql, type Sql } from './sql.ts';
-import { rowSet } from './row-set.ts';
+import { rawSql, sql, type Sql, rowSet } from './sql.ts';
 
 /**
  * Why the coverage of a connection leaves an item out. Such an item is `skipped` with the reason as its

@@ -1,6 +1,5 @@
 import type { Queryable, Transaction } from './database.ts';
-import { rowSet } from './row-set.ts';
-import { sql } from './sql.ts';
+import { rowSet, sql } from './sql.ts';
 
 /** A text as it is written, with the languages whose stems it is indexed with, by ISO 639-1 code. */
 interface LanguageText {

@@ -123,7 +123,7 @@ function requestFor(run: Run, row: PartitionRow, request: RequestedSync): Reques
   if (!isDone || interrupted?.dryRun) return request;
   if (asked && !asked.cancelled) return asked;
   const { trigger } = request;
-  return { mode: 'incremental', trigger, ...(run.source.has('changes') ? {} : { hints: {} }) };
+  return { mode: 'incremental', trigger, hints: run.source.has('changes') ? undefined : {} };
 }
 
 /** A partition that is left alone for now. Somebody who asks for a sync overrides all but the source's own limits. */

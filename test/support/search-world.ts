@@ -1,8 +1,7 @@
 import { terms } from '../../src/engine/terms.ts';
 import type { Embedder } from '../../src/models/embedder.ts';
 import type { Database } from '../../src/store/database.ts';
-import { rowSet } from '../../src/store/row-set.ts';
-import { sql } from '../../src/store/sql.ts';
+import { rowSet, sql } from '../../src/store/sql.ts';
 import { noteLanguages } from '../../src/store/text-languages.ts';
 
 /** What a search test stores, as plain values; everything left out has a harmless default. */

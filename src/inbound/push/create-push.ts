@@ -257,7 +257,7 @@ async function completeSnapshot(
     if ((await findSnapshot(tx, connectionId, page.id))?.state !== 'open') return;
     const { id, nextPage, incomplete, runId } = page;
     await updateSnapshot(tx, connectionId, { id, state: 'completed', nextPage, incomplete, runId, now });
-    await finishListing(tx, key, { ...(page.incomplete === null && { heldSweep: held }), now });
+    await finishListing(tx, key, { heldSweep: page.incomplete === null ? held : undefined, now });
     await endRun(tx, page, removed, now);
   });
   return { removed, held };

@@ -37,7 +37,8 @@ export interface ModelFacts {
  * To the worker. Each sequence is the token ids of one text, framed by the start and end tokens. With a
  * question its closeness to each text is wanted instead of the texts' vectors.
  */
-export type WorkerRequest = { type: 'run'; sequences: readonly Int32Array[]; question?: Question } | { type: 'close' };
+export type WorkerRequest =
+  { type: 'run'; sequences: readonly Int32Array[]; question?: Question | undefined } | { type: 'close' };
 
 /** From the worker: first `ready` or `failed`, then one `vectors` for each `run`. A run that fails ends the worker. */
 export type WorkerReply =

@@ -7,7 +7,10 @@ import type { ModelFacts, WorkerSetup, WorkerReply, WorkerRequest } from './mess
 
 export interface WorkerPool {
   /** Pooled vectors in order, not of unit length. Rejects with `embed_failed` or `model_unavailable`. */
-  embed(texts: readonly string[], options: { kind: CallKind; signal?: AbortSignal }): Promise<Float32Array[]>;
+  embed(
+    texts: readonly string[],
+    options: { kind: CallKind; signal?: AbortSignal | undefined },
+  ): Promise<Float32Array[]>;
   /** How close each text is to the question, by their tokens. Rejects as `embed`. */
   compare(comparison: Comparison, signal?: AbortSignal): Promise<number[]>;
   /** About the opened model; opens it when that has not happened yet. */
@@ -213,7 +216,7 @@ function startModelThread(setup: WorkerSetup): ModelThread {
     async run(sequences, question) {
       if (death) throw death;
       running = Promise.withResolvers<Float32Array>();
-      send({ type: 'run', sequences, ...(question && { question }) });
+      send({ type: 'run', sequences, question });
       const values = await running.promise;
       const width = question ? 1 : dimensions;
       return sequences.map((_, index) => values.slice(index * width, (index + 1) * width));

@@ -75,7 +75,7 @@ export function refresh(spec: BudgetSpec, state: BudgetState, now: number): Budg
     .filter(([slot]) => slot * slotMs(spec) > now)
     .map(([slot, tokens]): [number, number] => [Math.min(slot, lastSlot), tokens]);
   const over = state.left !== null && now >= state.resetAt;
-  return { ...state, held, ...(over ? { left: null } : {}) };
+  return { ...state, held, left: over ? null : state.left };
 }
 
 /** Replaces what a grant could have used by what it did use. */

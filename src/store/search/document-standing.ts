@@ -29,7 +29,7 @@ export async function readStanding(
 /** Each by itself, on a document `d`. */
 function conditionsOf(narrowing: Narrowing): [Narrower, Sql][] {
   const { containerTags, namedTags, filters, filepath, docId, dates, asOf } = narrowing;
-  const named = documentConditions({ containerTags: null, ...(namedTags && { namedTags }) });
+  const named = documentConditions({ containerTags: null, namedTags });
   return [
     ['containerTag', sql`${inScope('d', containerTags)} and ${named}`],
     ...(filters ? [['filters', documentConditions({ containerTags: null, filters })] as [Narrower, Sql]] : []),

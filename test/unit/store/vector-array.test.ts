@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { vectorArray } from '../../../src/store/row-set.ts';
+import { vectorArray } from '../../../src/store/sql.ts';
 
 /** As PostgreSQL reads it: dimensions, whether it has nulls, oid of the elements, their number, first index, then each with its length. */
 function read(bytes: Buffer): number[] {
