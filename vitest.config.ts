@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Milliseconds that one test of each kind may take on a busy machine with two cores. */
@@ -19,7 +20,11 @@ export default defineConfig(({ mode }) => ({
     retry: 0,
     allowOnly: !inCi,
     passWithNoTests: false,
-    env: { TEST_LENGTH: mode === 'long' ? 'long' : 'short' },
+    env: {
+      TEST_LENGTH: mode === 'long' ? 'long' : 'short',
+      // Threads and programs that tests start compile what they load once.
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/memoryd/test-code'),
+    },
     globalSetup: ['test/support/leaked-processes.ts', 'test/support/leftover-databases.ts'],
     projects: Object.entries(timeoutsMs).map(([name, timeoutMs]) => ({
       extends: true,

@@ -14,6 +14,8 @@ export interface Subject {
   isPushed: boolean;
   /** Items of a large source. */
   manyItems: number;
+  /** Of the places at which a sync can be broken, those that are tried. */
+  places: 'every' | 'some';
 }
 
 /** At most so many requests for a sync of a source with `items` items, of which `changed` changed since the last one. */

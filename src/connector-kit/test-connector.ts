@@ -76,6 +76,12 @@ export interface ConnectorTest {
   seed?: number;
   /** Items of the source whose listing must hold little memory. Default 100,000. */
   manyItems?: number;
+  /**
+   * Checks 4 and 6 break a sync at one commit or request after the other. `some`: the process dies at about every
+   * second commit, and what fails in the same way for every connector (500, 429, broken and silent connections) fails at each
+   * third request; answers that a connector has to understand are still tried everywhere. Default `every`.
+   */
+  places?: 'every' | 'some';
   /** For connections that take pushes: what a script sends in place of a sync. */
   deliver?: Deliver;
   /** Where the mirror is kept. Default: an embedded database in memory. Closed at the end. */
@@ -95,6 +101,7 @@ export async function testConnector(test: ConnectorTest): Promise<void> {
     ...{ connector, world, requests: test.requests },
     isPushed: test.deliver !== undefined,
     manyItems: test.manyItems ?? 100_000,
+    places: test.places ?? 'every',
   };
   const concerned = checks.filter((check) => check.concerns?.(subject) ?? true);
   const judged = concerned.map((check) => ({ check, reason: check.missing?.(subject) }));

@@ -45,7 +45,7 @@ it('a new connector passes its kit, compiles, and is loaded as it is written', {
   expect(resolve(packageFolder, manifest.devDependencies['memoryd']!.slice(5))).toBe(resolve(projectFolder));
   install(packageFolder);
   const test = join(packageFolder, 'test/connector.test.ts');
-  const few = `world: createWorld,\n  manyItems: ${sized(5_000, 100_000)},`;
+  const few = `world: createWorld,\n  manyItems: ${sized(5_000, 100_000)},\n  places: '${sized('some', 'every')}',`;
   await writeFile(test, readFileSync(test, 'utf8').replace('world: createWorld,', few));
 
   const tested = await run('test', 'acme-notes');

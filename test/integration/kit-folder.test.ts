@@ -20,6 +20,7 @@ await testConnector({
   manyItems: sized(20_000, 100_000),
   // Partitions, the pages of the one listing, and for what changed a call for each batch (of four, here) and each file.
   requests: ({ items, changed }) => 1 + Math.ceil(items / 1_000) + Math.ceil(changed / 4) + changed,
+  places: sized('some', 'every'),
   notApplied: [
     // There is nothing to authorize, no HTTP, and no feed of changes.
     ...['2 refused', '2 slow', '13 one-refresh', '13 crash', '14 withdrawn', '14 refused', '20 canary'],

@@ -38,6 +38,7 @@ await testConnector({
   },
   // The repository by its name and its newest time, the feeds, pages of five, and issues with their comments.
   requests: ({ items, changed }) => 8 + Math.ceil(items / 5) + 2 * changed,
+  places: sized('some', 'every'),
   manyItems: sized(1_000, 2_000),
   notApplied: [
     // Times are positions that never expire.

@@ -19,6 +19,7 @@ await testConnector({
   },
   // Two repositories by name, each with its commit; then trees, a comparison and the files themselves.
   requests: ({ changed }) => 12 + changed,
+  places: sized('some', 'every'),
   manyItems: sized(10_000, 25_000),
   // Files have neither a trash nor rights of their own, and what is encrypted is a binary file.
   notApplied: ['8 trash', '8 access', '16 encrypted'],

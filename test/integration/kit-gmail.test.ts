@@ -19,6 +19,7 @@ await testConnector({
   },
   // Twice the ids of all mails, five to a page, and of drafts; the history; each changed thread.
   requests: ({ items, changed }) => 6 + 2 * Math.ceil((items * 4) / 3 / 5) + 2 * changed,
+  places: sized('some', 'every'),
   manyItems: sized(10_000, 25_000),
   notApplied: [
     // A mail has no access rights and no other name than its subject, which never changes.

@@ -28,6 +28,7 @@ if (dovecotBinary === undefined) {
       return createImapWorld(options, await server);
     },
     requests: ({ changed }) => 60 + changed,
+    places: sized('some', 'every'),
     // A real server needs a minute for 25,000. A listing that held 1.4 KB of each mail would be found with these.
     manyItems: sized(5_000, 10_000),
     notApplied: [

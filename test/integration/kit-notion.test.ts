@@ -12,6 +12,7 @@ await testConnector({
   world: createNotionWorld,
   // A head, the search, the trash, the names of users; a page each, and two lists for each hundred of a first sync.
   requests: ({ items, changed }) => 4 + 2 * Math.ceil(items / 100) + changed,
+  places: sized('some', 'every'),
   manyItems: sized(4_000, 8_000),
   notApplied: [
     // Times are positions that never expire.

@@ -8,11 +8,23 @@ import type { Harness } from '../harness.ts';
 /** Seconds; longer than a daemon waits inside of a run. */
 const retryAfter = '120';
 
-const requestFaults: Record<string, { title: string; fault: Fault }> = {
-  'status-500': { title: 'a source that answers 500', fault: { status: 500, json: { error: 'broken' } } },
+interface RequestFault {
+  title: string;
+  fault: Fault;
+  /** No answer that a connector could take for another: of some places, it is tried from this request on. */
+  sparseFrom?: number;
+}
+
+const requestFaults: Record<string, RequestFault> = {
+  'status-500': {
+    title: 'a source that answers 500',
+    fault: { status: 500, json: { error: 'broken' } },
+    sparseFrom: 1,
+  },
   'status-429': {
     title: 'a source that answers 429',
     fault: { status: 429, headers: { 'retry-after': retryAfter }, json: {} },
+    sparseFrom: 2,
   },
   'status-404': {
     title: 'a source that suddenly answers 404 to everything, except of what was asked for by its id,',
@@ -21,9 +33,9 @@ const requestFaults: Record<string, { title: string; fault: Fault }> = {
   'status-403': { title: 'a source that suddenly answers 403 to everything', fault: { status: 403, json: {} } },
   'not-json': { title: 'a source that answers something else', fault: { status: 200, body: '<html>Sign in</html>' } },
   'empty-object': { title: 'a source that answers an empty object', fault: { status: 200, json: {} } },
-  reset: { title: 'a connection that breaks', fault: 'reset' },
+  reset: { title: 'a connection that breaks', fault: 'reset', sparseFrom: 3 },
   truncate: { title: 'an answer that breaks off', fault: 'truncate' },
-  silence: { title: 'a source that does not answer', fault: 'silence' },
+  silence: { title: 'a source that does not answer', fault: 'silence', sparseFrom: 1 },
 };
 
 /** How a sync is made to fail from its first, second, third … page or request on. */
@@ -32,6 +44,8 @@ interface Kind {
   interference(from: number): Interference;
   /** The fault says of an item that it is gone, and nobody can know better. */
   maySayGone?: boolean;
+  /** Which of them are tried. Default: all. */
+  places?: { from: number; step: number };
 }
 
 /** It would hold back what such a source seems to have lost, and hide that a connector takes it for deleted. */
@@ -55,21 +69,25 @@ export const failureChecks: readonly Check[] = [
     settings: withoutBrake,
     run: (harness) => failEverywhere(harness, { what: 'page', interference: partialPage }),
   },
-  ...Object.entries(requestFaults).map(([name, { title, fault }]): Check => ({
+  ...Object.entries(requestFaults).map(([name, { title, fault, sparseFrom }]): Check => ({
     number: 6,
     name,
     title: `${title} never leads to a deletion`,
     missing: ({ world }) => needsWorld(world, 'traffic'),
     timeoutMs: 120_000,
     settings: withoutBrake,
-    run: (harness) =>
+    run: (harness, { places }) =>
       failEverywhere(harness, {
         what: 'request',
         interference: (from) => failingRequests(from, fault),
         maySayGone: name === 'status-404',
+        ...(places === 'some' && sparseFrom !== undefined && { places: { from: sparseFrom, step: sparseStep } }),
       }),
   })),
 ];
+
+/** With this, each request is tried with one of the sparse faults at least. */
+const sparseStep = 3;
 
 function failingPage(from: number): Interference {
   let pages = 0;
@@ -104,10 +122,10 @@ const mostFaults = 100;
 
 /** From the first, second, third … page or request on, everything fails; until a sync has fewer of them. */
 async function failEverywhere(harness: Harness, kind: Kind): Promise<void> {
-  const { what, interference } = kind;
+  const { what, interference, places = { from: 1, step: 1 } } = kind;
   await harness.populate(8);
   await harness.syncWell();
-  for (let from = 1; from <= mostFaults; from++) {
+  for (let { from } = places; from <= mostFaults; from += places.step) {
     const notes = harness.notes();
     harness.note(`From ${what} ${from} of a full sync on, each failed.`);
     await harness.edit('note-1');
