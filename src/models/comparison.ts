@@ -15,7 +15,22 @@ export interface Comparison {
 /** The cost of a comparison grows with this; a turn of a conversation has fewer tokens, a page several times as many. */
 const windowTokens = 16;
 
-/** Of each text that part which holds most of the query; tokens of the query count more the fewer of the texts hold them. */
+/** More than the empty words have. */
+const mostEmpty = 256;
+
+/**
+ * Words and marks that questions are made of. They are rare among texts that tell something, and common in other
+ * questions, whatever these ask.
+ */
+const emptyWords = `what when where which who whom whose why how is are was were be been am do does did has have had can
+  could will would shall should may might must a an the this that these those there it its he she they them him his her
+  their i me my we us our you your of in on at to from for with by about as and or but if then so than not no s t d ll m
+  re ve ? ! . , ; : ' " -`;
+
+/**
+ * Of each text that part which holds most of the query; tokens of the query count more the fewer of the texts hold them,
+ * and those of empty words only where there are no others.
+ */
 export function comparisonOf(
   { start, end, encode }: Tokenizer,
   query: string,
@@ -25,7 +40,11 @@ export function comparisonOf(
   const asked = [...encode(query, maxTokens)];
   const told = texts.map((text) => [...encode(text, maxTokens)]);
   const held = told.map((tokens) => new Set(tokens));
-  const weights = asked.map((token) => rarity(held.filter((one) => one.has(token)).length, held.length));
+  const empty = new Set(encode(emptyWords, mostEmpty));
+  const counted = asked.some((token) => !empty.has(token)) ? (token: number) => !empty.has(token) : () => true;
+  const weights = asked.map((token) =>
+    counted(token) ? rarity(held.filter((one) => one.has(token)).length, held.length) : 0,
+  );
   const worth = new Map(asked.map((token, place) => [token, weights[place]!]));
   return {
     question: { tokens: frame(asked), weights: Float32Array.from(weights) },

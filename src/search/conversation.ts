@@ -4,20 +4,27 @@ import { readNeighbours, type Neighbours } from '../store/search/related-memorie
 import type { Scored } from './score-candidates.ts';
 import { conversational } from './ranking-constants.ts';
 
+/** What stands around turns that are documents of their own, by document. */
+export type LoneTurns = ReadonlyMap<string, Neighbours>;
+
+/** Of the best of a ranking. */
+export function readLoneTurns(ranked: readonly Scored[], database: Database): Promise<LoneTurns> {
+  return neighboursOf(ranked.filter(isSaid), database);
+}
+
 /**
  * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its
  * score, what answers a question more than others, and a session that has much of what is asked raises all of its
  * turns. Turns that ask and those of a machine are worth less than what people tell, and so are short ones by
- * themselves. Changes the scores of what it is given.
+ * themselves.
  */
-export async function scoreTurns(ranked: Scored[], database: Database): Promise<Scored[]> {
-  const said = ranked.filter(isSaid);
-  const lone = await neighboursOf(said, database);
-  const turns = said.filter((one) => !isApart(one, lone));
+export function scoreTurns(ranked: readonly Scored[], lone: LoneTurns): Scored[] {
+  const scored = ranked.map((one) => ({ ...one }));
+  const turns = scored.filter((one) => isSaid(one) && !isApart(one, lone));
   const questions = bestOfPlaces(turns.filter(({ type }) => type === 'question'));
   for (const one of turns) one.score *= worthOf(one);
   if (turns.length > 1) raise(turns, { questions, lone });
-  return ranked;
+  return scored;
 }
 
 /**
@@ -33,13 +40,13 @@ function isSaid({ type, places }: Scored): boolean {
 }
 
 /** A document that is one turn, and nobody else speaks beside it: a note that begins with its topic (`Rent: due on Friday`). */
-function isApart({ isLone, places }: Scored, lone: ReadonlyMap<string, Neighbours>): boolean {
+function isApart({ isLone, places }: Scored, lone: LoneTurns): boolean {
   const around = isLone ? lone.get(firstOf(places).document) : undefined;
   return around !== undefined && around.previous === null && around.next === null;
 }
 
 /** Of documents that are one turn each. */
-async function neighboursOf(turns: readonly Scored[], database: Database): Promise<Map<string, Neighbours>> {
+async function neighboursOf(turns: readonly Scored[], database: Database): Promise<LoneTurns> {
   const worth = (one: Scored) => one.score * worthOf(one);
   const best = turns.filter(({ isLone }) => isLone).sort((a, b) => worth(b) - worth(a));
   const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
@@ -58,7 +65,7 @@ async function neighboursOf(turns: readonly Scored[], database: Database): Promi
 interface Surroundings {
   /** Scores of turns that ask, by their places, before they are worth less. */
   questions: ReadonlyMap<string, number>;
-  lone: ReadonlyMap<string, Neighbours>;
+  lone: LoneTurns;
 }
 
 /** Adds to the scores what stands around, with the best as high as before: others are not compared anew. */
@@ -100,7 +107,7 @@ function placeOf({ places: [place] }: Scored): string {
 }
 
 /** The places before and after; no place where there is none. */
-function around(one: Scored, lone: ReadonlyMap<string, Neighbours>): [string, string] {
+function around(one: Scored, lone: LoneTurns): [string, string] {
   const { document, first, last } = firstOf(one.places);
   const found = lone.get(document);
   if (!found) return [`${document}${separator}${first - 1}`, `${document}${separator}${last + 1}`];
@@ -108,13 +115,13 @@ function around(one: Scored, lone: ReadonlyMap<string, Neighbours>): [string, st
   return [alone(found.previous), alone(found.next)];
 }
 
-function sessionOf(place: string, lone: ReadonlyMap<string, Neighbours>): string {
+function sessionOf(place: string, lone: LoneTurns): string {
   const [document] = place.split(separator) as [string];
   return lone.get(document)?.session ?? document;
 }
 
 /** Of each session the mean of its best turns. */
-function sessionPriors(said: ReadonlyMap<string, number>, lone: ReadonlyMap<string, Neighbours>): Map<string, number> {
+function sessionPriors(said: ReadonlyMap<string, number>, lone: LoneTurns): Map<string, number> {
   const best = conversational.sessionTurns;
   const sessions = Map.groupBy([...said], ([place]) => sessionOf(place, lone));
   return new Map(

@@ -8,40 +8,31 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
-import { scoreTurns } from './conversation.ts';
+import { readLoneTurns, scoreTurns } from './conversation.ts';
 import { keywordsOf } from './keywords.ts';
+import { withRelated } from './memory-context.ts';
 import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
-import { bestFirst, levelled, toLines, type Chosen, type Line } from './lines.ts';
+import { bestFirst, levelled, spread, toLines, type Chosen, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
 import { createResultReader, resultOf, type ResultReader } from './results.ts';
-import { scoreCandidates, type Scored, stretch } from './score-candidates.ts';
+import { scoreAgain } from './rerank.ts';
+import { scoreCandidates, type Scored } from './score-candidates.ts';
 import {
-  askingWorth,
   besidePassages,
   exactLimit,
   maxQueryTerms,
   mostWeak,
   nearSimilarity,
-  rerankWeight,
   rerankedCandidates,
   scoring,
+  spreading,
 } from './ranking-constants.ts';
-import type {
-  ExplainedSearch,
-  SearchMode,
-  SearchRequest,
-  SearchResult,
-  MatchingChunk,
-  MemoryContext,
-} from './search.ts';
+import type { ExplainedSearch, SearchMode, SearchRequest, SearchResult, MatchingChunk } from './search.ts';
 import { periodsOf } from './times.ts';
 import { mergeRankings, wordingsOf } from './wordings.ts';
 import { containersNaming } from '../store/container-tags.ts';
-import type { Reranker } from '../models/reranker.ts';
-import type { Scope } from '../base/scope.ts';
-import type { Filter } from '../store/filters.ts';
-import { relatedMemories, type RelatedMemoryRow } from '../store/search/related-memories.ts';
+import { readTexts } from '../store/search/results.ts';
 
 /** Chunks that are looked at, of all documents of the scope. */
 const matchingChunks = 100;
@@ -114,21 +105,31 @@ export function createSearch(options: SearchOptions): ExplainedSearch {
 }
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
-  const lines = linesOf(await rankWordings(request, context), request);
-  const results = await ordered(choose(lines, request, lookedAt(request, context)), request, context);
-  return results.slice(0, request.limit).map(({ result }) => result);
+  const lines = linesOf(await rankAll(request, context), request);
+  const chosen = spread(choose(lines, request, request.limit + spreading.ahead));
+  return resultsOf(chosen.slice(0, request.limit), request, context);
 }
 
 /** All that a search goes through: what it ranked, the lines that it made of that, and those in the order of the answer. */
 async function trace(request: SearchRequest, context: Context): Promise<Trace> {
-  const ranked = await rankWordings(request, context);
+  const ranked = await rankAll(request, context);
   const lines = [...linesOf(ranked, request)];
-  const chosen = choose(lines, request, Infinity);
-  const best = chosen.slice(0, lookedAt(request, context));
-  const results = await ordered(best, request, context);
-  const order = [...results.map(({ line }) => line), ...chosen.slice(best.length)];
+  const order = spread(choose(lines, request, Infinity));
   const shown = order.slice(0, request.limit);
   return { ranked, lines, order: [...(request.levelled ? levelled(shown) : shown), ...order.slice(request.limit)] };
+}
+
+/** What was found, scored by itself and by what stands around it; where that is asked for, the best of it once more. */
+async function rankAll(request: SearchRequest, context: Context): Promise<Scored[]> {
+  const { database, embedder } = context;
+  const found = await rankWordings(request, context);
+  const lone = await readLoneTurns(found, database);
+  const ranked = scoreTurns(found, lone);
+  const reranker = request.rerank ? embedder.reranker : undefined;
+  if (!reranker) return ranked;
+  const texts = await readTexts(database, choose(linesOf(ranked, request), request, rerankedCandidates));
+  const { q: query, signal } = request;
+  return scoreTurns(await scoreAgain(found, { query, texts, reranker, signal }), lone);
 }
 
 async function rankWordings(request: SearchRequest, context: Context): Promise<Scored[]> {
@@ -139,18 +140,6 @@ async function rankWordings(request: SearchRequest, context: Context): Promise<S
 
 function linesOf(ranked: readonly Scored[], { mode }: SearchRequest): Iterable<Line> {
   return mode === 'documents' ? ranked.toSorted(bestFirst) : toLines(ranked, { wholeTurns: mode === 'hybrid' });
-}
-
-/** Lines of which the text is read. */
-function lookedAt({ limit, rerank: isReranked }: SearchRequest, { embedder }: Context): number {
-  return isReranked && embedder.reranker ? Math.max(limit, rerankedCandidates) : limit;
-}
-
-/** The results of lines, scored again where that is asked for. */
-async function ordered(lines: readonly Chosen[], request: SearchRequest, context: Context): Promise<Shown[]> {
-  const results = await resultsOf(lines, request, context);
-  const reranker = request.rerank ? context.embedder.reranker : undefined;
-  return reranker ? rerank(request.q, results, { reranker, signal: request.signal }) : results;
 }
 
 function chunksFor(request: SearchRequest, context: Context): Promise<SearchResult[]> {
@@ -210,7 +199,7 @@ async function rank(request: SearchRequest, context: Context): Promise<Scored[]>
     scopes.map((scope, place) => findCandidates(scope, query.residents[place] ?? null, { linked, query }, context)),
   );
   request.signal?.throwIfAborted();
-  return scoreTurns(scoreCandidates(found), context.database);
+  return scoreCandidates(found);
 }
 
 async function readQuery(request: SearchRequest, scopes: readonly Scoped[], context: Context): Promise<Query> {
@@ -299,19 +288,16 @@ function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped 
 
 // ---- Results
 
-interface Shown {
-  text: string;
-  score: number;
-  line: Line;
-  result: SearchResult;
-}
-
-async function resultsOf(lines: readonly Chosen[], request: SearchRequest, context: Context): Promise<Shown[]> {
-  const rows = await context.readResults(lines, { summaries: request.includeSummaries === true });
+async function resultsOf(
+  lines: readonly Chosen[],
+  request: SearchRequest,
+  { readResults }: Context,
+): Promise<SearchResult[]> {
+  const rows = await readResults(lines, { summaries: request.includeSummaries === true });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return lines.flatMap((line) => {
     const row = byId.get(line.id);
-    return row ? [{ text: row.text, score: line.score, line, result: resultOf(row, line) }] : [];
+    return row ? [resultOf(row, line)] : [];
   });
 }
 
@@ -326,62 +312,4 @@ async function resolveNamedTags(request: SearchRequest, database: Database): Pro
   const allowed = request.scope.containerTags;
   const containerTags = [...new Set([...namedTags, ...others])].filter((tag) => allowed?.includes(tag) ?? true);
   return others.length === 0 ? { ...rest, scope: { containerTags } } : { ...request, scope: { containerTags } };
-}
-
-/**
- * The best candidates in a new order: their rank by vectors and words, and how close the reranker finds them,
- * both spread over 0 to 1 among them; what asks counts less. The others follow as they were. What is reported as
- * their similarity stays.
- */
-export async function rerank<Candidate extends { text: string; score: number }>(
-  query: string,
-  candidates: readonly Candidate[],
-  { reranker, signal }: { reranker: Reranker; signal: AbortSignal | undefined },
-): Promise<Candidate[]> {
-  if (candidates.length < 2) return [...candidates];
-  const [best, others] = [candidates.slice(0, rerankedCandidates), candidates.slice(rerankedCandidates)];
-  const texts = best.map(({ text }) => text);
-  const scores = await reranker.score(query, texts, signal);
-  const [rank, closeness] = [stretch(best.map(({ score }) => score)), stretch(scores)];
-  const scored = best.map((candidate, index) => ({
-    ...candidate,
-    score:
-      (candidate.text.trimEnd().endsWith('?') ? askingWorth : 1) *
-      ((1 - rerankWeight) * rank(candidate.score) + rerankWeight * closeness(scores[index]!)),
-  }));
-  return [...scored.sort((a, b) => b.score - a.score), ...others];
-}
-
-/** Entries of each list. */
-const maxRelated = 10;
-
-/** Gives each memory among the results what stands beside it. */
-async function withRelated(
-  results: readonly SearchResult[],
-  { database, scope, ...narrowed }: { database: Database; scope: Scope; filters?: Filter; now: Date },
-): Promise<SearchResult[]> {
-  const ids = results.filter(({ kind }) => kind === 'memory').map(({ id }) => id);
-  const rows = await relatedMemories(database, {
-    ids,
-    containerTags: scope.containerTags,
-    ...narrowed,
-    limit: maxRelated,
-  });
-  const byFound = Map.groupBy(rows, ({ foundId }) => foundId);
-  return results.map((result) =>
-    result.kind === 'memory' ? { ...result, context: contextOf(byFound.get(result.id) ?? []) } : result,
-  );
-}
-
-function contextOf(rows: readonly RelatedMemoryRow[]): MemoryContext {
-  const entriesOf = (wanted: RelatedMemoryRow['list']) => rows.filter(({ list }) => list === wanted);
-  return {
-    parents: entriesOf('parents').map((row) => ({ ...entryOf(row), version: -row.distance })),
-    children: entriesOf('children').map((row) => ({ ...entryOf(row), version: row.distance })),
-    related: entriesOf('related').map(entryOf),
-  };
-}
-
-function entryOf({ id, relation, memory, metadata, updatedAt }: RelatedMemoryRow) {
-  return { id, relation, memory, metadata, updatedAt };
 }

@@ -1,9 +1,9 @@
 import type { Place } from './candidates.ts';
 import { bestScores, type Scored } from './score-candidates.ts';
-import { linkWeight, memoryMargin, wholeTurn } from './ranking-constants.ts';
+import { linkWeight, memoryMargin, spreading, wholeTurn } from './ranking-constants.ts';
 
 /** A result that is to be shown, without its text. */
-export type Line = Pick<Scored, 'id' | 'kind' | 'score' | 'similarity' | 'scores'>;
+export type Line = Pick<Scored, 'id' | 'kind' | 'type' | 'places' | 'score' | 'similarity' | 'scores'>;
 
 /** A line that is answered. */
 export interface Chosen extends Line {
@@ -19,6 +19,28 @@ export function levelled<Ranked extends { similarity: number }>(ranked: readonly
   let most = 0;
   const similarities = ranked.toReversed().map(({ similarity }) => (most = Math.max(most, similarity)));
   return ranked.map((one, place) => ({ ...one, similarity: similarities.at(-1 - place)! }));
+}
+
+/**
+ * Keeps one long document from taking all of the first places: of each only some passages are among them, as long as
+ * there is something else. The others follow in their order. Turns of a conversation tell different things and stay.
+ */
+export function spread<Ranked extends Pick<Line, 'kind' | 'type' | 'places'>>(ranked: readonly Ranked[]): Ranked[] {
+  const { places, passages } = spreading;
+  const first: Ranked[] = [];
+  const later: Ranked[] = [];
+  const taken = new Map<string, number>();
+  for (const one of ranked) {
+    const document = one.kind === 'chunk' && one.type === 'text' ? one.places[0]?.document : undefined;
+    const before = document === undefined ? 0 : (taken.get(document) ?? 0);
+    if (first.length === places || before === passages) {
+      later.push(one);
+      continue;
+    }
+    first.push(one);
+    if (document !== undefined) taken.set(document, before + 1);
+  }
+  return [...first, ...later];
 }
 
 /** How chunks and memories of one ranking belong together. */
@@ -55,7 +77,7 @@ export function* toLines(ranked: readonly Scored[], { wholeTurns }: { wholeTurns
     // A line is as similar as whatever it stands for.
     const told = [text, brief, line, ...(links.chunksOf.get(line.id) ?? [])];
     yield {
-      ...{ id: line.id, kind: line.kind, score },
+      ...{ id: line.id, kind: line.kind, type: line.type, places: line.places, score },
       similarity: Math.max(...told.map((one) => one.similarity)),
       scores: bestScores(told.map((one) => one.scores)),
     };

@@ -67,10 +67,13 @@ export const mostWeak = 5;
 export const rerankedCandidates = 60;
 
 /** The weight of the reranker's score; the rest is that of the first ranking. */
-export const rerankWeight = 0.3;
+export const rerankWeight = 0.4;
 
-/** What a text that ends with a question counts when it is scored again: it repeats the query rather than answers it. */
-export const askingWorth = 0.8;
+/** Added for each sign of an answer, in parts of the range of the scores. */
+export const answerWeight = 0.15;
+
+/** Passages of one document among the first places; so many more lines are looked at. */
+export const spreading = { places: 5, passages: 2, ahead: 20 };
 
 /** Of what another wording of the query finds, beside 1 of the query's own. */
 export const rewriteWeight = 0.5;

@@ -1,5 +1,5 @@
 import { queryWords, terms } from '../../src/engine/terms.ts';
-import { bestFirst, toLines } from '../../src/search/lines.ts';
+import { bestFirst, spread, toLines } from '../../src/search/lines.ts';
 import type { Scored } from '../../src/search/score-candidates.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';
@@ -67,7 +67,7 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
     request.mode === 'documents'
       ? ranked.toSorted(bestFirst)
       : [...toLines(ranked, { wholeTurns: request.mode === 'hybrid' })];
-  return lines.filter(({ similarity }) => similarity >= request.threshold).slice(0, request.limit);
+  return spread(lines.filter(({ similarity }) => similarity >= request.threshold)).slice(0, request.limit);
 }
 
 function bestOf<T extends Item & { bm25: number }>(scored: readonly T[], count: number): T[] {

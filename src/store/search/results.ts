@@ -63,6 +63,19 @@ export async function readResults(
   return kinds.length === 0 ? [] : database.query<ResultRow>(joinSql(kinds, ' union all '));
 }
 
+/** Texts of chunks and memories by their ids, without those that are deleted meanwhile. */
+export async function readTexts(
+  database: Queryable,
+  found: readonly { id: string; kind: 'chunk' | 'memory' }[],
+): Promise<Map<string, string>> {
+  if (found.length === 0) return new Map();
+  const idsOf = (wanted: 'chunk' | 'memory') => found.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const rows = await database.query<{ id: string; text: string }>(sql`
+    select id, content as text from chunks where id = any(${idsOf('chunk')}::text[])
+    union all select id, memory from memories where id = any(${idsOf('memory')}::text[])`);
+  return new Map(rows.map(({ id, text }) => [id, text]));
+}
+
 /** The date stated in a text goes before the date of its file. */
 const dateOf = rawSql('coalesce(d.written_at, d.document_date)');
 

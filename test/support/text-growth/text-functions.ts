@@ -86,6 +86,7 @@ import {
 } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { comparisonOf } from '../../../src/models/comparison.ts';
+import { signsOfAnswer } from '../../../src/search/answers.ts';
 import { createTokenCounter, cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
 import { keywordsOf } from '../../../src/search/keywords.ts';
 import { periodsOf } from '../../../src/search/times.ts';
@@ -364,6 +365,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     words: createTokenCounter({ kind: 'words' }),
     estimateTokens,
     cutToTokens: (text) => cutToTokens(text, 1000),
+  },
+  'src/search/answers.ts': {
+    signsOfAnswer: (text) => signsOfAnswer(text)(text, 'turn'),
   },
   'src/search/keywords.ts': {
     keywordsOf: (text) =>

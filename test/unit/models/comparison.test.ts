@@ -39,4 +39,18 @@ describe('what a query is compared with', () => {
     expect(rare).toBeGreaterThan(common!);
     expect(nowhere).toBeGreaterThan(rare!);
   });
+
+  it('counts empty words only where there are no others', () => {
+    const words = new Map<string, number>();
+    const numberOf = (word: string) => words.get(word) ?? words.set(word, words.size + 10).get(word)!;
+    const ofWords: Tokenizer = {
+      ...{ start: [1], end: [2] },
+      encode: (text, most) => (text.match(/\w+|[^\w\s]/g) ?? []).slice(0, most).map(numberOf),
+    };
+    const weightsOf = (query: string) => [
+      ...comparisonOf(ofWords, query, { texts: ['a kiln', 'x'], maxTokens: 256 }).question.weights,
+    ];
+    expect(weightsOf('what is a kiln ?').map(Math.sign)).toEqual([0, 0, 0, 1, 0]);
+    expect(weightsOf('what is it ?').map(Math.sign)).toEqual([1, 1, 1, 1]);
+  });
 });
