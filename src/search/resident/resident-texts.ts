@@ -4,7 +4,9 @@ import type { Logger } from '../../base/log.ts';
 import { createMemo } from '../../base/collections.ts';
 import { languageCodes } from '../../engine/languages.ts';
 import type { Embedder } from '../../models/embedder.ts';
+import { isStatementError } from '../../store/database-errors.ts';
 import type { Database } from '../../store/database.ts';
+import type { SearchedKind } from '../../store/search/search-plan.ts';
 import {
   mostResidentInAll,
   mostResidentTexts,
@@ -17,7 +19,7 @@ import {
 import { readLanguages } from '../../store/text-languages.ts';
 import type { Scoped } from '../access.ts';
 import type { Found } from '../candidates.ts';
-import { createTextSet, type Asked, type TextSet } from './text-set.ts';
+import { createTextSet, type Asked, type AskedPattern, type TextSet } from './text-set.ts';
 
 /**
  * Texts of the scopes that are searched again and again, with their terms and vectors, in this process. Before each
@@ -58,6 +60,8 @@ interface Resident {
 }
 
 const pageSize = 500;
+/** Searches whose patterns are looked for in one statement. */
+const mostTogether = 32;
 /** More changes than this are not worth following. */
 const mostChanges = 2_000;
 /** Changes are kept longer than this (see `deleteOldTextChanges`). */
@@ -70,6 +74,7 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
   const { database, clock, log, maxTexts, maxTotal } = context;
   const noted = createMemo<true>(clock, { maxEntries: 1_000, lifetimeMs: askedAgainMs });
   const residents = new Map<string, Resident>();
+  const holding = { chunks: createHolding(database, 'chunks'), memories: createHolding(database, 'memories') };
   const loading = new Map<string, Promise<void>>();
 
   function remove(key: string, resident: Resident): void {
@@ -104,7 +109,7 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
         return null;
       }
       use(key, resident);
-      return { languages, candidates: (asked) => candidatesIn(resident.set, asked, database) };
+      return { languages, candidates: (asked) => candidatesIn(resident.set, asked, holding[asked.kind]) };
     },
     note(scope, items) {
       const key = keyOf(scope);
@@ -119,10 +124,26 @@ export function createResidentTexts(options: ResidentOptions): ResidentTexts {
   };
 }
 
-async function candidatesIn(set: TextSet, asked: Asked, database: Database): Promise<Omit<Found, 'plan'>> {
+/** Of each pattern of a search, whether its text holds it; searches at the same time ask together. */
+type Holding = (patterns: readonly AskedPattern[]) => Promise<boolean[]>;
+
+function createHolding(database: Database, kind: SearchedKind): Holding {
+  return createGathering({
+    async run(searches) {
+      const held = await readHolding(database, kind, searches.flat());
+      let read = 0;
+      return searches.map((patterns) => held.slice(read, (read += patterns.length)));
+    },
+    isOfOne: isStatementError,
+    most: mostTogether,
+  });
+}
+
+async function candidatesIn(set: TextSet, asked: Asked, holds: Holding): Promise<Omit<Found, 'plan'>> {
   const { corpus, candidates, patterns } = set.candidates(asked);
   if (patterns.length === 0) return { corpus, candidates };
-  const holding = await readHolding(database, asked.kind, patterns);
+  const held = await holds(patterns);
+  const holding = new Set(patterns.filter((_, index) => held[index]).map(({ id }) => id));
   for (const one of candidates) one.holdsKeyword = holding.has(one.text.id);
   return { corpus, candidates };
 }

@@ -20,7 +20,8 @@ export interface TextSet {
   candidates(asked: Asked): { corpus: CorpusStatistics; candidates: Candidate[]; patterns: AskedPattern[] };
 }
 
-interface AskedPattern {
+/** A keyword that is looked for in a text. */
+export interface AskedPattern {
   id: string;
   pattern: string;
 }

@@ -120,19 +120,21 @@ export async function readTextChanges(database: Queryable, since: string, limit:
   return row!;
 }
 
-/** Which of these texts hold a pattern that is asked of them. */
+/** Of each of these, whether the text holds the pattern that is asked of it. */
 export async function readHolding(
   database: Queryable,
   kind: SearchedKind,
   asked: readonly { id: string; pattern: string }[],
-): Promise<Set<string>> {
+): Promise<boolean[]> {
   const text = rawSql(kind === 'chunks' ? `concat_ws(' ', t.context, t.content)` : 't.memory');
-  const rows = await database.query<{ id: string }>(sql`
-    select distinct t.id
-    from unnest(${asked.map(({ id }) => id)}::text[], ${asked.map(({ pattern }) => pattern)}::text[]) as a (id, pattern)
+  const rows = await database.query<{ place: number }>(sql`
+    select a.place
+    from unnest(${asked.map(({ id }) => id)}::text[], ${asked.map(({ pattern }) => pattern)}::text[])
+        with ordinality as a (id, pattern, place)
       join ${rawSql(kind)} t on t.id = a.id
     where ${text} ~* a.pattern`);
-  return new Set(rows.map(({ id }) => id));
+  const holding = new Set(rows.map(({ place }) => place));
+  return asked.map((_, index) => holding.has(index + 1));
 }
 
 /** Forgets changes of texts that every process has followed by now, or reads anew. */
