@@ -77,7 +77,7 @@ async function memberText(
   { bytes, mimeType, name, depth, maxTextBytes }: Member,
 ): Promise<string> {
   try {
-    const source: Source = { ...detect(bytes, mimeType, name), bytes, depth, maxTextBytes };
+    const source: Source = { ...detect(bytes, mimeType, name), bytes, depth, maxTextBytes, page: true };
     return embedded(await convert({ ...source, ...(name !== undefined && { name }), ...(pictures && { pictures }) }));
   } catch (error) {
     const type = typeOfFile(bytes, mimeType, name);

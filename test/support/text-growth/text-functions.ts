@@ -39,6 +39,7 @@ import { detect, isHtmlPage } from '../../../src/engine/extract/detect.ts';
 import { parseHtml, parseXml } from '../../../src/engine/extract/dom.ts';
 import * as feed from '../../../src/engine/extract/feed.ts';
 import { htmlText } from '../../../src/engine/extract/html.ts';
+import { withFormulas } from '../../../src/engine/extract/office-math.ts';
 import { openDocumentText } from '../../../src/engine/extract/opendocument.ts';
 import { presentationText, chartText } from '../../../src/engine/extract/pptx.ts';
 import { workbookText } from '../../../src/engine/extract/xlsx.ts';
@@ -219,6 +220,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
         ]),
       ),
   },
+  'src/engine/extract/office-math.ts': { withFormulas },
   'src/engine/extract/opendocument.ts': {
     openDocumentText: (text) =>
       openDocumentText(makeZip([['content.xml', `<text:p>${text}</text:p><table:table><text:p>${text}`]])),

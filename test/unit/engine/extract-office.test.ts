@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { burn } from '@kenjiuno/msgreader/lib/Burner.js';
 import { describe, expect, it } from 'vitest';
-import { makeZip } from '../../../fixtures/make-documents.ts';
+import { makeDocx, makeZip } from '../../../fixtures/make-documents.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
 import { toSource } from '../../../src/engine/text/tasks.ts';
 
@@ -177,6 +177,31 @@ describe('an EPUB book', () => {
     await expect(read(makeZip([['META-INF/container.xml', '<x>']]), 'a.epub')).rejects.toThrow(
       'The EPUB book is damaged',
     );
+  });
+});
+
+describe('a Word document', () => {
+  const said = (text: string) => `<m:r><w:rPr/><m:t>${text}</m:t></m:r>`;
+  const between = (formula: string) => `The angle is </w:t></w:r>${formula}<w:r><w:t>.`;
+  const fraction = `<m:f><m:fPr/><m:num>${said('mλ')}</m:num><m:den>${said('a')}</m:den></m:f>`;
+  const power = `<m:sSup><m:e>${said('10')}</m:e><m:sup>${said('-4')}</m:sup></m:sSup>`;
+
+  it.each([
+    [`<m:oMath>${said('θ=')}${fraction}</m:oMath>`, 'θ=(mλ)/a'],
+    [`<m:oMathPara><m:oMath>${said('2×')}${power}</m:oMath></m:oMathPara>`, '2×10^(-4)'],
+    [`<m:oMath><m:rad><m:radPr/><m:deg/><m:e>${said('2')}</m:e></m:rad></m:oMath>`, '√2'],
+  ])('has its formulas in the text: %s', async (formula, text) => {
+    expect((await read(makeDocx([['', between(formula)]]), 'a.docx')).text).toBe(`The angle is ${text}.`);
+  });
+});
+
+describe('a ZIP archive', () => {
+  it('has the pages in it without their navigation', async () => {
+    const words = 'The tide gauge at the harbour shows what the pilots expect. '.repeat(12);
+    const page = `<html><body><nav><ul><li>Contents</li></ul></nav><article><h1>Tides</h1><p>${words}</p></article></body></html>`;
+    const { text } = await read(makeZip([['site/tides.html', page]]), 'a.zip');
+    expect(text).toContain('The tide gauge');
+    expect(text).not.toContain('Contents');
   });
 });
 
