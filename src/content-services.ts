@@ -23,8 +23,8 @@ import type { Answering } from './models/language-model.ts';
 import { withAggregation } from './search/aggregate.ts';
 import { createSearch } from './search/create-search.ts';
 import { createResidentTexts } from './search/resident/resident-texts.ts';
-import { searchMemories } from './search/memory-matches.ts';
 import type { Database } from './store/database.ts';
+import type { Search } from './search/search.ts';
 
 export interface ContentServicesOptions {
   database: Database;
@@ -89,5 +89,14 @@ export function createContentServices(options: ContentServicesOptions) {
     inferredMemories: createInferredMemories({ database, clock }),
     settings,
     reset,
+  };
+}
+
+/** The search that memories are chosen by: in one container, with nothing but their texts. Passages are none. */
+function searchMemories(search: Search) {
+  return async (request: { containerTag: string; q: string; threshold: number; limit: number }) => {
+    const { containerTag, ...rest } = request;
+    const found = await search.search({ ...rest, mode: 'memories only', scope: { containerTags: [containerTag] } });
+    return found.map(({ id, text, similarity }) => ({ id, memory: text, score: similarity }));
   };
 }

@@ -12,7 +12,7 @@ export interface Endpoint {
   signal: AbortSignal;
   timeoutMs: number;
   /** The certificate that the daemon must present, as PEM. Absent: any for its name that Node trusts. */
-  certificate?: string;
+  certificate?: string | undefined;
   /** Another service than the daemon. */
   service?: OtherService;
 }

@@ -63,7 +63,7 @@ export function connectionTable(states: readonly ConnectionState[], columns: num
   ];
   const cuttable = isWide ? [2, 3] : [2];
   return [
-    ...table(headings, rows, columns, cuttable),
+    ...table(headings, rows, columns, { cuttable }),
     // Half a command or reason would be of no use, so these lines may be longer than the terminal.
     ...(notes.length > 0 ? ['', ...table(['ID', 'NOTE'], notes, Infinity)] : []),
   ];

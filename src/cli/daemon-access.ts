@@ -13,7 +13,7 @@ const timeoutMs = 60_000;
  */
 export async function openClient(options: DaemonOptions, context: CommandContext): Promise<Client> {
   const { url, key } = namedAccess(options, context.env);
-  if (url && key) return client(url.value, key, `Check the address (${url.from}).`, context);
+  if (url && key) return client({ url: url.value, key, unreachable: checkAddress(url) }, context);
   const { dataDir } = loadConfig({
     flags: { dataDir: options.dataDir },
     configFile: options.config,
@@ -21,13 +21,17 @@ export async function openClient(options: DaemonOptions, context: CommandContext
     cwd: context.cwd,
   }).config;
   const file = await readDaemonFile(dataDir);
-  if (url) return client(url.value, key ?? localKey(file, url.value), `Check the address (${url.from}).`, context);
+  if (url) {
+    return client({ url: url.value, key: key ?? localKey(file, url.value), unreachable: checkAddress(url) }, context);
+  }
   if (!file) {
     throw new CommandFailure(exitCodes.noDaemon, `No daemon runs with the data directory ${dataDir}.`, {
       remedy: 'Start one with `memoryd start`, or name another one with --data-dir, or with --url and --key.',
     });
   }
-  return client(file.url, key ?? localKey(file, file.url), lostDaemon(file, dataDir), context, file.certificate);
+  const { certificate } = file;
+  const given = { url: file.url, key: key ?? localKey(file, file.url), unreachable: lostDaemon(file, dataDir) };
+  return client({ ...given, certificate }, context);
 }
 
 interface Named {
@@ -61,21 +65,24 @@ function lostDaemon(file: DaemonFile, dataDir: string): string {
   return `${daemonFilePath(dataDir)} names process ${file.pid}, ${state}. Start the daemon again with \`memoryd start\`.`;
 }
 
-function client(
-  url: string,
-  key: Named,
-  unreachable: string,
-  { signal }: CommandContext,
-  certificate?: string,
-): Client {
+const checkAddress = ({ from }: Named) => `Check the address (${from}).`;
+
+interface Access {
+  url: string;
+  key: Named;
+  /** The remedy when nothing answers there. */
+  unreachable: string;
+  certificate?: string | undefined;
+}
+
+function client({ url, key, unreachable, certificate }: Access, { signal }: CommandContext): Client {
   if (!/^https?:\/\/[^/]/.test(url)) {
     throw new CommandFailure(exitCodes.usage, `${url} is not an address.`, {
       remedy: 'An address looks like http://127.0.0.1:6767.',
     });
   }
   const keySource = key.from.startsWith('of') ? key.from : `of ${key.from}`;
-  const pinned = certificate === undefined ? {} : { certificate };
-  return createClient({ url: trimmed(url), key: key.value, keySource, unreachable, signal, timeoutMs, ...pinned });
+  return createClient({ url: trimmed(url), key: key.value, keySource, unreachable, signal, timeoutMs, certificate });
 }
 
 function trimmed(url: string): string {

@@ -45,7 +45,7 @@ export function addItemsCommand(program: Command, context: CommandContext): void
     const { items, isAll } = await readItems(client, id, selection, options.limit);
     if (options.json) return printJson(context.stdout, items);
     if (items.length === 0) return printLine(context.stderr, 'There are no such items.');
-    const lines = table(headings, items.map(itemRow), roomOf(context.stdout), cuttable, [0]);
+    const lines = table(headings, items.map(itemRow), roomOf(context.stdout), { cuttable, paths: [0] });
     for (const line of lines) printLine(context.stdout, line);
     if (!isAll) printLine(context.stderr, `There are more; --limit shows more than ${options.limit}.`);
   });

@@ -73,15 +73,16 @@ async function push(word: string, file: string, options: PushOptions, context: C
   const id = options.resume ?? randomUUID();
   const progress: Progress = { counts: noCounts(), failures: [], snapshot: null };
   const line = createStatusLine(context.stderr);
+  const sending = { client, connectionId: connection.id, path, id, options, progress, line, context };
   try {
-    await sendAll({ client, connectionId: connection.id, path, id, options, progress, line, context });
+    await sendAll(sending);
   } catch (error) {
     line.clear();
     printLine(context.stderr, `Stopped. To go on with it, say: --resume ${id}`);
     throw error;
   }
   line.clear();
-  report(nameOf(connection), connection.id, progress, options, context);
+  report(nameOf(connection), sending);
 }
 
 interface Sending {
@@ -151,14 +152,7 @@ function note(progress: Progress, batch: PushBatch, answer: PushAnswer): void {
   }
 }
 
-function report(
-  name: string,
-  connectionId: string,
-  progress: Progress,
-  options: PushOptions,
-  context: CommandContext,
-): void {
-  const { stderr, stdout } = context;
+function report(name: string, { connectionId, progress, options, context: { stderr, stdout } }: Sending): void {
   const { counts, failures, snapshot } = progress;
   if (options.json) printJson(stdout, { connectionId, counts, snapshot, failures });
   printLine(stderr, `${name}: ${summary(counts)}.`);

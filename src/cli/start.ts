@@ -10,12 +10,12 @@ import { createStatusLine, type StatusLine } from './status-line.ts';
 import { MemorydError } from '../base/errors.ts';
 import { collectAtRest } from '../base/threads.ts';
 import { everyContainer } from '../base/scope.ts';
-import type { Connection } from '../connections/connection-types.ts';
+import type { Connection, FollowedConnection } from '../connections/connection-types.ts';
 import type { Connections } from '../connections/connection-service.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { followSyncs } from './follow-syncs.ts';
-import { followProgress, progressSummary } from './progress.ts';
+import { followProgress, progressSummary, isFinished } from './progress.ts';
 import { polledViews } from './progress-views.ts';
+import { nameOf } from './connection-choice.ts';
 
 type StartOptions = { namespace?: string; config?: string } & Record<string, string | undefined>;
 
@@ -331,5 +331,43 @@ async function requestSync(connections: Connections, id: string): Promise<string
     // A sync that runs already serves as well.
     if (!MemorydError.is(error) || error.code !== 'conflict') throw error;
     return null;
+  }
+}
+
+const lookEveryMs = 2_000;
+
+/**
+ * Shows in a terminal how far the syncs are that go on, one at a time, whoever began them, until the signal aborts.
+ * What full syncs came to stays there to be read.
+ */
+async function followSyncs(
+  connections: Pick<Connections, 'withLastRuns' | 'progress'>,
+  line: StatusLine,
+  { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
+): Promise<void> {
+  /** Runs that were over, with all their documents, when they were looked at. */
+  const settled = new Set<string>();
+  while (!signal.aborted) {
+    // A database that does not answer is for the log to tell.
+    await lookAtAll().catch(() => undefined);
+    await clock.sleep(lookEveryMs, signal);
+  }
+
+  async function lookAtAll(): Promise<void> {
+    for (const connection of await connections.withLastRuns()) {
+      const { id, lastRun } = connection;
+      if (signal.aborted || lastRun === null || settled.has(lastRun.id)) continue;
+      if (isFinished(await connections.progress(id))) settled.add(lastRun.id);
+      else await follow(connection);
+    }
+  }
+
+  async function follow({ id, provider, email, config, lastRun }: FollowedConnection): Promise<void> {
+    const label = nameOf({ id, provider, email, metadata: config });
+    const views = polledViews(() => connections.progress(id), clock, signal);
+    const outcome = await followProgress({ views, line, label, clock, signal });
+    if (!outcome || lastRun?.mode !== 'full') return;
+    const [first, ...rest] = progressSummary(outcome.view, outcome.elapsedMs, id);
+    for (const text of [`${label}: ${first}`, ...rest]) line.above(`${text}\n`);
   }
 }

@@ -88,15 +88,14 @@ const narrowest = 10;
 
 /**
  * Columns aligned to the left, two spaces apart. Cells are made safe; the last column is cut to the width, and before
- * it those that are named by their index in `cuttable`. Of a path the end is kept: where it begins with `/`, or with one in
- * a column of `paths`.
+ * it those whose index is in `cuttable`. Of a path the end is kept: of what begins with `/`, and in a column of `paths`
+ * of what holds one.
  */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   columns: number,
-  cuttable: readonly number[] = [],
-  paths: readonly number[] = [],
+  { cuttable = [], paths = [] }: { cuttable?: readonly number[]; paths?: readonly number[] } = {},
 ): string[] {
   const cells = [headings, ...rows].map((row) => row.map(oneLine));
   const widths = headings.map((_, index) => Math.max(...cells.map((row) => displayWidth(row[index] ?? ''))));

@@ -112,7 +112,8 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
   };
   const { database, registry, clock } = options;
 
-  async function shown(id: string): Promise<Connection> {
+  async function changeAndShow(id: string, wanted: ConnectionChange): Promise<Connection> {
+    await change(id, wanted);
     return firstOf(await toConnections(options, [await requireConnection(database, id)]));
   }
 
@@ -156,14 +157,8 @@ export function createConnections(given: ConnectionServiceOptions): Connections 
     },
     list: async (scope, provider) =>
       toConnections(options, await listConnections(database, scope.containerTags, { provider })),
-    async change(id, wanted) {
-      await change(id, wanted);
-      return shown(id);
-    },
-    async setPaused(id, paused) {
-      await change(id, { paused });
-      return shown(id);
-    },
+    change: changeAndShow,
+    setPaused: (id, paused) => changeAndShow(id, { paused }),
   };
 }
 

@@ -66,7 +66,7 @@ describe('text', () => {
     expect(table(['A'], [['x'.repeat(90)]], Infinity)[1]).toHaveLength(90);
     const rows = ['one', 'two'].map((name) => [`${'folder/'.repeat(9)}note ${name}.md`, 'done']);
     const tellApart = ['…der/folder/note one.md  done', '…der/folder/note two.md  done'];
-    expect(table(['ITEM', 'STATE'], rows, 30, [0], [0]).slice(1)).toEqual(tellApart);
+    expect(table(['ITEM', 'STATE'], rows, 30, { cuttable: [0], paths: [0] }).slice(1)).toEqual(tellApart);
   });
 
   test.each([
@@ -433,9 +433,9 @@ describe('status', () => {
 
   test('a table cuts the columns that it may before it takes more room than there is', () => {
     const row = ['/srv/departments/engineering/notes/plan.md', 'failed', '2026-03-01 09:00', 'It is damaged.'];
-    const lines = table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], 60, [0]);
+    const lines = table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], 60, { cuttable: [0] });
     expect(lines[1]).toBe('…neering/notes/plan.md  failed  2026-03-01 09:00  It is dam…');
-    expect(table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], Infinity, [0])[1]).toBe(row.join('  '));
+    expect(table(['ITEM', 'STATE', 'NEXT TRY', 'WHY'], [row], Infinity, { cuttable: [0] })[1]).toBe(row.join('  '));
   });
 
   test('fits a terminal of 80 columns, with ids as long as it takes to tell them apart; programs get them whole', () => {
