@@ -374,7 +374,7 @@ it('does not wait for the writer of a pipe that takes the place of a file', asyn
     }
   })();
   const seen = new Set<unknown>();
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < sized(20, 50); round++) {
     seen.add(
       await fetchPath('a.md').then(
         (fetched) => textOf(fetched) ?? 'gone',

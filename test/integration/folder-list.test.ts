@@ -9,6 +9,7 @@ import folder from '../../connectors/folder/index.ts';
 import { listPage } from '../../connectors/folder/list.ts';
 import { readEntries, readUntyped } from '../../connectors/folder/entries.ts';
 import { toRef } from '../../connectors/folder/map.ts';
+import { sized } from '../support/length.ts';
 import { asNobody, createContext, createRoot, listAll, listPaths, writeTree } from './folder-fixture.ts';
 
 let root: string;
@@ -292,7 +293,7 @@ describe('.gitignore', () => {
         const config = await listPaths({ path: tree, gitignore: true });
         expect(new Set(config)).toEqual(new Set(gitPaths(tree)));
       }),
-      { numRuns: 60 },
+      { numRuns: sized(30, 60) },
     );
   });
 

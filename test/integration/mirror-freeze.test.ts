@@ -75,7 +75,7 @@ describe.each(engines)('a process that is stopped and goes on after another took
     let hasEnded = false;
     let stops = 0;
     // The first step takes the lease. What differs by the engine is how a transaction waits, not where runs can stop.
-    const stride = engine === 'pglite' ? sized(3, 1) : sized(9, 4);
+    const stride = engine === 'pglite' ? sized(5, 1) : sized(9, 4);
     for (let freezeAt = 2; !hasEnded; freezeAt += stride) {
       const tag = `freeze-${freezeAt}`;
       const { clock, source, mirror } = await prepare(situation, tag);
