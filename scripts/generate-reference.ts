@@ -48,7 +48,7 @@ function configurationReference(): string {
 }
 
 const formats: Record<keyof typeof extensionsOf, string> = {
-  text: 'Text. reStructuredText, Org and LaTeX give their title.',
+  text: 'Text. reStructuredText, Org and LaTeX give their title. Calendars (`.ics`) give their events, with times in words.',
   markdown: 'Markdown. Front matter gives title, author, date and tags.',
   csv: 'Tables as text, each row with the names of its columns.',
   json: 'JSON, pretty-printed.',

@@ -1,4 +1,5 @@
 import { plainLabel } from '../chunk/blocks.ts';
+import { calendarText, isCalendar } from './calendar.ts';
 import type { Metadata } from '../document.ts';
 import type { Extracted } from './extracted.ts';
 
@@ -9,9 +10,10 @@ const fence = /^ {0,3}(?:```|~~~)/gm;
 const separateHeading = /(?:^|\n[ \t]*\n)#{1,6} [^\s#!a-z][^\n]{0,200}(?:\n|$)/g;
 const jsonStart = /^\s*[{[]/;
 
-/** Text whose kind nobody told: Markdown and JSON are recognized, the text itself stays as it is. */
+/** Text whose kind nobody told: Markdown and JSON are recognized and stay as they are; calendars become their events. */
 export function plainText(text: string): Plain {
   if (jsonStart.test(text) && isJson(text)) return { text, format: 'json', title: null };
+  if (isCalendar(text)) return calendarText(text);
   if (looksLikeMarkdown(text)) return markdownText(text);
   return { text, format: 'text', title: namedTitle(text) };
 }

@@ -31,6 +31,7 @@ import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chu
 import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
 import { joinedText } from '../../../src/engine/joined-text.ts';
 import { renderMessages } from '../../../src/engine/conversations.ts';
+import { calendarText, isCalendar } from '../../../src/engine/extract/calendar.ts';
 import { declaredCharset, decodeText } from '../../../src/engine/extract/charset.ts';
 import { cleanText } from '../../../src/engine/extract/clean.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
@@ -219,6 +220,10 @@ export const textFunctions: Record<string, Record<string, Run>> = {
           ['ppt/slide.xml', `<p:sp><a:p><a:t>${text}</a:t></a:p></p:sp>${text}`],
         ]),
       ),
+  },
+  'src/engine/extract/calendar.ts': {
+    isCalendar,
+    calendarText: (text) => calendarText(`BEGIN:VCALENDAR\nBEGIN:VEVENT\n${text}\nEND:VEVENT`),
   },
   'src/engine/extract/office-math.ts': { withFormulas },
   'src/engine/extract/opendocument.ts': {
