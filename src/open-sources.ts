@@ -8,7 +8,7 @@ import { createAuthorizing, type Authorizing } from './connections/authorizing.t
 import { createConnections } from './connections/connection-service.ts';
 import { loadPlugins, type Plugins } from './connector/plugins.ts';
 import { builtInNames, createRegistry, type ConnectorLoader, type Registry } from './connector/registry.ts';
-import { createHooks } from './inbound/hooks/create-hooks.ts';
+import { createHooks } from './inbound/hooks/receiver.ts';
 import { createPush } from './inbound/push/create-push.ts';
 import { createWatching, type Watching } from './inbound/watching.ts';
 import type { Engine } from './open-engine.ts';

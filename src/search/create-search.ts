@@ -9,9 +9,8 @@ import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '..
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
 import { readLoneTurns, scoreTurns } from './conversation.ts';
-import { keywordsOf } from './keywords.ts';
+import { keywordsOf, mergeRankings, wordingsOf } from './keywords.ts';
 import { withRelated } from './memory-context.ts';
-import { createLanguageReader, type LanguageReader } from './languages.ts';
 import { explained, type Trace } from './explain.ts';
 import { bestFirst, levelled, spread, toLines, type Chosen, type Line } from './lines.ts';
 import { foundInRows, type Found } from './candidates.ts';
@@ -30,9 +29,11 @@ import {
 } from './ranking-constants.ts';
 import type { ExplainedSearch, SearchMode, SearchRequest, SearchResult, MatchingChunk } from './search.ts';
 import { periodsOf } from './times.ts';
-import { mergeRankings, wordingsOf } from './wordings.ts';
 import { containersNaming } from '../store/container-tags.ts';
 import { readTexts } from '../store/search/results.ts';
+import { createGathering } from '../base/concurrency.ts';
+import { languageCodes } from '../engine/languages.ts';
+import { readLanguages } from '../store/text-languages.ts';
 
 /** Chunks that are looked at, of all documents of the scope. */
 const matchingChunks = 100;
@@ -312,4 +313,25 @@ async function resolveNamedTags(request: SearchRequest, database: Database): Pro
   const allowed = request.scope.containerTags;
   const containerTags = [...new Set([...namedTags, ...others])].filter((tag) => allowed?.includes(tag) ?? true);
   return others.length === 0 ? { ...rest, scope: { containerTags } } : { ...request, scope: { containerTags } };
+}
+
+/** The languages of the texts in containers, or of all texts, by ISO 639-1 code. */
+type LanguageReader = (containerTags: readonly string[] | null) => Promise<readonly string[]>;
+
+/** Searches of the same containers at the same time read together. */
+function createLanguageReader(database: Database): LanguageReader {
+  return createGathering<readonly string[] | null, readonly string[]>({
+    async run(scopes) {
+      const read = new Map<string, Promise<string[]>>();
+      return Promise.all(
+        scopes.map((tags) => {
+          const key = JSON.stringify(tags);
+          const reading = read.get(key) ?? readLanguages(database, tags, languageCodes);
+          read.set(key, reading);
+          return reading;
+        }),
+      );
+    },
+    most: Infinity,
+  });
 }

@@ -14,7 +14,7 @@ import { createMetrics } from '../../src/base/metrics.ts';
 import type { Connector } from '../../src/connector/contract.ts';
 import { createAuthorizing } from '../../src/connections/authorizing.ts';
 import { createConnections } from '../../src/connections/connection-service.ts';
-import { createHooks } from '../../src/inbound/hooks/create-hooks.ts';
+import { createHooks } from '../../src/inbound/hooks/receiver.ts';
 import type { ClientConfig } from '../../src/auth/oauth-clients.ts';
 import { createPush } from '../../src/inbound/push/create-push.ts';
 import { createOutbound } from '../../src/source/http/outbound.ts';

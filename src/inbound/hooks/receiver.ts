@@ -7,7 +7,13 @@ import type { Database, Queryable } from '../../store/database.ts';
 import { connectionsOfAccount, connectionsOfPartitions, recordDelivery } from '../../store/hooks.ts';
 import { ConnectorError, type Connector, type HookResult, type RawHook, type Hint } from '../../connector/contract.ts';
 import type { Registry } from '../../connector/registry.ts';
-import type { SharedHook, SharedHooks } from './shared-hooks.ts';
+import { type SharedHook, type SharedHooks, createSharedHooks } from './shared-hooks.ts';
+import type { Encryption } from '../../base/encryption.ts';
+import { openConnectionContext } from '../../source/context.ts';
+import type { Credentials } from '../../auth/credentials.ts';
+import type { Outbound } from '../../source/http/outbound.ts';
+import { createVault } from '../../auth/vault.ts';
+import { createHookSubscriptions, type HookSubscriptions } from './subscriptions.ts';
 
 export interface HookReceiverOptions {
   database: Database;
@@ -327,4 +333,40 @@ export function requestFor(connector: Connector<any, any>, hints: readonly Hint[
     gathered.set(partition, known);
   }
   return { ...everything, hints: Object.fromEntries([...gathered].map(([name, ids]) => [name, [...ids]])) };
+}
+
+export interface HooksOptions {
+  database: Database;
+  registry: Registry;
+  credentials: Credentials;
+  /** Absent: connectors cannot send requests. */
+  outbound?: Outbound | undefined;
+  encryption: Encryption;
+  clock: Clock;
+  log: Logger;
+  /** Where sources reach this installation; null: they do not. */
+  publicUrl: string | null;
+  /** Secrets of hooks that serve all connections of a provider. */
+  sharedSecrets: Readonly<Record<string, string>>;
+  /** Wakes a worker for a connection. */
+  wake(connectionId: string): Promise<void>;
+}
+
+/** Everything about what sources send by themselves. */
+export function createHooks(options: HooksOptions): { receiver: HookReceiver; subscriptions: HookSubscriptions } {
+  const { database, clock } = options;
+  const vault = createVault(options.encryption);
+  const publicUrl = options.publicUrl?.replace(/\/+$/, '') ?? null;
+  const subscriptions = createHookSubscriptions({
+    ...options,
+    vault,
+    publicUrl,
+    openContext: (connector, connection, signal) => openConnectionContext(options, { connector, connection, signal }),
+  });
+  const receiver = createHookReceiver({
+    ...options,
+    secretOf: (id) => subscriptions.secretOf(id),
+    shared: createSharedHooks({ database, vault, clock, publicUrl, configured: options.sharedSecrets }),
+  });
+  return { receiver, subscriptions };
 }

@@ -90,9 +90,8 @@ import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verb
 import { comparisonOf } from '../../../src/models/comparison.ts';
 import { signsOfAnswer } from '../../../src/search/answers.ts';
 import { createTokenCounter, cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
-import { keywordsOf } from '../../../src/search/keywords.ts';
+import { keywordsOf, wordingsOf } from '../../../src/search/keywords.ts';
 import { periodsOf } from '../../../src/search/times.ts';
-import { wordingsOf } from '../../../src/search/wordings.ts';
 import { countTokens } from '../count-tokens.ts';
 
 type Run = (text: string) => unknown;
@@ -377,6 +376,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     signsOfAnswer: (text) => signsOfAnswer(text)(text, 'turn'),
   },
   'src/search/keywords.ts': {
+    wordingsOf,
     keywordsOf: (text) =>
       keywordsOf(
         text,
@@ -384,7 +384,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       ),
   },
   'src/search/times.ts': { periodsOf: (text) => periodsOf(text, said) },
-  'src/search/wordings.ts': { wordingsOf },
   'src/mcp/text.ts': { oneLine, shortLine },
   'src/mcp/fence.ts': { quoted },
   'src/api/body.ts': {

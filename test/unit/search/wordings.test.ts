@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bestFirst } from '../../../src/search/lines.ts';
-import { mergeRankings, wordingsOf } from '../../../src/search/wordings.ts';
+import { mergeRankings, wordingsOf } from '../../../src/search/keywords.ts';
 import type { Scored } from '../../../src/search/score-candidates.ts';
 
 const row = (id: string, score: number, similarity: number) =>
