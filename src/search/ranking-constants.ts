@@ -66,8 +66,8 @@ export const mostWeak = 5;
 /** Candidates that are scored again. */
 export const rerankedCandidates = 60;
 
-/** The weight of the reranker's score; the rest is that of the first ranking. */
-export const rerankWeight = 0.4;
+/** The weight of the reranker's score; the rest is that of the first ranking. Of a page's passage it reads only a part. */
+export const rerankWeight = { page: 0.2, other: 0.4 };
 
 /** Added for each sign of an answer, in parts of the range of the scores. */
 export const answerWeight = 0.15;

@@ -32,7 +32,8 @@ export async function scoreAgain(ranked: readonly Scored[], options: RerankOptio
   const signs = signsOfAnswer(query);
   const again = new Map(
     known.map(({ id, type, score }, index) => {
-      const own = (1 - rerankWeight) * score + rerankWeight * (low + range * close(closeness[index]!));
+      const weight = type === 'text' ? rerankWeight.page : rerankWeight.other;
+      const own = (1 - weight) * score + weight * (low + range * close(closeness[index]!));
       return [id, own + answerWeight * range * signs(texts.get(id)!, type)];
     }),
   );

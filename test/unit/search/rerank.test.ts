@@ -26,6 +26,12 @@ describe('scoring candidates again', () => {
     expect(order(sure)).toEqual(['apart', 'spare key', 'other']);
   });
 
+  it('counts less for passages of pages, of which a part is read', async () => {
+    const texts = { apart: 0.82, 'spare key': 0.6, other: 0.1 };
+    expect(order(await again('spare', rows(texts, 'turn')))[0]).toBe('spare key');
+    expect(order(await again('spare', rows(texts, 'text')))[0]).toBe('apart');
+  });
+
   it('prefers what tells a time where one is asked for, and who is asked about', async () => {
     const told = rows({
       'Nora: The keys are here.': 0.52,
