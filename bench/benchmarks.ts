@@ -37,7 +37,7 @@ export const benchmarks: Readonly<Record<string, Benchmark>> = {
     engines,
     async run(engine, quick) {
       const { benchMixedFolder } = await import('./mixed-folder.ts');
-      return benchMixedFolder(engine, quick ? 500_000 : 3_000_000);
+      return benchMixedFolder(engine, quick ? 300_000 : 1_000_000);
     },
   },
   'folder-syncs': {
