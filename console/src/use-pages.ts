@@ -11,7 +11,7 @@ export interface Pages<Row> {
   rows: Row[];
   error: string | undefined;
   isLoading: boolean;
-  /** Reads the next page; undefined where there is none. */
+  /** Reads the next page; undefined where there is none, and after a failure, which a list would repeat again and again. */
   readMore: (() => void) | undefined;
   reload(): void;
 }
@@ -54,7 +54,7 @@ export function usePages<Row>(
     rows,
     error,
     isLoading,
-    readMore: next === null || isLoading ? undefined : () => load(next, rows),
+    readMore: next === null || isLoading || error !== undefined ? undefined : () => load(next, rows),
     reload: () => setTurn((before) => before + 1),
   };
 }

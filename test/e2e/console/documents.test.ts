@@ -52,6 +52,32 @@ describeWithBrowser('one document in the console in a browser', () => {
     await page.context().close();
   });
 
+  it('asks once for a page that cannot be read, until somebody tries again', async () => {
+    const documents = Array.from({ length: 250 }, (_, index) => ({ content: `Shelf ${index} holds glazes.` }));
+    await call(stage.daemon, 'POST', '/v3/documents/batch', { documents, containerTag: 'long' });
+    const page = await stage.openSignedIn();
+    let refused = 0;
+    await page.route('**/v3/documents/list', async (route) => {
+      if (!/"cursor":"[^"]/.test(route.request().postData() ?? '')) return route.continue();
+      refused += 1;
+      await route.fulfill({ status: 500, json: { error: 'internal', message: 'Not now.' } });
+    });
+    await stage.show(page, 'documents?ns=long', 'Documents');
+    const reached = async () => {
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+      const rows = page.getByRole('list', { name: 'Documents' }).getByRole('listitem');
+      return Number(await rows.last().getAttribute('aria-posinset'));
+    };
+    const retry = page.getByRole('button', { name: 'Try again' });
+    await expect.poll(async () => (await reached()) > 0 && (await retry.count()), within).toBe(1);
+    for (let frame = 0; frame < 20; frame++) await page.evaluate('new Promise(requestAnimationFrame)');
+    expect(refused).toBe(1);
+    await page.unroute('**/v3/documents/list');
+    await retry.click();
+    await expect.poll(reached, within).toBe(250);
+    await page.context().close();
+  });
+
   it('has nothing to be read again where it only holds a memory', async () => {
     const memories = [{ content: 'Mira prefers tea.' }];
     await call(stage.daemon, 'POST', '/v4/memories', { containerTag: 'told', memories });
