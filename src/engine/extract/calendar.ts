@@ -72,42 +72,53 @@ function personOf({ parameters, value }: Field): string {
 }
 
 interface Moment {
-  day: string;
+  date: Date;
+  /** Without one it is the whole day. */
   hour: string;
   zone: string;
 }
 
+const dayMs = 86_400_000;
+
 /** `Tuesday, 14 April 2026, 15:00 to 16:00 UTC`. */
 function whenOf(fields: readonly Field[]): string {
-  const momentOf = (...names: string[]) =>
+  const momentOf = (wanted: string) =>
     fields
-      .filter(({ name }) => names.includes(name))
+      .filter(({ name }) => name === wanted)
       .map(readMoment)
       .find((moment) => moment !== null) ?? null;
-  const start = momentOf('DTSTART');
-  const end = momentOf('DTEND', 'DUE');
-  if (!start) return end ? `due ${shown(end)}` : '';
-  if (!end || (end.day === start.day && end.hour === start.hour)) return shown(start);
-  if (end.day !== start.day) return start.hour === '' ? `from ${start.day}` : `${shown(start)} to ${shown(end)}`;
-  return `${start.day}, ${start.hour} to ${end.hour}${end.zone}`;
+  const [start, end, due] = [momentOf('DTSTART'), momentOf('DTEND'), momentOf('DUE')];
+  if (due) return [...(start ? [shown(start)] : []), `due ${shown(due)}`].join(', ');
+  if (!start) return '';
+  if (!end) return shown(start);
+  if (start.hour === '') return shownDays(start.date, end.date);
+  const isSameDay = end.date.getTime() === start.date.getTime();
+  if (!isSameDay) return `${shown(start)} to ${shown(end)}`;
+  return end.hour === start.hour ? shown(start) : `${shownDay(start.date)}, ${start.hour} to ${end.hour}${end.zone}`;
 }
 
-function shown({ day, hour, zone }: Moment): string {
-  return hour === '' ? day : `${day}, ${hour}${zone}`;
+/** The end of an event of whole days is the day after it (RFC 5545, 3.6.1). */
+function shownDays(first: Date, end: Date): string {
+  const last = new Date(end.getTime() - dayMs);
+  return last > first ? `${shownDay(first)} to ${shownDay(last)}` : shownDay(first);
+}
+
+function shown({ date, hour, zone }: Moment): string {
+  return hour === '' ? shownDay(date) : `${shownDay(date)}, ${hour}${zone}`;
+}
+
+function shownDay(date: Date): string {
+  return `${days[date.getUTCDay()]!}, ${date.getUTCDate()} ${months[date.getUTCMonth()]!} ${date.getUTCFullYear()}`;
 }
 
 function readMoment({ parameters, value }: Field): Moment | null {
   const parts = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d*(Z?))?/.exec(value)?.slice(1);
   if (!parts) return null;
   const [year, month, date] = parts.slice(0, 3).map(Number) as [number, number, number];
-  const moment = new Date(Date.UTC(year, month - 1, date));
-  if (moment.getUTCDate() !== date || moment.getUTCMonth() !== month - 1) return null;
+  const day = new Date(Date.UTC(year, month - 1, date));
+  if (day.getUTCDate() !== date || day.getUTCMonth() !== month - 1) return null;
   const zone = parts[5] === 'Z' ? ' UTC' : (/;TZID=([^;:]+)/i.exec(parameters)?.[1] ?? '').replace(/^(?=.)/, ' ');
-  return {
-    day: `${days[moment.getUTCDay()]!}, ${date} ${months[month - 1]!} ${year}`,
-    hour: parts[3] === undefined ? '' : `${parts[3]}:${parts[4]!}`,
-    zone,
-  };
+  return { date: day, hour: parts[3] === undefined ? '' : `${parts[3]}:${parts[4]!}`, zone };
 }
 
 function unescaped(value: string): string {

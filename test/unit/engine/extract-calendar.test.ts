@@ -39,6 +39,9 @@ it('a calendar is its events, each with its time in words, place, text and peopl
 
 it.each([
   [['DTSTART;VALUE=DATE:20260619'], 'Friday, 19 June 2026'],
+  [['DTSTART;VALUE=DATE:20260619', 'DTEND;VALUE=DATE:20260620'], 'Friday, 19 June 2026'],
+  [['DTSTART;VALUE=DATE:20260619', 'DTEND;VALUE=DATE:20260703'], 'Friday, 19 June 2026 to Thursday, 2 July 2026'],
+  [['DTSTART;VALUE=DATE:20260619', 'DUE;VALUE=DATE:20260703'], 'Friday, 19 June 2026, due Friday, 3 July 2026'],
   [['DTSTART;TZID=Europe/Berlin:20260619T180000'], 'Friday, 19 June 2026, 18:00 Europe/Berlin'],
   [['DTSTART:20260619T180000', 'RRULE:FREQ=WEEKLY;COUNT=4'], 'Friday, 19 June 2026, 18:00; repeated weekly'],
   [
