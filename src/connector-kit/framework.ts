@@ -40,7 +40,7 @@ import type { KitClock } from './kit-clock.ts';
 import type { World } from './world.ts';
 import type { NewCredentials } from '../auth/credentials.ts';
 import { connect as openSocket } from 'node:net';
-import type { buildConnector } from 'undici';
+import type { OpenSocket } from '../source/http/transport.ts';
 
 /** Parts that all harnesses of a kit share. */
 export interface Parts {
@@ -292,7 +292,7 @@ async function newCredentials(
 type Hosts = Readonly<Record<string, string>>;
 
 /** Connects to the address that stands for a host, without DNS and TLS; to no other host. */
-export function connectorTo(hosts: Hosts): buildConnector.connector {
+export function connectorTo(hosts: Hosts): OpenSocket {
   return ({ hostname }, callback) => {
     const address = hosts[hostname];
     if (address === undefined) return callback(new Error(`No address stands for the host ${hostname}.`), null);

@@ -41,8 +41,7 @@ function isSaid({ type, places }: Scored): boolean {
 
 /** A document that is one turn, and nobody else speaks beside it: a note that begins with its topic (`Rent: due on Friday`). */
 function isApart({ isLone, places }: Scored, lone: LoneTurns): boolean {
-  const around = isLone ? lone.get(firstOf(places).document) : undefined;
-  return around !== undefined && around.previous === null && around.next === null;
+  return isLone && lone.get(firstOf(places).document)?.isAmongTurns === false;
 }
 
 /** Of documents that are one turn each. */
@@ -56,8 +55,9 @@ async function neighboursOf(turns: readonly Scored[], database: Database): Promi
   // Their neighbours may not be among the best: a short answer is found by its question.
   for (const { id, previous, next, session } of rows) {
     if (previous !== null && !found.has(previous))
-      found.set(previous, { id: previous, previous: null, next: id, session });
-    if (next !== null && !found.has(next)) found.set(next, { id: next, previous: id, next: null, session });
+      found.set(previous, { id: previous, previous: null, next: id, session, isAmongTurns: true });
+    if (next !== null && !found.has(next))
+      found.set(next, { id: next, previous: id, next: null, session, isAmongTurns: true });
   }
   return found;
 }

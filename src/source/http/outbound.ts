@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
-import type { buildConnector } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -21,7 +20,7 @@ import { createKeptAnswers, answerKey, type KeptAnswers } from './conditional.ts
 import { createGate, type Gate } from '../../base/concurrency.ts';
 import { createOrigins, remedy, type Origins, lowerCased, isRedirect, createSourceClock } from './exchange.ts';
 import { createRetryingSender, type HttpCall, type Performed } from './send-with-retries.ts';
-import { createTransport, type HttpAnswer } from './transport.ts';
+import { createTransport, type HttpAnswer, type OpenSocket } from './transport.ts';
 import { MemorydError } from '../../base/errors.ts';
 
 export interface OutboundOptions {
@@ -37,7 +36,7 @@ export interface OutboundOptions {
   /** Requests to one host at once, of all connections together. Default 16. */
   connectionsPerHost?: number;
   /** How hosts are connected to, in place of DNS and TLS. */
-  connect?: buildConnector.connector | undefined;
+  connect?: OpenSocket | undefined;
 }
 
 /** Whose requests they are, and how they are authorized. */

@@ -1,6 +1,7 @@
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
-import { Agent, type buildConnector } from 'undici';
+import { Agent } from 'undici';
 import type { AddressGuard } from '../../base/address-guard.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { ConnectorError, transient, skip } from '../../connector/contract.ts';
@@ -111,11 +112,17 @@ const connectTimeoutMs = 10_000;
 const keepAliveMs = 10_000;
 const maxErrorBytes = 1024 * 1024;
 
+/** Connects to a host. Said here and not by undici, whose types whoever installs the package does not have. */
+export type OpenSocket = (
+  host: { hostname: string },
+  callback: (...answer: [error: null, socket: Socket] | [error: Error, socket: null]) => void,
+) => void;
+
 /** Connections that are kept open, so many to a host. Those to checked and unchecked addresses are never shared. */
 export function createTransport(options: {
   guard: AddressGuard;
   connectionsPerHost: number;
-  connect: buildConnector.connector | undefined;
+  connect: OpenSocket | undefined;
 }): Transport {
   const { connect } = options;
   const common = {

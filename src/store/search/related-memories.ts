@@ -84,21 +84,26 @@ export interface Neighbours {
   next: string | null;
   /** Equal for documents of one container and date; null without a date. */
   session: string | null;
+  /** Whether a turn stands before or after it, also one of another date. */
+  isAmongTurns: boolean;
 }
 
 /** In the order in which they were added to their container; those of another date, or that are no turns, are none. */
 export function readNeighbours(database: Queryable, ids: readonly string[]): Promise<Neighbours[]> {
   return database.query<Neighbours>(sql`
-    select d.id, p.id as previous, n.id as next, d.container_tag || ' ' || d.document_date::text as session
+    select d.id, d.container_tag || ' ' || d.document_date::text as session,
+      case when p.document_date is not distinct from d.document_date then p.id end as previous,
+      case when n.document_date is not distinct from d.document_date then n.id end as next,
+      (p.id is not null or n.id is not null) as "isAmongTurns"
     from documents d
     left join lateral (
       select id, document_date from documents
       where container_tag = d.container_tag and (created_at, id) < (d.created_at, d.id)
-      order by created_at desc, id desc limit 1) p on p.document_date is not distinct from d.document_date and ${isTurn('p')}
+      order by created_at desc, id desc limit 1) p on ${isTurn('p')}
     left join lateral (
       select id, document_date from documents
       where container_tag = d.container_tag and (created_at, id) > (d.created_at, d.id)
-      order by created_at, id limit 1) n on n.document_date is not distinct from d.document_date and ${isTurn('n')}
+      order by created_at, id limit 1) n on ${isTurn('n')}
     where d.id = any(${ids}::text[])`);
 }
 
