@@ -19,6 +19,7 @@ export function readLoneTurns(ranked: readonly Scored[], database: Database): Pr
  * themselves.
  */
 export function scoreTurns(ranked: readonly Scored[], lone: LoneTurns): Scored[] {
+  if (!ranked.some(isSaid)) return [...ranked];
   const scored = ranked.map((one) => ({ ...one }));
   const turns = scored.filter((one) => isSaid(one) && !isApart(one, lone));
   const questions = bestOfPlaces(turns.filter(({ type }) => type === 'question'));
