@@ -104,6 +104,8 @@ describeWithBrowser('a session whose twelve hours are over', () => {
     const other = await page.context().newPage();
     await other.clock.setFixedTime(test.clock.now());
     await signIn(other, url, fullKey);
+    // The browser draws little of a tab that nobody looks at.
+    await page.bringToFront();
     await page.getByRole('heading', { level: 1, name: 'Add documents' }).waitFor();
     expect(await noteField().inputValue()).toBe(note);
   });
