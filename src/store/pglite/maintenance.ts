@@ -53,14 +53,13 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   const looping = loop();
 
   async function loop(): Promise<void> {
-    const analyzed: TablePages = new Map();
     let [seen, isDue, busyRounds] = [0, false, 0];
     for (let look = 1; ; look++) {
       await clock.sleep(lookEveryMs, ended.signal);
       if (ended.signal.aborted) return;
       if (options.uses() !== seen) {
         isDue = true;
-        await runLogged(() => analyzeGrown(database, analyzed));
+        await runLogged(() => analyzeGrown(database));
       }
       if (isDue && look % looksPerRound === 0) {
         busyRounds = options.isIdle() ? 0 : busyRounds + 1;
@@ -92,22 +91,18 @@ export function startMaintenance(options: MaintenanceOptions): Maintenance {
   };
 }
 
-type TablePages = Map<string, number>;
-
 /**
- * Gathers statistics of tables that have become twice as large, and so has their statements planned anew. Until then
- * all items of a connection count as few, and a prepared statement keeps the plan of the time when its tables had some
- * pages, which is to read all of them. From a small sample: this comes while others wait.
+ * Gathers statistics of tables that have become twice as large since they were gathered, and so has their statements
+ * planned anew. Until then all items of a connection count as few, and a prepared statement keeps the plan of the time
+ * when its tables had some pages, which is to read all of them. From a small sample: this comes while others wait.
  */
-async function analyzeGrown(database: Database, analyzed: TablePages): Promise<void> {
-  const tables = await database.query<{ name: string; pages: number }>(sql`
-    select quote_ident(relname) as name, pg_relation_size(oid) / current_setting('block_size')::integer as pages
-    from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace`);
-  for (const { name, pages } of tables) {
-    if (pages < 2 * Math.max(analyzed.get(name) ?? 0, leastPages)) continue;
+async function analyzeGrown(database: Database): Promise<void> {
+  const grown = await database.query<{ name: string }>(sql`
+    select quote_ident(relname) as name from pg_class
+    where relkind = 'r' and relnamespace = current_schema()::regnamespace
+      and pg_relation_size(oid) / current_setting('block_size')::integer >= 2 * greatest(relpages, ${leastPages})`);
+  for (const { name } of grown)
     await database.executeWith({ default_statistics_target: '10' }, rawSql(`analyze ${name}`));
-    analyzed.set(name, pages);
-  }
 }
 
 /** Table by table, each a statement of its own, so that others get the session in between. */
