@@ -28,13 +28,8 @@ export async function ingestWithModel(engine: Engine, files: number): Promise<Fi
   try {
     await embedder.embed(['warm up']);
     const pipelineMs = await run(database, embedder, folder.path);
-    const rows = await database.query<{ text: string }>(
-      rawSql(`select coalesce(context || E'\\n\\n', '') || content as text from chunks order by id`),
-    );
-    const texts = rows.map((row) => row.text);
-    const started = performance.now();
-    await embedder.embed(texts);
-    const aloneMs = performance.now() - started;
+    const texts = await embeddedTexts(database);
+    const aloneMs = await timeModel(embedder, texts);
     return {
       name: `folder of ${files} files to searchable, ${engine}, minilm`,
       value: `${seconds(pipelineMs)}, ${Math.round((texts.length / pipelineMs) * 1000)} chunks/s`,
@@ -48,6 +43,21 @@ export async function ingestWithModel(engine: Engine, files: number): Promise<Fi
     await folder.close();
     await close();
   }
+}
+
+/** What the model was given of each chunk. */
+export async function embeddedTexts(database: Database): Promise<string[]> {
+  const rows = await database.query<{ text: string }>(
+    rawSql(`select coalesce(context || E'\\n\\n', '') || content as text from chunks order by id`),
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** Milliseconds that a model which is loaded takes alone. */
+export async function timeModel(embedder: Embedder, texts: readonly string[]): Promise<number> {
+  const started = performance.now();
+  await embedder.embed([...texts]);
+  return performance.now() - started;
 }
 
 /**

@@ -3,12 +3,12 @@ import { cp, mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMinilmEmbedder } from '../src/models/minilm/minilm-embedder.ts';
-import { rawSql } from '../src/store/sql.ts';
 import type { Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
 import { connectFolder } from './connected-folder.ts';
 import { until, withDaemon } from './daemon.ts';
 import { makeBenchStore, type BenchStore, type Engine } from './databases.ts';
+import { embeddedTexts, timeModel } from './ingest.ts';
 import { seconds, type Figure } from './report.ts';
 import { walk } from './walk.ts';
 
@@ -25,9 +25,10 @@ export async function benchMixedFolder(engine: Engine, bytes: number): Promise<F
   try {
     const files = await copyPackages(root, bytes);
     const { foundMs, loadMs } = await withDaemon(store, (daemon) => timeLoad(daemon, root), 'default model');
-    const { texts, all } = await embeddedTexts(store);
-    const aloneMs = await timeModel(texts);
-    const reused = `${all} chunks, ${texts.length} of them different`;
+    const all = await storedTexts(store);
+    const texts = [...new Set(all)];
+    const aloneMs = await timeModelAlone(texts);
+    const reused = `${all.length} chunks, ${texts.length} of them different`;
     return [
       {
         name: `${files} files of ${source} to searchable, ${engine}`,
@@ -81,25 +82,20 @@ async function timeLoad(daemon: Daemon, root: string): Promise<{ foundMs: number
   return { foundMs, loadMs };
 }
 
-async function embeddedTexts(store: BenchStore): Promise<{ texts: string[]; all: number }> {
+async function storedTexts(store: BenchStore): Promise<string[]> {
   const database = await store.open();
   try {
-    const rows = await database.query<{ text: string }>(
-      rawSql(`select coalesce(context || E'\\n\\n', '') || content as text from chunks where embedding is not null`),
-    );
-    return { texts: [...new Set(rows.map(({ text }) => text))], all: rows.length };
+    return await embeddedTexts(database);
   } finally {
     await database.close();
   }
 }
 
-async function timeModel(texts: readonly string[]): Promise<number> {
+async function timeModelAlone(texts: readonly string[]): Promise<number> {
   const embedder = createMinilmEmbedder();
   try {
     await embedder.embed(['warm up']);
-    const started = performance.now();
-    await embedder.embed([...texts]);
-    return performance.now() - started;
+    return await timeModel(embedder, texts);
   } finally {
     await embedder.close();
   }
