@@ -9,14 +9,22 @@ import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '..
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
 import { readLoneTurns, scoreTurns } from './conversation.ts';
-import { keywordsOf, mergeRankings, wordingsOf } from './keywords.ts';
-import { withRelated } from './memory-context.ts';
+import { keywordsOf, periodsOf, wordingsOf } from './read-query.ts';
+import {
+  withRelated,
+  bestFirst,
+  levelled,
+  spread,
+  toLines,
+  type Chosen,
+  type Line,
+  createResultReader,
+  resultOf,
+  type ResultReader,
+} from './results.ts';
 import { explained, type Trace } from './explain.ts';
-import { bestFirst, levelled, spread, toLines, type Chosen, type Line } from './lines.ts';
-import { foundInRows, type Found } from './candidates.ts';
-import { createResultReader, resultOf, type ResultReader } from './results.ts';
+import { foundInRows, mergeRankings, scoreCandidates, type Found, type Scored } from './score-candidates.ts';
 import { scoreAgain } from './rerank.ts';
-import { scoreCandidates, type Scored } from './score-candidates.ts';
 import {
   besidePassages,
   exactLimit,
@@ -28,7 +36,6 @@ import {
   spreading,
 } from './ranking-constants.ts';
 import type { ExplainedSearch, SearchMode, SearchRequest, SearchResult, MatchingChunk } from './search.ts';
-import { periodsOf } from './times.ts';
 import { containersNaming } from '../store/container-tags.ts';
 import { readTexts } from '../store/search/results.ts';
 import { createGathering } from '../base/concurrency.ts';

@@ -1,7 +1,7 @@
 import { at } from '../base/collections.ts';
 import type { Database } from '../store/database.ts';
 import { memoriesOfDocument, readStanding } from '../store/search/document-standing.ts';
-import type { Line } from './lines.ts';
+import type { Line } from './results.ts';
 import type { Scored } from './score-candidates.ts';
 import type { Explanation, Outcome, SearchRequest } from './search.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { foundInRows } from '../../src/search/candidates.ts';
+import { foundInRows } from '../../src/search/score-candidates.ts';
 import { createResidentTexts, type ResidentOptions } from '../../src/search/resident/resident-texts.ts';
 import { createSearch } from '../../src/search/create-search.ts';
 import type { SearchRequest } from '../../src/search/search.ts';

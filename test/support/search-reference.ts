@@ -1,5 +1,5 @@
 import { queryWords, terms } from '../../src/engine/terms.ts';
-import { bestFirst, spread, toLines } from '../../src/search/lines.ts';
+import { bestFirst, spread, toLines } from '../../src/search/results.ts';
 import type { Scored } from '../../src/search/score-candidates.ts';
 import type { SearchRequest } from '../../src/search/search.ts';
 import type { Filter, FilterCondition } from '../../src/store/filters.ts';

@@ -18,7 +18,7 @@ import {
 } from '../../store/search/text-rows.ts';
 import { readLanguages } from '../../store/text-languages.ts';
 import type { Scoped } from '../access.ts';
-import type { Found } from '../candidates.ts';
+import type { Found } from '../score-candidates.ts';
 import { createTextSet, type Asked, type AskedPattern, type TextSet } from './text-set.ts';
 
 /**

@@ -88,10 +88,9 @@ import {
 } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { comparisonOf } from '../../../src/models/comparison.ts';
-import { signsOfAnswer } from '../../../src/search/answers.ts';
+import { signsOfAnswer } from '../../../src/search/rerank.ts';
 import { createTokenCounter, cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
-import { keywordsOf, wordingsOf } from '../../../src/search/keywords.ts';
-import { periodsOf } from '../../../src/search/times.ts';
+import { keywordsOf, wordingsOf, periodsOf } from '../../../src/search/read-query.ts';
 import { countTokens } from '../count-tokens.ts';
 
 type Run = (text: string) => unknown;
@@ -372,18 +371,18 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     estimateTokens,
     cutToTokens: (text) => cutToTokens(text, 1000),
   },
-  'src/search/answers.ts': {
+  'src/search/rerank.ts': {
     signsOfAnswer: (text) => signsOfAnswer(text)(text, 'turn'),
   },
-  'src/search/keywords.ts': {
+  'src/search/read-query.ts': {
     wordingsOf,
     keywordsOf: (text) =>
       keywordsOf(
         text,
         queryWords(text).map(({ forms }) => forms),
       ),
+    periodsOf: (text) => periodsOf(text, said),
   },
-  'src/search/times.ts': { periodsOf: (text) => periodsOf(text, said) },
   'src/mcp/text.ts': { oneLine, shortLine },
   'src/mcp/fence.ts': { quoted },
   'src/api/body.ts': {

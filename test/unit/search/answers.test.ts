@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signsOfAnswer } from '../../../src/search/answers.ts';
+import { signsOfAnswer } from '../../../src/search/rerank.ts';
 
 describe('signs of an answer', () => {
   it.each([

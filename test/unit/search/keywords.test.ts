@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { queryTerms, queryWords } from '../../../src/engine/terms.ts';
-import { keywordsOf } from '../../../src/search/keywords.ts';
+import { keywordsOf } from '../../../src/search/read-query.ts';
 
 function keywords(query: string) {
   return keywordsOf(query, formsIn(query));

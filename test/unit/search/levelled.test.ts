@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { levelled } from '../../../src/search/lines.ts';
+import { levelled } from '../../../src/search/results.ts';
 
 it('no result is reported as less similar than one after it, and none as less than it is', () => {
   const ranked = [0.5, 0.7, 0.2, 0.6, 0.1].map((similarity, place) => ({ id: `text-${place}`, similarity }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergePassages } from '../../../src/search/merged-passages.ts';
+import { mergePassages } from '../../../src/search/results.ts';
 import type { SearchResult } from '../../../src/search/search.ts';
 
 const passage = (document: string, position: number, text: string, similarity: number) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { spread } from '../../../src/search/lines.ts';
+import { spread } from '../../../src/search/results.ts';
 import type { Scored } from '../../../src/search/score-candidates.ts';
 
 /** `a1` is a passage of the document `a`. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bestFirst } from '../../../src/search/lines.ts';
-import { mergeRankings, wordingsOf } from '../../../src/search/keywords.ts';
-import type { Scored } from '../../../src/search/score-candidates.ts';
+import { bestFirst } from '../../../src/search/results.ts';
+import { wordingsOf } from '../../../src/search/read-query.ts';
+import { mergeRankings, type Scored } from '../../../src/search/score-candidates.ts';
 
 const row = (id: string, score: number, similarity: number) =>
   ({ id, score, similarity, scores: { words: score, vectors: similarity } }) as Scored;

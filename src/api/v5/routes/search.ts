@@ -1,5 +1,5 @@
 import { readScope } from '../../../account/access.ts';
-import { mergePassages } from '../../../search/merged-passages.ts';
+import { mergePassages } from '../../../search/results.ts';
 import type { SearchMode, SearchRequest } from '../../../search/search.ts';
 import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../../context.ts';
 import { parseFilterTree } from '../filter-tree.ts';

@@ -1,8 +1,7 @@
 import { lastOf } from '../base/collections.ts';
 import { queryTerms } from '../engine/terms.ts';
-import type { Keyword } from '../store/search/search-plan.ts';
-import { bestScores, type Scored } from './score-candidates.ts';
-import { rewriteWeight } from './ranking-constants.ts';
+import { findDates } from '../memory/rules/dates.ts';
+import type { Keyword, Period } from '../store/search/search-plan.ts';
 
 const maxKeywords = 16;
 const maxPhraseLength = 200;
@@ -97,20 +96,41 @@ export function wordingsOf(query: string): string[] {
 const withoutEnd = (text: string) => text.trim().replace(/(?<![?.!\s])[?.!\s]+$/, '');
 const statementOf = (text: string) => withoutEnd(text.trim().replace(question, ''));
 
-/**
- * Combines the results of several wordings into one ranking, that of the query first: by the sum of the scores (Fox and
- * Shaw, "Combination of multiple searches", 1994), with the best similarity of each.
- */
-export function mergeRankings(rankings: readonly (readonly Scored[])[]): Scored[] {
-  const merged = new Map<string, Scored>();
-  for (const [index, ranked] of rankings.entries()) {
-    const weight = index === 0 ? 1 : rewriteWeight;
-    for (const one of ranked) {
-      const known = merged.get(one.id);
-      const similarity = Math.max(known?.similarity ?? 0, one.similarity);
-      const scores = known ? bestScores([known.scores, one.scores]) : one.scores;
-      merged.set(one.id, { ...one, similarity, scores, score: (known?.score ?? 0) + weight * one.score });
-    }
-  }
-  return [...merged.values()];
+/** First and last month, 1 to 12; northern. */
+const seasons: Record<string, readonly [number, number]> = {
+  spring: [3, 5],
+  summer: [6, 8],
+  autumn: [9, 11],
+  fall: [9, 11],
+  winter: [12, 2],
+};
+const season =
+  /\b(?:in|last|this|during) (?:the )?(?:early |late )?(spring|summer|autumn|fall|winter)(?: of)?(?: (\d{4}))?\b/i;
+const monthName = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)/i;
+const oneYear = /\b(?:\d{4}|last|next|this|ago)\b/i;
+
+/** The periods of time that a query names, e.g. `in May`, `last week`, `on 3 June 2024` or `in spring`. English. */
+export function periodsOf(query: string, now: Date): Period[] {
+  const dates = findDates(query, now).map(({ words, iso, end, relative }): Period => {
+    const from = startOf(iso);
+    return { from, to: end, isEachYear: relative && monthName.test(words) && !oneYear.test(words) };
+  });
+  const named = season.exec(query);
+  return named ? [...dates, seasonOf(named[1]!.toLowerCase(), named[2], now)] : dates;
+}
+
+function startOf(iso: string): Date {
+  const [year, month = 1, day = 1] = iso.split('-').map(Number) as [number, number?, number?];
+  return new Date(Date.UTC(year, month - 1, day));
+}
+
+function seasonOf(name: string, year: string | undefined, now: Date): Period {
+  const [first, last] = seasons[name]!;
+  const begins = year === undefined ? now.getUTCFullYear() : Number(year);
+  const ends = last < first ? begins + 1 : begins;
+  return {
+    from: new Date(Date.UTC(begins, first - 1)),
+    to: new Date(Date.UTC(ends, last)),
+    isEachYear: year === undefined,
+  };
 }
