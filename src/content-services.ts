@@ -14,7 +14,7 @@ import type { Connections } from './connections/connection-service.ts';
 import { createConversations } from './engine/conversations.ts';
 import { createDocumentFiles } from './engine/document-files.ts';
 import { createDocuments } from './engine/document-service.ts';
-import { requireWritable } from './engine/require-writable.ts';
+import { requireWritable } from './engine/add-documents.ts';
 import { terms } from './engine/terms.ts';
 import { createMemories } from './memory/memories.ts';
 import { createProfiles } from './memory/profiles.ts';

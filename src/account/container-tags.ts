@@ -3,7 +3,7 @@ import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Scope } from '../base/scope.ts';
 import { removeDocuments, removeSelected } from '../engine/remove.ts';
-import { requireWritable } from '../engine/require-writable.ts';
+import { requireWritable } from '../engine/add-documents.ts';
 import { lockContainers } from '../store/container-merges.ts';
 import {
   clearContainer,

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import { requireWritable } from '../engine/require-writable.ts';
+import { requireWritable } from '../engine/add-documents.ts';
 import {
   countInFlight,
   findMerge,

@@ -1,8 +1,7 @@
 import { at, paired, valueOf } from '../base/collections.ts';
 import { addedBy, type Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
-import type { DocumentInput, IngestResult } from '../engine/document.ts';
-import type { Documents } from '../engine/documents.ts';
+import type { DocumentInput, IngestResult, Documents } from '../engine/document.ts';
 import { oldScopeIn } from './body.ts';
 import { documentInputOf } from './document-input.ts';
 import { addBody, type AddBody, type BatchBody, type BatchResult } from './schemas/documents.ts';

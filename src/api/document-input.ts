@@ -1,7 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
-import type { FileBody, PartialDocumentChange } from '../engine/change-document.ts';
-import type { DocumentInput, WrittenBody } from '../engine/document.ts';
-import { typeOfFile } from '../engine/extract/type-of-file.ts';
+import type { DocumentInput, FileBody, PartialDocumentChange, WrittenBody } from '../engine/document.ts';
+import { typeOfFile } from '../engine/extract/detect.ts';
 import type { FileUpload, UploadedFile } from './file-form.ts';
 import type { ChangeBody } from './schemas/document-changes.ts';
 import type { AddBody } from './schemas/documents.ts';

@@ -23,7 +23,7 @@ import type { HookReceiver } from '../inbound/hooks/receiver.ts';
 import type { Push } from '../inbound/push/push-service.ts';
 import type { Conversations } from '../engine/conversations.ts';
 import type { DocumentFiles } from '../engine/document-files.ts';
-import type { Documents } from '../engine/documents.ts';
+import type { Documents } from '../engine/document.ts';
 import type { Memories } from '../memory/memories.ts';
 import type { Profiles } from '../memory/profiles.ts';
 import type { ExplainedSearch, Search } from '../search/search.ts';

@@ -1,10 +1,11 @@
 import type { Clock } from '../base/clock.ts';
+import { MemorydError } from '../base/errors.ts';
+import { holdContainers } from '../store/container-merges.ts';
 import { memoryPaths, writeEntityContext } from '../store/container-tags.ts';
 import type { Transaction } from '../store/database.ts';
 import { writeContainerTags } from '../store/document-changes.ts';
 import type { DocumentInput, IngestResult } from './document.ts';
 import { ingest } from './ingest.ts';
-import { requireWritable } from './require-writable.ts';
 
 /** Ingests what callers add, with what that means for their containers. Throws `conflict` during a merge. */
 export async function addDocuments(
@@ -45,4 +46,17 @@ async function withTaskTypes(tx: Transaction, inputs: readonly DocumentInput[]):
 
 function isWithin(filepath: string, paths: readonly string[]): boolean {
   return paths.some((path) => filepath === path || filepath.startsWith(path.endsWith('/') ? path : `${path}/`));
+}
+
+/** Merges are short; the official client tries a conflict again by itself. */
+const retryAfterMs = 5_000;
+
+/**
+ * Keeps containers from being merged away until the transaction ends. Throws `conflict` for one that
+ * is part of a merge (api-contract 18.5). Containers that do not exist yet are writable.
+ */
+export async function requireWritable(tx: Transaction, containerTags: readonly string[]): Promise<void> {
+  const [merging] = await holdContainers(tx, [...new Set(containerTags)]);
+  if (merging === undefined) return;
+  throw new MemorydError('conflict', `The container ${merging} is being merged`, { retryAfterMs });
 }

@@ -15,38 +15,9 @@ import {
 import { writeContents } from '../store/document-contents.ts';
 import { ensureContainers } from '../store/documents.ts';
 import { requireQuota } from '../store/quotas.ts';
-import type { DocumentBody, DocumentInput, Metadata, WrittenBody } from './document.ts';
+import type { FileBody, PartialDocumentChange, WrittenBody } from './document.ts';
 import { contentHash, contentWrite, trustOf } from './ingest.ts';
-import { requireWritable } from './require-writable.ts';
-
-export type FileBody = Extract<DocumentBody, { kind: 'file' }>;
-
-/** Changes to a document; absent fields stay as they are. */
-interface DocumentChange extends Pick<
-  DocumentInput,
-  | 'containerTag'
-  | 'containerTags'
-  | 'customId'
-  | 'filepath'
-  | 'taskType'
-  | 'dreaming'
-  | 'documentDate'
-  | 'filterByMetadata'
-  | 'entityContext'
-  | 'supportingContext'
-  | 'addedBy'
-> {
-  /** The new content. */
-  body?: WrittenBody | FileBody | undefined;
-  /** Of the new content, when the caller knows it. */
-  type?: string | undefined;
-  /** Metadata, date, `filterByMetadata` and `supportingContext` that are not given are taken away. */
-  clearsFields?: boolean | undefined;
-  /** Merged key by key; null takes a key away. */
-  metadata?: Record<string, Metadata[string] | null> | undefined;
-}
-
-export type PartialDocumentChange = Partial<DocumentChange>;
+import { requireWritable } from './add-documents.ts';
 
 /**
  * Changes a document in place. New content, and memories that were not wanted before, start its

@@ -35,6 +35,12 @@ import {
   type DocumentInput,
   type IngestResult,
   type Metadata,
+  type DocumentChanges,
+  type DocumentListQuery,
+  type DocumentReads,
+  type Documents,
+  type DocumentSelectionQuery,
+  type ListedDocument,
 } from './document.ts';
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/concurrency.ts';
@@ -43,14 +49,6 @@ import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
 import { countFoundByWords } from '../store/vector-claims.ts';
-import type {
-  DocumentChanges,
-  DocumentListQuery,
-  DocumentReads,
-  Documents,
-  DocumentSelectionQuery,
-  ListedDocument,
-} from './documents.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument, reindexDocument } from './change-document.ts';
 import { removeDocuments, removeSelected } from './remove.ts';

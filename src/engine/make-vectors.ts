@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { paired } from '../base/collections.ts';
+import { caught } from '../base/concurrency.ts';
 import type { Findings } from '../memory/remember.ts';
 import { minedDocuments } from '../store/dreaming.ts';
 import { releaseLeases, suspectAfter } from '../store/processing.ts';
@@ -12,11 +13,9 @@ import {
   type ChunkWithoutVector,
   type WordedDocument,
 } from '../store/vector-claims.ts';
-import { caught } from '../base/concurrency.ts';
-import { withContext } from './chunk/context.ts';
+import { withContext } from './chunk/chunk.ts';
 import { fail, mayBePoisoned, requireHarmless, withRenewal, type Renewing } from './document-leases.ts';
-import type { Pace } from './pace.ts';
-import { writeVectors, type Writing, embedTexts } from './write-batch.ts';
+import { embedTexts, writeVectors, type Pace, type Writing } from './write-batch.ts';
 
 export interface VectorWorkOptions extends Writing, Renewing {
   pace: Pace;

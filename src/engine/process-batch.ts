@@ -11,7 +11,6 @@ import { caught } from '../base/concurrency.ts';
 import { fail, mayBePoisoned, requireHarmless, type Failure } from './document-leases.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';
-import type { Pace } from './pace.ts';
 import { readDocument } from './read-document.ts';
 import type { Cutting } from './text/tasks.ts';
 import type { TextWork, WorkOptions } from './text/text-work.ts';
@@ -23,6 +22,7 @@ import {
   writtenOf,
   embedTexts,
   planWrites,
+  type Pace,
   type Work,
   type WritePlan,
 } from './write-batch.ts';

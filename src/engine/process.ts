@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { claimDocuments, type ClaimedDocument } from '../store/processing.ts';
 import { caught, createGate } from '../base/concurrency.ts';
 import { createVectorWork } from './make-vectors.ts';
-import { createPace } from './pace.ts';
 import { processBatch, toBatch, type Batch, type BatchOptions } from './process-batch.ts';
 import { withRenewal } from './document-leases.ts';
+import { createPace } from './write-batch.ts';
 import { largeFrom } from './text/batches.ts';
 import type { Clock } from '../base/clock.ts';
 

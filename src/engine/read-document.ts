@@ -1,13 +1,12 @@
 import { MemorydError } from '../base/errors.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput, Extracted, Picture } from './extract/extracted.ts';
-import { typeOfFile } from './extract/type-of-file.ts';
+import { typeOfFile, detect } from './extract/detect.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import { type Ocr, mayReadLater } from './ocr.ts';
 import type { CutDocument } from './text/tasks.ts';
 import type { Extractor } from './text/text-work.ts';
 import type { DocumentBody } from './document.ts';
-import { detect } from './extract/detect.ts';
 
 interface Reading {
   read(input: ExtractInput): Promise<CutDocument>;

@@ -1,7 +1,7 @@
 import { lastOf, paired } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { withContext } from './chunk/context.ts';
+import { withContext } from './chunk/chunk.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { Database } from '../store/database.ts';
 import { holdLease, isLeaseLost, releaseLease, whileHeld, type HeldLease } from '../store/leases.ts';

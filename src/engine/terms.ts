@@ -2,8 +2,7 @@ import { createRequire } from 'node:module';
 import createHyphenator, { type PatternsDefinition } from 'hyphen';
 import { at, firstOf } from '../base/collections.ts';
 import { normalized } from '../base/normalized.ts';
-import { languagesByCode, languagesOf, type Language } from './languages.ts';
-import { stem } from './stem.ts';
+import { languagesByCode, languagesOf, type Language, stem } from './languages.ts';
 
 /** A text's terms, as BM25 needs them. `terms[i]` stands `counts[i]` times in it. */
 export interface Terms {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { createDocuments } from '../../src/engine/document-service.ts';
-import { withContext } from '../../src/engine/chunk/context.ts';
+import { withContext } from '../../src/engine/chunk/chunk.ts';
 import { createTextWork } from '../../src/engine/text/text-work.ts';
 import { createProcessor } from '../../src/engine/process.ts';
 import { reembed } from '../../src/engine/reembed.ts';

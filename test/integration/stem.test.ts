@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, expect, it } from 'vitest';
-import { stem } from '../../src/engine/stem.ts';
+import { stem } from '../../src/engine/languages.ts';
 import { listFiles } from '../support/imports-of.ts';
 
 const database = new PGlite();

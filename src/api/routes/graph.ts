@@ -1,9 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { publicMetadata, paginationOf } from '../views/shared.ts';
 import { listedDocumentView } from '../views/documents.ts';
-import type { Document } from '../../engine/document.ts';
+import type { Document, DocumentListQuery, MemoryEntry } from '../../engine/document.ts';
 import { readScope } from '../../account/access.ts';
-import type { DocumentListQuery, MemoryEntry } from '../../engine/documents.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { requestedTags } from '../tags.ts';

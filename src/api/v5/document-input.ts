@@ -1,6 +1,5 @@
 import { MemorydError } from '../../base/errors.ts';
-import type { PartialDocumentChange } from '../../engine/change-document.ts';
-import type { DocumentInput } from '../../engine/document.ts';
+import type { DocumentInput, PartialDocumentChange } from '../../engine/document.ts';
 import { contentOf, dateOf, requireSmall } from '../document-input.ts';
 
 type Metadata = NonNullable<DocumentInput['metadata']>;

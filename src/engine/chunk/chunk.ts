@@ -1,8 +1,17 @@
-import { sentenceCuts, blockStrength, toUnits, type Unit } from './cuts.ts';
-import { at } from '../../base/collections.ts';
+import { at, firstOf } from '../../base/collections.ts';
 import { plainBlocks, type Block, type ChunkFormat, markdownBlocks, plainLabel } from './blocks.ts';
-import { createContexts, withContext, type Contexts } from './context.ts';
-import { contentEnd, contentStart, createMeasure, type Measure, sizePieces } from './measure.ts';
+import {
+  sentenceCuts,
+  blockStrength,
+  toUnits,
+  type Unit,
+  contentEnd,
+  contentStart,
+  createMeasure,
+  type Contexts,
+  type Measure,
+  sizePieces,
+} from './cuts.ts';
 
 export interface ChunkOptions {
   format: ChunkFormat;
@@ -257,4 +266,64 @@ function overlapStart(
 
 function isProse(last: Unit, next: Unit): boolean {
   return last.block.kind === 'prose' && next.block.kind === 'prose' && last.block.path === next.block.path;
+}
+
+const separator = ' > ';
+/** The share of a chunk that its context may take. */
+const maxShare = 0.25;
+const shortestLabel = 4;
+
+/** The text of a chunk as the embedder and the lexical index see it. */
+export function withContext(context: string | null, content: string): string {
+  return context === null ? content : `${context}\n\n${content}`;
+}
+
+/** What stands above all headings of a document. */
+interface Above {
+  title: string | undefined;
+  place: string | undefined;
+}
+
+export function createContexts({ title, place }: Above, measure: Measure): Contexts {
+  const known = new Map<string, { context: string | null; tokens: number }>();
+  const find = (block: Block) => {
+    const titled = partsFor(block, title);
+    const parts = place === undefined ? titled : [place, ...titled];
+    const key = parts.join(separator);
+    const found = known.get(key) ?? fit(parts, measure);
+    known.set(key, found);
+    return found;
+  };
+  return {
+    of: (block) => find(block).context,
+    budget: (block) => Math.max(1, measure.maxTokens - measure.overhead - find(block).tokens),
+  };
+}
+
+function partsFor(block: Block, title: string | undefined): string[] {
+  const path = block.path.filter((part) => part !== '');
+  const known = title === undefined || title === '' || title === (path[0] ?? block.label);
+  return known ? path : [title, ...path];
+}
+
+/** Drops the outermost headings, then cuts the innermost, until the context leaves room for content. */
+function fit(parts: string[], measure: Measure): { context: string | null; tokens: number } {
+  const limit = measure.maxTokens * maxShare;
+  let kept = parts;
+  while (kept.length > 0) {
+    const context = kept.join(separator);
+    const tokens = context.length > measure.maxCharacters ? Infinity : measure.tokens(`${context}\n\n`);
+    if (tokens <= limit) return { context, tokens };
+    kept = kept.length > 1 ? kept.slice(1) : firstHalf(firstOf(kept));
+  }
+  return { context: null, tokens: 0 };
+}
+
+function firstHalf(label: string): string[] {
+  const characters = [...label];
+  const half = characters
+    .slice(0, characters.length >> 1)
+    .join('')
+    .trim();
+  return half.length < shortestLabel ? [] : [half];
 }

@@ -1,7 +1,5 @@
-import { chunk, type ChunkDraft, type ChunkOptions } from './chunk.ts';
-import { withContext } from './context.ts';
-import { sentenceCuts } from './cuts.ts';
-import { contentEnd, createMeasure, type Measure } from './measure.ts';
+import { chunk, type ChunkDraft, type ChunkOptions, withContext } from './chunk.ts';
+import { sentenceCuts, contentEnd, createMeasure, type Measure } from './cuts.ts';
 
 /** Where a turn's words begin in the text, and whether a machine says them. */
 export interface TurnPlace {

@@ -1,11 +1,17 @@
 import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
-import { checkSize, cleanText, finish } from './clean.ts';
-import { detect } from './detect.ts';
-import { bytesOf, failed, type Extracted, type Member, type Source } from './extracted.ts';
-import { embedded } from './json.ts';
-import { codeText, markdownText, plainText } from './plain.ts';
-import { typeOfFile } from './type-of-file.ts';
+import {
+  checkSize,
+  cleanText,
+  finish,
+  bytesOf,
+  failed,
+  type Extracted,
+  type Member,
+  type Source,
+} from './extracted.ts';
+import { detect, typeOfFile } from './detect.ts';
+import { embedded, jsonLinesText, jsonText, notebookText, codeText, markdownText, plainText } from './plain.ts';
 
 /**
  * Reads content whose format is known. Throws `MemorydError`: `extract_failed`, `unsupported_type`
@@ -112,11 +118,11 @@ async function readText(source: Source, text: string): Promise<Extracted> {
     case 'csv':
       return { ...(await (await import('./csv.ts')).csvText(text, source.delimiter)), type: 'text' };
     case 'json':
-      return { ...(await import('./json.ts')).jsonText(text), type: 'text' };
+      return { ...jsonText(text), type: 'text' };
     case 'json-lines':
-      return { ...(await import('./json.ts')).jsonLinesText(text), type: 'text' };
+      return { ...jsonLinesText(text), type: 'text' };
     case 'notebook':
-      return { ...(await import('./json.ts')).notebookText(text), type: 'text' };
+      return { ...notebookText(text), type: 'text' };
     case 'markdown':
       return { ...markdownText(text), type: 'text' };
     case 'manual':

@@ -1,7 +1,7 @@
 import { failed, type Extracted } from './extracted.ts';
 import { htmlText } from './html.ts';
 import { openParts, resolvePart, type Parts } from './parts.ts';
-import { readXmlEvents } from './xml-events.ts';
+import { readXmlEvents } from './office-xml.ts';
 
 type Page = Omit<Extracted, 'type'>;
 

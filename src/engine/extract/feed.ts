@@ -1,7 +1,6 @@
-import { parseXml, type DomElement } from './dom.ts';
+import { parseXml, type DomElement, isTooDeep } from './dom.ts';
 import type { Extracted } from './extracted.ts';
 import { htmlText } from './html.ts';
-import { isTooDeep } from './nesting.ts';
 import { demoteHeadings, isoDate } from './plain.ts';
 
 type Plain = Omit<Extracted, 'type'>;

@@ -1,6 +1,5 @@
 import type { Metadata } from '../document.ts';
-import { parseHtml, type DomDocument, type DomElement } from './dom.ts';
-import { isTooDeep } from './nesting.ts';
+import { parseHtml, type DomDocument, type DomElement, isTooDeep } from './dom.ts';
 import { isoDate } from './plain.ts';
 import type { Extracted } from './extracted.ts';
 

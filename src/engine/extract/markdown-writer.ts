@@ -1,7 +1,7 @@
 import TurndownService from 'turndown';
 import { markdownTable } from './csv.ts';
 import type { DomElement, DomNode } from './dom.ts';
-import { fenced } from './json.ts';
+import { fenced } from './plain.ts';
 
 /** Control characters that no text holds: they separate cells and rows until the table is complete. */
 const cellMark = '\u001f';

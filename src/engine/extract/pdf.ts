@@ -1,7 +1,6 @@
 import { at } from '../../base/collections.ts';
 import type { Metadata } from '../document.ts';
-import { checkSize } from './clean.ts';
-import { failed, type Extracted } from './extracted.ts';
+import { checkSize, failed, type Extracted } from './extracted.ts';
 import { MemorydError } from '../../base/errors.ts';
 
 type Plain = Omit<Extracted, 'type'>;

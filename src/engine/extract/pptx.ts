@@ -1,8 +1,7 @@
 import { markdownTable } from './csv.ts';
 import { failed, type Extracted } from './extracted.ts';
-import { propertiesOf } from './office-properties.ts';
+import { propertiesOf, readXmlEvents } from './office-xml.ts';
 import { openParts, relationsOf, type Parts } from './parts.ts';
-import { readXmlEvents } from './xml-events.ts';
 
 type Page = Omit<Extracted, 'type'>;
 

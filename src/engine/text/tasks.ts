@@ -6,9 +6,8 @@ import { isTranscript } from '../../memory/policy.ts';
 import { conversationOf, turnsOfText } from '../../memory/rules/turns.ts';
 import type { TokenCounting } from '../../models/embedder.ts';
 import { createTokenCounter } from '../../models/token-counting.ts';
-import { chunk, type ChunkDraft } from '../chunk/chunk.ts';
+import { chunk, type ChunkDraft, withContext } from '../chunk/chunk.ts';
 import { chunkTurns, type TurnPlace } from '../chunk/turns.ts';
-import { withContext } from '../chunk/context.ts';
 import { convert } from '../extract/convert.ts';
 import {
   type Extracted,
@@ -17,10 +16,10 @@ import {
   type Pictures,
   type Source,
   type SourceFormat,
+  checkSize,
 } from '../extract/extracted.ts';
 import { languagesOfText, packTerms, terms, type PackedTerms } from '../terms.ts';
 import type { Language } from '../languages.ts';
-import { checkSize } from '../extract/clean.ts';
 import { detect, isHtmlPage } from '../extract/detect.ts';
 
 /** How a text is to be cut. */

@@ -23,42 +23,35 @@ import { readFileForm } from '../../../src/api/file-form.ts';
 import { makeZip } from '../../../fixtures/make-documents.ts';
 import { nearest } from '../../../src/base/did-you-mean.ts';
 import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
-import { chunk } from '../../../src/engine/chunk/chunk.ts';
-import { createContexts, withContext } from '../../../src/engine/chunk/context.ts';
+import { chunk, createContexts, withContext } from '../../../src/engine/chunk/chunk.ts';
 import * as cuts from '../../../src/engine/chunk/cuts.ts';
+import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/cuts.ts';
 import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/blocks.ts';
-import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/measure.ts';
 import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
 import { joinedText } from '../../../src/engine/joined-text.ts';
 import { renderMessages } from '../../../src/engine/conversations.ts';
-import { calendarText, isCalendar } from '../../../src/engine/extract/calendar.ts';
+import * as plain from '../../../src/engine/extract/plain.ts';
+import { calendarText, isCalendar } from '../../../src/engine/extract/plain.ts';
 import { declaredCharset, decodeText } from '../../../src/engine/extract/charset.ts';
-import { cleanText } from '../../../src/engine/extract/clean.ts';
+import { cleanText } from '../../../src/engine/extract/extracted.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
 import { csvText, markdownTable } from '../../../src/engine/extract/csv.ts';
-import { detect, isHtmlPage } from '../../../src/engine/extract/detect.ts';
-import { parseHtml, parseXml } from '../../../src/engine/extract/dom.ts';
+import { detect, isHtmlPage, typeOfFile } from '../../../src/engine/extract/detect.ts';
+import { parseHtml, parseXml, isTooDeep } from '../../../src/engine/extract/dom.ts';
 import * as feed from '../../../src/engine/extract/feed.ts';
 import { htmlText } from '../../../src/engine/extract/html.ts';
-import { withFormulas } from '../../../src/engine/extract/office-math.ts';
+import { withFormulas } from '../../../src/engine/extract/docx.ts';
 import { openDocumentText } from '../../../src/engine/extract/opendocument.ts';
 import { presentationText, chartText } from '../../../src/engine/extract/pptx.ts';
 import { workbookText } from '../../../src/engine/extract/xlsx.ts';
-import { readXmlEvents } from '../../../src/engine/extract/xml-events.ts';
-import * as json from '../../../src/engine/extract/json.ts';
-import { argumentsOf, withoutEscapes } from '../../../src/engine/extract/manual/escapes.ts';
-import { closes, createLineReader, isInlineMacro } from '../../../src/engine/extract/manual/mdoc-line.ts';
-import { pageOf } from '../../../src/engine/extract/manual/requests.ts';
-import { tableRows } from '../../../src/engine/extract/manual/table.ts';
-import { manualText } from '../../../src/engine/extract/manual/manual.ts';
+import { readXmlEvents } from '../../../src/engine/extract/office-xml.ts';
+import { argumentsOf, withoutEscapes, pageOf } from '../../../src/engine/extract/manual/roff.ts';
+import { closes, createLineReader, isInlineMacro } from '../../../src/engine/extract/manual/mdoc.ts';
+import { tableRows, manualText } from '../../../src/engine/extract/manual/manual.ts';
 import { richText } from '../../../src/engine/extract/rtf.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
-import { isTooDeep } from '../../../src/engine/extract/nesting.ts';
-import * as plain from '../../../src/engine/extract/plain.ts';
-import { typeOfFile } from '../../../src/engine/extract/type-of-file.ts';
 import { compoundParts, languagesOfText, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
-import { stem, stemGerman } from '../../../src/engine/stem.ts';
-import { languagesOf } from '../../../src/engine/languages.ts';
+import { stem, stemGerman, languagesOf } from '../../../src/engine/languages.ts';
 import { tasks } from '../../../src/engine/text/tasks.ts';
 import { oneLine, shortLine } from '../../../src/mcp/text.ts';
 import { quoted } from '../../../src/mcp/fence.ts';
@@ -134,13 +127,13 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     markdownBlocks,
     plainLabel,
   },
-  'src/engine/chunk/chunk.ts': Object.fromEntries(
-    formats.map((format) => [
-      `chunk ${format}`,
-      (text: string) => chunk(text, { ...options, format, title: text, place: text }),
-    ]),
-  ),
-  'src/engine/chunk/context.ts': {
+  'src/engine/chunk/chunk.ts': {
+    ...Object.fromEntries(
+      formats.map((format) => [
+        `chunk ${format}`,
+        (text: string) => chunk(text, { ...options, format, title: text, place: text }),
+      ]),
+    ),
     createContexts: (text) =>
       createContexts({ title: text, place: text }, measure).of({
         start: 0,
@@ -158,11 +151,10 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     outdentCuts: whole(cuts.outdentCuts),
     itemCuts: whole(cuts.itemCuts),
     sentenceCuts: whole(cuts.sentenceCuts),
-  },
-  'src/engine/chunk/measure.ts': {
     contentEnd: (text) => contentEnd(text, 0, text.length),
     contentStart: (text) => contentStart(text, 0, text.length),
   },
+
   'src/engine/chunk/turns.ts': {
     chunkTurns: (text) => {
       const turns = [0, 1, 2, 3].map((part) => ({ part, start: Math.floor((part * text.length) / 4) }));
@@ -171,10 +163,21 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
     },
   },
-  'src/engine/extract/manual/escapes.ts': { argumentsOf, withoutEscapes: (text) => withoutEscapes(text, new Map()) },
-  'src/engine/extract/manual/requests.ts': { pageOf },
-  'src/engine/extract/manual/table.ts': { tableRows: (text) => tableRows(text.split('\n'), (line) => line) },
-  'src/engine/extract/manual/mdoc-line.ts': {
+  'src/engine/extract/manual/roff.ts': {
+    argumentsOf,
+    withoutEscapes: (text) => withoutEscapes(text, new Map()),
+    pageOf,
+  },
+
+  'src/engine/extract/manual/manual.ts': {
+    tableRows: (text) => tableRows(text.split('\n'), (line) => line),
+    manualText,
+    'manualText man': (text) => manualText(`.TH A 1\n.SH ${text}`),
+    'manualText mdoc': (text) => manualText(`.Dd A\n.Sh ${text}`),
+    'manualText table': (text) => manualText(`.TH A 1\n.TS\nl.\n${text}`),
+    'manualText if': (text) => manualText(`.TH A 1\n.if n ${text}`),
+  },
+  'src/engine/extract/manual/mdoc.ts': {
     isInlineMacro,
     closes,
     createLineReader: (text) =>
@@ -183,20 +186,14 @@ export const textFunctions: Record<string, Record<string, Run>> = {
         () => text,
       )(argumentsOf(text)),
   },
-  'src/engine/extract/manual/manual.ts': {
-    manualText,
-    'manualText man': (text) => manualText(`.TH A 1\n.SH ${text}`),
-    'manualText mdoc': (text) => manualText(`.Dd A\n.Sh ${text}`),
-    'manualText table': (text) => manualText(`.TH A 1\n.TS\nl.\n${text}`),
-    'manualText if': (text) => manualText(`.TH A 1\n.if n ${text}`),
-  },
+
   'src/engine/extract/rtf.ts': { richText: (text) => attempt(() => richText(bytesOf(`{\\rtf1 ${text}`))) },
   'src/engine/extract/charset.ts': {
     decodeText: (text) => decodeText(Buffer.from(text, 'latin1')),
     declaredCharset: (text) => declaredCharset(bytesOf(text)),
   },
-  'src/engine/extract/clean.ts': { cleanText },
-  'src/engine/extract/xml-events.ts': { readXmlEvents: (text) => readXmlEvents(text, { text() {} }) },
+  'src/engine/extract/extracted.ts': { cleanText },
+  'src/engine/extract/office-xml.ts': { readXmlEvents: (text) => readXmlEvents(text, { text() {} }) },
   'src/engine/extract/xlsx.ts': {
     workbookText: (text) =>
       workbookText(
@@ -219,11 +216,23 @@ export const textFunctions: Record<string, Record<string, Run>> = {
         ]),
       ),
   },
-  'src/engine/extract/calendar.ts': {
+  'src/engine/extract/plain.ts': {
     isCalendar,
     calendarText: (text) => calendarText(`BEGIN:VCALENDAR\nBEGIN:VEVENT\n${text}\nEND:VEVENT`),
+    jsonText: plain.jsonText,
+    jsonLinesText: plain.jsonLinesText,
+    notebookText: (text) =>
+      plain.notebookText(JSON.stringify({ cells: [{ cell_type: 'code', source: text, outputs: [{ text }] }] })),
+    fenced: (text) => plain.fenced(text, ''),
+    embedded: (text) => plain.embedded({ text, format: 'markdown', title: null, type: 'text' }),
+    plainText: plain.plainText,
+    markdownText: plain.markdownText,
+    'markdownText with front matter': (text) => plain.markdownText(`---\n${text}\n---\n${text}`),
+    codeText: (text) => plain.codeText(text, undefined),
+    demoteHeadings: (text) => plain.demoteHeadings(text, 2),
+    isoDate: plain.isoDate,
   },
-  'src/engine/extract/office-math.ts': { withFormulas },
+  'src/engine/extract/docx.ts': { withFormulas },
   'src/engine/extract/opendocument.ts': {
     openDocumentText: (text) =>
       openDocumentText(makeZip([['content.xml', `<text:p>${text}</text:p><table:table><text:p>${text}`]])),
@@ -248,8 +257,14 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     detect: (text) => attempt(() => detect(bytesOf(text))),
     'detect by name': (text) => attempt(() => detect(bytesOf('a'), text, text)),
     isHtmlPage,
+    typeOfFile: (text) => typeOfFile(bytesOf(text), text, text),
   },
-  'src/engine/extract/dom.ts': { parseHtml, parseXml: (text) => attempt(() => parseXml(text)) },
+  'src/engine/extract/dom.ts': {
+    parseHtml,
+    parseXml: (text) => attempt(() => parseXml(text)),
+    isTooDeep: (text) => isTooDeep(text, 'html'),
+    'isTooDeep as XML': (text) => isTooDeep(text, 'xml'),
+  },
   'src/engine/extract/feed.ts': {
     feedText: (text) => attempt(() => feed.feedText(`<rss><channel><title>a</title><item><description>${text}`)),
     svgText: (text) => attempt(() => feed.svgText(`<svg><text>${text}`)),
@@ -263,19 +278,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
       }),
     'htmlText of a fragment': (text) => htmlText(text, {}),
   },
-  'src/engine/extract/json.ts': {
-    jsonText: json.jsonText,
-    jsonLinesText: json.jsonLinesText,
-    notebookText: (text) =>
-      json.notebookText(JSON.stringify({ cells: [{ cell_type: 'code', source: text, outputs: [{ text }] }] })),
-    fenced: (text) => json.fenced(text, ''),
-    embedded: (text) => json.embedded({ text, format: 'markdown', title: null, type: 'text' }),
-  },
+
   'src/engine/extract/languages.ts': { formatOfName, formatOfMimeType, languageOfScript },
-  'src/engine/extract/nesting.ts': {
-    isTooDeep: (text) => isTooDeep(text, 'html'),
-    'isTooDeep as XML': (text) => isTooDeep(text, 'xml'),
-  },
+
   'src/engine/extract/pdf.ts': {
     pageText: (text) =>
       pageText(
@@ -290,23 +295,15 @@ export const textFunctions: Record<string, Record<string, Run>> = {
         })) as never,
       ),
   },
-  'src/engine/extract/plain.ts': {
-    plainText: plain.plainText,
-    markdownText: plain.markdownText,
-    'markdownText with front matter': (text) => plain.markdownText(`---\n${text}\n---\n${text}`),
-    codeText: (text) => plain.codeText(text, undefined),
-    demoteHeadings: (text) => plain.demoteHeadings(text, 2),
-    isoDate: plain.isoDate,
-  },
-  'src/engine/extract/type-of-file.ts': { typeOfFile: (text) => typeOfFile(bytesOf(text), text, text) },
+
   'src/engine/conversations.ts': { renderMessages: (text) => renderMessages([{ role: 'user', text, name: text }]) },
   'src/engine/joined-text.ts': {
     'joinedText stored': (text) => joinedText(text, `${text}\nmore`),
     'joinedText halves': (text) => joinedText(text, text.slice(text.length >> 1)),
     'joinedText other': (text) => joinedText(text, [...text].toReversed().join('')),
   },
-  'src/engine/stem.ts': { stem, stemGerman },
-  'src/engine/languages.ts': { languagesOf: (text) => languagesOf(text.split(' ')) },
+  'src/engine/languages.ts': { stem, stemGerman, languagesOf: (text) => languagesOf(text.split(' ')) },
+
   'src/engine/terms.ts': {
     terms,
     queryTerms,
@@ -502,7 +499,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/schedule/connection-schedule.ts': { requireSchedule: 'measured by parseSchedule' },
   'src/source/rate-limit/limited-answers.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
-  'src/engine/extract/extracted.ts': { failed: notText },
+  'src/engine/extract/extracted.ts': { failed: notText, finish: 'measured by convert' },
   'src/models/tokenizer-file.ts': {
     parseTokenizer: 'reads a file of the operator',
     parseTokenizerJson: 'reads a file of the operator',
@@ -511,10 +508,10 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/store/memory-lists.ts': { lockByText: 'compares in the database' },
   'src/store/sql.ts': { rawSql: notText },
   'src/engine/chunk/blocks.ts': { lineEnd: parts },
-  'src/engine/chunk/measure.ts': { createMeasure: parts, sizePieces: parts },
-  'src/engine/chunk/cuts.ts': { toUnits: parts },
+  'src/engine/chunk/cuts.ts': { createMeasure: parts, sizePieces: parts, toUnits: parts },
+
   'src/engine/extract/charset.ts': { isWideText: bounded },
-  'src/engine/extract/clean.ts': { finish: 'measured by convert' },
+
   'src/engine/extract/archive.ts': { archiveText: 'measured by convert', gzipText: 'measured by convert' },
   'src/engine/extract/docx.ts': { docxText: library },
   'src/engine/extract/epub.ts': { bookText: 'measured by htmlText' },
@@ -525,7 +522,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
     resolvePart: parts,
   },
   'src/engine/extract/email.ts': { emailText: 'measured by convert', mailText: 'measured by convert' },
-  'src/engine/extract/magic.ts': { sniffMagic: bounded, isBinary: bounded },
+  'src/engine/extract/detect.ts': { sniffMagic: bounded, isBinary: bounded },
   'src/engine/extract/markdown-writer.ts': { createMarkdownWriter: 'measured by htmlText' },
   'src/engine/extract/outlook.ts': { outlookText: library },
   'src/engine/extract/pdf.ts': { pdfText: library },

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChunkFormat } from '../../../src/engine/chunk/blocks.ts';
-import { chunk, type ChunkDraft, type ChunkOptions } from '../../../src/engine/chunk/chunk.ts';
-import { withContext } from '../../../src/engine/chunk/context.ts';
+import { chunk, type ChunkDraft, type ChunkOptions, withContext } from '../../../src/engine/chunk/chunk.ts';
 import { countTokens } from '../../support/count-tokens.ts';
 
 const formats: ChunkFormat[] = ['text', 'markdown', 'code', 'csv', 'json', 'conversation'];

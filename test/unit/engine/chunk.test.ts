@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chunk, type ChunkOptions } from '../../../src/engine/chunk/chunk.ts';
-import { withContext } from '../../../src/engine/chunk/context.ts';
+import { chunk, type ChunkOptions, withContext } from '../../../src/engine/chunk/chunk.ts';
 import { countTokens } from '../../support/count-tokens.ts';
 
 const cut = (text: string, options: Partial<ChunkOptions> = {}) =>

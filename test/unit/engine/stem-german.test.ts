@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stemGerman } from '../../../src/engine/stem.ts';
+import { stemGerman } from '../../../src/engine/languages.ts';
 
 describe('the stem of German words', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { stem } from '../../../src/engine/stem.ts';
+import { stem } from '../../../src/engine/languages.ts';
 
 /** Words with the stems that PostgreSQL's `english_stem` gives them. */
 const stems =

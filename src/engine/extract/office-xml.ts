@@ -1,7 +1,7 @@
+import { Parser } from 'htmlparser2';
 import type { Metadata } from '../document.ts';
 import type { Parts } from './parts.ts';
 import { isoDate } from './plain.ts';
-import { readXmlEvents } from './xml-events.ts';
 
 const names = [
   'dc:title',
@@ -31,4 +31,23 @@ export function propertiesOf(parts: Parts): { title?: string; metadata: Metadata
   const author = (found['meta:initial-creator'] ?? found['dc:creator'])?.trim();
   const date = isoDate((found['dcterms:modified'] ?? found['dc:date'] ?? found['dcterms:created'] ?? '').trim());
   return { ...(title ? { title } : {}), metadata: { ...(author ? { author } : {}), ...(date ? { date } : {}) } };
+}
+
+export interface XmlEvents {
+  open?(name: string, attributes: Readonly<Record<string, string>>): void;
+  text?(text: string): void;
+  close?(name: string): void;
+}
+
+/** Reads XML from front to back without keeping a tree: sheets have millions of cells. Entities of a DTD are not read. */
+export function readXmlEvents(xml: string, { open, text, close }: XmlEvents): void {
+  const parser = new Parser(
+    {
+      ...(open && { onopentag: open }),
+      ...(text && { ontext: text }),
+      ...(close && { onclosetag: close }),
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  parser.end(xml);
 }
