@@ -3,9 +3,15 @@ import { createChunkSize } from './account/settings.ts';
 import { createAddressGuard } from './base/address-guard.ts';
 import { pausesMsOf } from './base/redrive-pauses.ts';
 import { createUrlFetcher } from './engine/fetch-url.ts';
-import { createHandOver, type HandOver, createWaking, type Waking } from './engine/hand-over.ts';
+import {
+  createHandOver,
+  type HandOver,
+  createWaking,
+  type Waking,
+  createProcessor,
+  type Processor,
+} from './engine/process.ts';
 import type { Ocr } from './engine/ocr.ts';
-import { createProcessor, type Processor } from './engine/process.ts';
 import { terms } from './engine/terms.ts';
 import { createTextWork, type TextWork } from './engine/text/text-work.ts';
 import { createLlmExtractor } from './memory/llm/llm-extractor.ts';

@@ -21,8 +21,7 @@ export const coreMutants: MutantSet = {
   ],
   near: {
     'src/sync/removal.ts': ['test/integration/mirror-brake.test.ts'],
-    'src/sync/commit.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
-    'src/sync/fetch-group.ts': ['test/integration/mirror.test.ts'],
+    'src/sync/fetch-group.ts': ['test/integration/mirror-brake.test.ts', 'test/integration/mirror.test.ts'],
     'src/sync/checkpoint.ts': ['test/integration/mirror-brake.test.ts'],
     'src/sync/listing.ts': [
       'test/integration/mirror-unread.test.ts',
@@ -53,7 +52,7 @@ export const coreMutants: MutantSet = {
       replace: 'incomplete: null,',
     },
     {
-      file: 'src/sync/commit.ts',
+      file: 'src/sync/fetch-group.ts',
       loses: true,
       suites: model,
       find: 'const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));',
@@ -200,7 +199,7 @@ export const coreMutants: MutantSet = {
       replace: "if (which === 'missing' && removed < 0) {",
     },
     {
-      file: 'src/sync/commit.ts',
+      file: 'src/sync/fetch-group.ts',
       loses: true,
       find: 'if (missing.length > 0) await markGone(',
       replace:
@@ -244,13 +243,13 @@ export const coreMutants: MutantSet = {
       replace: '',
     },
     {
-      file: 'src/sync/commit.ts',
+      file: 'src/sync/fetch-group.ts',
       loses: true,
       find: 'rev: outcome.document.rev ?? outcome.item.want_rev,',
       replace: 'rev: outcome.item.want_rev, ...{ want_rev: outcome.document.rev },',
     },
     {
-      file: 'src/sync/commit.ts',
+      file: 'src/sync/fetch-group.ts',
       loses: true,
       find: 'if (unknown.length > 0) await removeItems(tx, ledger, unknown);',
       replace: '',

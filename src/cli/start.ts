@@ -8,7 +8,7 @@ import { removeDaemonFile, writeDaemonFile } from './daemon-file.ts';
 import { addExamples, addNamespaceOption } from './options.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
 import { MemorydError } from '../base/errors.ts';
-import { collectAtRest } from '../base/threads.ts';
+import { collectAtRest } from '../base/concurrency.ts';
 import { everyContainer } from '../base/scope.ts';
 import type { Connection, FollowedConnection } from '../connections/connection-types.ts';
 import type { Connections } from '../connections/connection-service.ts';

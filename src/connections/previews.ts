@@ -5,7 +5,7 @@ import type { Connector, Context, Json, Partition } from '../connector/contract.
 import { keepInside } from '../sync/dry-run.ts';
 import { parseFilters, passes, type FilteredRef } from '../sync/filters.ts';
 import { checkPage, checkPartitions, createPageGuard } from '../sync/check-page.ts';
-import type { ListedRef } from '../sync/check-ref.ts';
+import type { ListedRef } from '../sync/check-item.ts';
 import { rootsOf } from '../sync/coverage.ts';
 
 /** The part of a source that filters would let through. */

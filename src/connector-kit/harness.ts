@@ -3,7 +3,7 @@ import type { Database } from '../store/database.ts';
 import { sql } from '../store/sql.ts';
 import type { SyncRunRow } from '../store/sync-runs.ts';
 import type { Context, RawHook, Resource } from '../connector/contract.ts';
-import { customIdOf } from '../sync/check-ref.ts';
+import { customIdOf } from '../sync/check-item.ts';
 import type { RunSettings } from '../sync/run.ts';
 import { createCrashingDatabase, type CrashingDatabase } from './crashing-database.ts';
 import { createFramework, type Framework } from './framework.ts';

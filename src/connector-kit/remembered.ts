@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { sql } from '../store/sql.ts';
-import { customIdOf } from '../sync/check-ref.ts';
+import { customIdOf } from '../sync/check-item.ts';
 import type { ExpectedItem } from './world.ts';
 
 /** One item as memory holds it. */

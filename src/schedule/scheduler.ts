@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Waking } from '../engine/hand-over.ts';
+import type { Waking } from '../engine/process.ts';
 import { dueConnections } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
 import { holdLease, isLeaseLost, releaseLease, whileHeld, type HeldLease } from '../store/leases.ts';

@@ -2,7 +2,7 @@ import { present } from '../base/collections.ts';
 import { hash } from 'node:crypto';
 import type { Json, Page, Partition, UnreadPart } from '../connector/contract.ts';
 import { connectorFault } from './failure.ts';
-import { checkRef, itemKey, type ListedRef, isObject, isPlainJson, isStorable, storable } from './check-ref.ts';
+import { checkRef, itemKey, type ListedRef, isObject, isPlainJson, isStorable, storable } from './check-item.ts';
 
 /** Parts that are told apart; a source in which more cannot be read was not seen. */
 export const maxUnread = 200;

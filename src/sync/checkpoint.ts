@@ -17,10 +17,9 @@ import {
 } from '../store/listed-pages.ts';
 import { markGone } from '../store/sync-items.ts';
 import type { Json, Page, Ref } from '../connector/contract.ts';
-import { customIdOf, type ListedRef } from './check-ref.ts';
+import { customIdOf, type ListedRef, writeInline } from './check-item.ts';
 import { dropSkipped } from './removal.ts';
 import type { Coverage, Ledger, PartitionRows } from './run.ts';
-import { writeInline } from './check-fetched.ts';
 
 /** Refs as the ledger takes them. The last ref of an id wins, as it does at the source. */
 function listedPage(ledger: Ledger, refs: readonly Ref[]): ListedPage {

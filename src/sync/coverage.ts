@@ -25,7 +25,7 @@ import {
   createItemRules,
   oldestUpdate,
 } from './filters.ts';
-import { itemKey } from './check-ref.ts';
+import { itemKey } from './check-item.ts';
 import type { Clock } from '../base/clock.ts';
 import type { RunLease } from './run-lease.ts';
 import type { DocumentLimit, Coverage, Ledger } from './run.ts';

@@ -4,7 +4,7 @@ import type { Json, Partition } from '../connector/contract.ts';
 import { passes, updateTime } from './filters.ts';
 import { askedAtOnce } from './unlisted-items.ts';
 import { createPageGuard } from './check-page.ts';
-import type { ListedRef } from './check-ref.ts';
+import type { ListedRef } from './check-item.ts';
 import { partitionRun, type Coverage, type PartitionRun, type Run } from './run.ts';
 
 const shownIds = 50;

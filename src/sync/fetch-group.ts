@@ -1,7 +1,6 @@
+import { firstOf, paired } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import { readableBytes } from '../base/readable-bytes.ts';
-import { refusalOfType } from '../engine/read-document.ts';
-import type { ClaimedItem } from '../store/sync-claims.ts';
 import {
   ConnectorError,
   type ConnectorSpec,
@@ -9,9 +8,23 @@ import {
   type FetchedDocument,
   type Ref,
 } from '../connector/contract.ts';
-import { connectorFault, stopsFetching, wearsOut } from './failure.ts';
-import { checkFetched, contentBody, type TakenContent } from './check-fetched.ts';
-import type { FetchingParts, PartitionRun } from './run.ts';
+import type { IngestResult, DocumentInput, Metadata } from '../engine/document.ts';
+import { ingest } from '../engine/ingest.ts';
+import { refusalOfType } from '../engine/read-document.ts';
+import type { ConnectionRow } from '../store/connections.ts';
+import { isStatementError, isTransactionConflict } from '../store/database-errors.ts';
+import type { Transaction } from '../store/database.ts';
+import { dropItemDocuments } from '../store/listed-pages.ts';
+import { addUnlisted } from '../store/partial-listings.ts';
+import type { PartitionKey } from '../store/partitions.ts';
+import { type ClaimedItem, finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
+import { markGone } from '../store/sync-items.ts';
+import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
+import { checkFetched, contentBody, type TakenContent, customIdOf, timeOf } from './check-item.ts';
+import { connectorFault, stopsFetching, wearsOut, failItem } from './failure.ts';
+import { dropDocuments, removeItems } from './removal.ts';
+import { emptyCounters } from './run-lease.ts';
+import type { FetchingParts, PartitionRun, Ledger } from './run.ts';
 
 interface GroupResult {
   outcomes: FetchOutcome[];
@@ -148,7 +161,7 @@ function failureOf(item: ClaimedItem, error: unknown): FetchOutcome {
 }
 
 /** The outcome of one claimed item. */
-export type FetchOutcome = { item: ClaimedItem } & (
+type FetchOutcome = { item: ClaimedItem } & (
   | { kind: 'document'; document: FetchedDocument; content: TakenContent }
   | { kind: 'gone' }
   | { kind: 'skipped'; reason: string; detail: string }
@@ -164,4 +177,214 @@ function refOf(item: ClaimedItem): Ref {
     rev: item.want_rev,
     ...(item.fingerprint !== null && { fingerprint: item.fingerprint }),
   };
+}
+
+/** What came of a batch, beside what the database holds of it. */
+export interface Committed {
+  /** Items that were read again because their rev changed, and how many of them had the same content. */
+  readAgain: number;
+  same: number;
+  /** Content showed items that no listing has shown. */
+  showsUnlisted: boolean;
+}
+
+type Committing = Pick<PartitionRun, 'source' | 'ledger'> & Pick<FetchingParts, 'handOver' | 'wake'>;
+
+/**
+ * Stores what came of a batch: documents, finished ledger rows and the run's counters, in one
+ * transaction. An outcome that the database refuses fails alone.
+ */
+export async function commit(
+  parts: Committing,
+  outcomes: readonly FetchOutcome[],
+  leaseToken: string,
+): Promise<Committed> {
+  if (outcomes.length === 0) return { readAgain: 0, same: 0, showsUnlisted: false };
+  try {
+    return await store(parts, outcomes, leaseToken);
+  } catch (error) {
+    if (!isStatementError(error) || isTransactionConflict(error)) throw error;
+    if (outcomes.length === 1) return storeRefused(parts, firstOf(outcomes), leaseToken, error);
+    const half = Math.ceil(outcomes.length / 2);
+    const first = await commit(parts, outcomes.slice(0, half), leaseToken);
+    const second = await commit(parts, outcomes.slice(half), leaseToken);
+    return {
+      readAgain: first.readAgain + second.readAgain,
+      same: first.same + second.same,
+      showsUnlisted: first.showsUnlisted || second.showsUnlisted,
+    };
+  }
+}
+
+async function storeRefused(
+  parts: Committing,
+  { item, kind }: FetchOutcome,
+  leaseToken: string,
+  { code, constraint, table }: { code: string; constraint?: string; table?: string },
+): Promise<Committed> {
+  const { key, log } = parts.ledger;
+  log.error({ connectionId: key.connectionId, customId: item.custom_id, code, constraint, table }, 'item not stored');
+  if (kind === 'failed') throw new MemorydError('internal', 'The failure of an item could not be stored; see the log.');
+  const error = new MemorydError('index_failed', 'The item could not be stored; the log has the reason.');
+  return store(parts, [{ item, kind: 'failed', error }], leaseToken);
+}
+
+async function store(parts: Committing, outcomes: readonly FetchOutcome[], leaseToken: string): Promise<Committed> {
+  const { ledger, source, handOver, wake } = parts;
+  const { key, runId, connection, lease, clock, documentLimit } = ledger;
+  const reserved = handOver?.reserve() ?? null;
+  const { ingested, documents, showsUnlisted } = await lease.write(async (tx) => {
+    const ids = outcomes.map(({ item }) => item.ext_id);
+    const leased = await lockLeased(tx, key, ids, leaseToken);
+    const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));
+    const documents = mine.filter((one) => one.kind === 'document');
+    const inputs = documents.map((one) => documentInput(connection, source.spec.documentType, one));
+    const ingested = await ingest(tx, inputs, clock, reserved);
+    await settleGone(tx, ledger, mine);
+    const finished = [
+      ...paired(documents, ingested).map(([one, result]) => doneItem(one, result)),
+      ...leftovers(mine, clock.now()),
+    ];
+    if (finished.length > 0) await finishItems(tx, key, finished, { leaseToken, now: clock.now() });
+    await dropKept(tx, key, mine);
+    const showsUnlisted = await noteUnlisted(tx, ledger, documents);
+    // What is not mirrored leaves its place under the document limit to others.
+    if (mine.some((one) => one.kind === 'skipped')) documentLimit.unsettle();
+    // What is no longer mirrored must not stay in memory either.
+    const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.document_id));
+    const dropped = await dropDocuments(tx, ledger, stale);
+    const counters = count(ingested, dropped, mine);
+    await addToRun(tx, runId, { counters, failures: failuresOf(mine, clock.now()) }, clock.now());
+    return { ingested, documents, showsUnlisted };
+  });
+  const claimed = ingested.flatMap((one) => one.claimed ?? []);
+  if (reserved) handOver?.accept(reserved, claimed);
+  const queued = ingested.filter((one) => one.status === 'queued').length - claimed.length;
+  if (queued > 0) await wake(queued);
+  const readAgain = paired(documents, ingested).filter(([{ item }]) => item.document_id !== null);
+  const same = readAgain.filter(([, { outcome }]) => outcome === 'unchanged');
+  return { readAgain: readAgain.length, same: same.length, showsUnlisted };
+}
+
+/** Forgets items that were never mirrored. Mirrored ones stay, because the source has not said that they were deleted. */
+async function settleGone(tx: Transaction, ledger: Ledger, outcomes: readonly FetchOutcome[]): Promise<void> {
+  const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
+  const ids = (isMirrored: boolean) =>
+    gone.filter((item) => (item.document_id !== null) === isMirrored).map((item) => item.ext_id);
+  const [unknown, missing] = [ids(false), ids(true)];
+  if (unknown.length > 0) await removeItems(tx, ledger, unknown);
+  if (missing.length > 0) await markGone(tx, ledger.key, missing, { as: 'missing', now: ledger.clock.now() });
+}
+
+function leftDocument(id: string | null): { id: string; rev: null }[] {
+  return id === null ? [] : [{ id, rev: null }];
+}
+
+/** Content that came with the listing is needed no more, unless the item is to be tried again. */
+async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly FetchOutcome[]): Promise<void> {
+  const ids = outcomes.filter((one) => one.kind !== 'failed' && one.item.ref['inline'] === true);
+  if (ids.length === 0) return;
+  await dropItemDocuments(
+    tx,
+    key,
+    ids.map(({ item }) => item.ext_id),
+  );
+}
+
+/** Writes down items that the stored content shows, and that no listing may ever show. Answers whether there are any. */
+async function noteUnlisted(
+  tx: Transaction,
+  { key, connection, isPartial, clock }: Ledger,
+  outcomes: readonly { document: FetchedDocument }[],
+): Promise<boolean> {
+  if (!isPartial) return false;
+  // In one order, so that batches that show the same items wait for each other instead of deadlocking.
+  const ids = [...new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []))].toSorted();
+  if (ids.length === 0) return false;
+  const items = ids.map((id) => ({ ext_id: id, custom_id: customIdOf(connection.provider, id) }));
+  return (await addUnlisted(tx, key, items, clock.now())) > 0;
+}
+
+function doneItem(outcome: Extract<FetchOutcome, { kind: 'document' }>, result: IngestResult): FinishedItem {
+  return {
+    ext_id: outcome.item.ext_id,
+    state: 'done',
+    rev: outcome.document.rev ?? outcome.item.want_rev,
+    document_id: result.id,
+    next_try: null,
+    error_class: null,
+    error: null,
+  };
+}
+
+function leftovers(outcomes: readonly FetchOutcome[], now: Date): FinishedItem[] {
+  return outcomes.flatMap((one): FinishedItem[] => {
+    if (one.kind === 'failed') return [failItem(one.item, one.error, now)];
+    if (one.kind !== 'skipped') return [];
+    const { ext_id, want_rev } = one.item;
+    const base = { ext_id, rev: want_rev, document_id: null, next_try: null };
+    return [{ ...base, state: 'skipped', error_class: skipClass(one.reason), error: one.detail }];
+  });
+}
+
+/** The framework's own filters have the class `filtered`, and let items in again when they change. */
+function skipClass(reason: string): string {
+  return reason === 'filtered' ? 'left_out' : reason;
+}
+
+function count(ingested: readonly IngestResult[], deleted: number, outcomes: readonly FetchOutcome[]): RunCounters {
+  const counters = { ...emptyCounters(), itemsDeleted: deleted };
+  for (const { outcome } of ingested) {
+    if (outcome === 'created' || outcome === 'restored') counters.itemsAdded += 1;
+    else if (outcome === 'unchanged') counters.itemsSkipped += 1;
+    else counters.itemsUpdated += 1;
+  }
+  for (const { kind } of outcomes) {
+    if (kind === 'skipped') counters.itemsSkipped += 1;
+    if (kind === 'failed') counters.itemsFailed += 1;
+  }
+  return counters;
+}
+
+function failuresOf(outcomes: readonly FetchOutcome[], now: Date): RunItemFailure[] {
+  return outcomes.flatMap((one) => {
+    if (one.kind !== 'failed') return [];
+    const { custom_id: customId, document_id: documentId, ref } = one.item;
+    const title = typeof ref['title'] === 'string' ? ref['title'] : null;
+    return [{ customId, documentId, title, error: failItem(one.item, one.error, now).error ?? 'failed' }];
+  });
+}
+
+/** `documentType`: that of the connector's documents that have none of their own. */
+function documentInput(
+  connection: ConnectionRow,
+  documentType: string | undefined,
+  outcome: Extract<FetchOutcome, { kind: 'document' }>,
+): DocumentInput {
+  const { item, document, content } = outcome;
+  const ref = item.ref as Partial<Ref>;
+  const metadata = { ...(connection.metadata as Metadata), ...ref.metadata, ...document.metadata };
+  const ownId = (item.ref as { sourceId?: string }).sourceId;
+  return {
+    containerTag: connection.containerTag,
+    customId: item.custom_id,
+    connectionId: connection.id,
+    source: connection.provider,
+    ...content,
+    trust: isOwn(outcome) ? 'own' : 'read',
+    // An id that is too long for a customId is found again here.
+    metadata: ownId === undefined ? metadata : { sourceId: ownId.slice(0, 2_000), ...metadata },
+    author: document.author,
+    title: document.title,
+    type: document.type ?? documentType,
+    url: document.url ?? ref.url,
+    filepath: document.path ?? ref.path,
+    documentDate: timeOf(document.updatedAt ?? ref.updatedAt),
+    createdAt: timeOf(document.createdAt),
+  };
+}
+
+/** Of a text by several people: at least a piece of it. */
+function isOwn({ document, content }: Extract<FetchOutcome, { kind: 'document' }>): boolean {
+  return document.own === true || (content.turns ?? []).some(({ own }) => own);
 }

@@ -14,10 +14,9 @@ import {
 } from '../store/sync-claims.ts';
 import { readItemDocuments } from '../store/listed-pages.ts';
 import { createBreaker, type Breaker, type BreakerTrip } from './failure.ts';
-import { commit, type Committed } from './commit.ts';
+import { commit, type Committed, fetchGroup } from './fetch-group.ts';
 import type { FetchedDocument } from '../connector/contract.ts';
-import { fetchGroup } from './fetch-group.ts';
-import { readInline } from './check-fetched.ts';
+import { readInline } from './check-item.ts';
 import type { Ledger, PartitionRows, FetchingParts, PartitionRun, RunSettings } from './run.ts';
 import { restoreItems } from '../store/hidden-documents.ts';
 

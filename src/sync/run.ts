@@ -1,13 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Partition } from '../connector/contract.ts';
-import type { HandOver } from '../engine/hand-over.ts';
+import type { HandOver } from '../engine/process.ts';
 import type { Extractor } from '../engine/text/text-work.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
 import type { ConnectionRow } from '../store/connections.ts';
 import type { Reader } from '../store/database.ts';
-import type { RunLease } from './run-lease.ts';
-import type { RunReport } from './run-report.ts';
+import type { RunLease, RunReport } from './run-lease.ts';
 import type { Filters, ItemRules } from './filters.ts';
 import type { Source } from './source.ts';
 import type { Priority, WorkSlots } from './work-slots.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import { createTextWork, type Extractor } from '../engine/text/text-work.ts';
-import type { HandOver } from '../engine/hand-over.ts';
+import type { HandOver } from '../engine/process.ts';
 import {
   findConnection,
   leaseConnection,
@@ -26,10 +26,9 @@ import type { Credentials } from '../auth/credentials.ts';
 import type { Outbound } from '../source/http/outbound.ts';
 import { tryOut } from './dry-run.ts';
 import { runFailure, type RunFailure } from './failure.ts';
-import { createWorkSlots, type WorkSlots } from './work-slots.ts';
-import { openRunLease, type RunLease, watchRun, type LetGo } from './run-lease.ts';
-import { createRunReport, type RunReport } from './run-report.ts';
 import type { Team, Run, RunSettings } from './run.ts';
+import { createWorkSlots, type WorkSlots } from './work-slots.ts';
+import { openRunLease, type RunLease, watchRun, type LetGo, createRunReport, type RunReport } from './run-lease.ts';
 import { readCoverage, createDocumentLimit, readItemRules } from './coverage.ts';
 import { syncPartitions, type PartitionsOutcome } from './partitions.ts';
 import { openSource, createVerbs } from './source.ts';

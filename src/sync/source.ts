@@ -8,9 +8,9 @@ import {
   type Ref,
   transient,
 } from '../connector/contract.ts';
-import { checkFetched } from './check-fetched.ts';
+import { checkFetched } from './check-item.ts';
 import { checkCursor, checkPage, checkPartitions, type CheckedPage } from './check-page.ts';
-import type { RunReport } from './run-report.ts';
+import type { RunReport } from './run-lease.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { judgeError } from './failure.ts';

@@ -1,6 +1,6 @@
 import { partitionRun, type Team, type Run } from './run.ts';
-import { createRunReport } from './run-report.ts';
-import { openRunLease, watchRun } from './run-lease.ts';
+import { createWorkSlots, type Priority } from './work-slots.ts';
+import { createRunReport, openRunLease, watchRun } from './run-lease.ts';
 import { fetchItems, endedSupply } from './fetching.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import type { Partition } from '../connector/contract.ts';
@@ -9,7 +9,6 @@ import { partitionsWithWork } from '../store/sync-claims.ts';
 import { listPartitions, parkPartition, type PartitionRow } from '../store/partitions.ts';
 import { findConnection } from '../store/connections.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
-import { createWorkSlots, type Priority } from './work-slots.ts';
 import { runSync, withRun, type RunnerOptions } from './runner.ts';
 
 /** Runs that are open at once in one process. They are cheap: nearly always they wait for the source or for their turn. */

@@ -5,7 +5,7 @@ import type { Connector } from '../../src/connector/contract.ts';
 import { createSyncRuns } from '../../src/connections/run-service.ts';
 import { createWatching } from '../../src/inbound/watching.ts';
 import { workOnSyncs } from '../../src/sync/work-syncs.ts';
-import { createWaking } from '../../src/engine/hand-over.ts';
+import { createWaking } from '../../src/engine/process.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { findConnection } from '../../src/store/connections.ts';
 import { listRuns } from '../../src/store/sync-runs.ts';

@@ -5,7 +5,7 @@ import type { ImapFlow } from 'imapflow';
 import imap from '../../connectors/imap/index.ts';
 import { dovecotBinary, startDovecot, type Dovecot } from '../../fixtures/servers/imap/dovecot.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { checkFetched, contentBody } from '../../src/sync/check-fetched.ts';
+import { checkFetched, contentBody } from '../../src/sync/check-item.ts';
 import { createTextWork, type TextWork } from '../../src/engine/text/text-work.ts';
 import { mailText, openMailContext } from '../support/mail-context.ts';
 import { describeWhen } from '../support/services.ts';

@@ -12,8 +12,8 @@ import {
   type Ref,
 } from '../../src/connector/contract.ts';
 import { createSyncItems } from '../../src/connections/item-service.ts';
-import { priorities, type Priority, type WorkSlots } from '../../src/sync/work-slots.ts';
 import type { RunSettings } from '../../src/sync/run.ts';
+import { priorities, type Priority, type WorkSlots } from '../../src/sync/work-slots.ts';
 import type { RunnerOptions } from '../../src/sync/runner.ts';
 import { findConnection, setConnectionStatus } from '../../src/store/connections.ts';
 import { setHeldSweep } from '../../src/store/partitions.ts';

@@ -4,7 +4,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import type { Ref } from '../../src/connector/contract.ts';
 import { runSync } from '../../src/sync/runner.ts';
 import { joinRun, workOnSyncs } from '../../src/sync/work-syncs.ts';
-import { createWaking } from '../../src/engine/hand-over.ts';
+import { createWaking } from '../../src/engine/process.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';
 import type { Queryable } from '../../src/store/database.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
 import { newId } from '../../src/base/ids.ts';
-import type { Waking } from '../../src/engine/hand-over.ts';
+import type { Waking } from '../../src/engine/process.ts';
 import { createCleanUp, createScheduler, type Chore } from '../../src/schedule/scheduler.ts';
 import { findConnection, insertConnection, requestSync } from '../../src/store/connections.ts';
 import { recordDelivery } from '../../src/store/hooks.ts';

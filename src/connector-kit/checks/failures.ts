@@ -1,5 +1,5 @@
 import { transient } from '../../connector/contract.ts';
-import { customIdOf } from '../../sync/check-ref.ts';
+import { customIdOf } from '../../sync/check-item.ts';
 import { needsWorld, type Check } from '../check.ts';
 import type { Interference } from '../setup.ts';
 import type { Fault } from '../serve-source.ts';

@@ -1,4 +1,4 @@
-import { customIdOf } from '../../sync/check-ref.ts';
+import { customIdOf } from '../../sync/check-item.ts';
 import { needsAsking, needsWorld, worldWith, type Check } from '../check.ts';
 import type { Harness } from '../harness.ts';
 import type { UnreadableKind } from '../world.ts';

@@ -1,4 +1,4 @@
-import { customIdOf } from '../../sync/check-ref.ts';
+import { customIdOf } from '../../sync/check-item.ts';
 import type { Check, Subject } from '../check.ts';
 import type { Remembered } from '../remembered.ts';
 import type { Harness } from '../harness.ts';

@@ -4,9 +4,16 @@ import type { Logger } from '../../base/log.ts';
 import type { Extractor as MemoryExtractor, Turn } from '../../memory/extractor.ts';
 import { rules } from '../../memory/rules/extract.ts';
 import { failed, type Extracted, type ExtractInput } from '../extract/extracted.ts';
-import { createBatches, type Batches, type Sized } from './batches.ts';
+import {
+  createBatches,
+  type Batches,
+  type Sized,
+  createTextThread,
+  ThreadEnded,
+  type TextThread,
+  type ThreadCall,
+} from './threads.ts';
 import type { CutDocument, Cutting, TaskName, Tasks } from './tasks.ts';
-import { createTextThread, ThreadEnded, type TextThread, type ThreadCall } from './text-thread.ts';
 import type { ThreadAnswer } from './text-worker.ts';
 
 export interface TextWorkOptions {

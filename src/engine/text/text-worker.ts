@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { stepBack } from '../../base/threads.ts';
+import { stepBack } from '../../base/concurrency.ts';
 import { MemorydError, type ErrorCode } from '../../base/errors.ts';
 import { tasks, type TaskName } from './tasks.ts';
 

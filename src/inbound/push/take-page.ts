@@ -18,7 +18,7 @@ import {
 import { recordPage, type ItemWrite } from '../../store/listed-pages.ts';
 import { deleteItems } from '../../store/sync-items.ts';
 import { takeSkippedDocuments } from '../../store/coverage.ts';
-import { customIdOf } from '../../sync/check-ref.ts';
+import { customIdOf } from '../../sync/check-item.ts';
 import { parseFilters, passes, updateTime, type Filters, ruledOutDetail, type ItemRules } from '../../sync/filters.ts';
 import { readItemRules } from '../../sync/coverage.ts';
 import {

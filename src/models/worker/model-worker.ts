@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { NearestTokens, OpenModel } from './runtime.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { collectAtRest, stepBack } from '../../base/threads.ts';
+import { collectAtRest, stepBack } from '../../base/concurrency.ts';
 import type { Question } from '../comparison.ts';
 import type { WorkerReply, WorkerRequest, WorkerSetup } from './messages.ts';
 import { openModel } from './open-model.ts';

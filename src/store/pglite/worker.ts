@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import { collectAtRest } from '../../base/threads.ts';
+import { collectAtRest } from '../../base/concurrency.ts';
 import { clusterSettings, initSettings } from './cluster-settings.ts';
 import { parseBeforeOthers } from './parser-memory.ts';
 import type { WorkerReply, WorkerRequest, WorkerStart } from './worker-messages.ts';

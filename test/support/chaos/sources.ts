@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs';
-import { customIdOf } from '../../../src/sync/check-ref.ts';
+import { customIdOf } from '../../../src/sync/check-item.ts';
 import type { World } from '../../../src/connector-kit/world.ts';
 import { createFolderWorld } from '../../../fixtures/servers/folder-world.ts';
 import { createGithubIssuesWorld } from '../../../fixtures/servers/github/github-issues-world.ts';

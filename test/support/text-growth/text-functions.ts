@@ -12,9 +12,8 @@ import { readableLogLine } from '../../../src/cli/start.ts';
 import { beginning, fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours, parseSchedule } from '../../../src/schedule/schedule-text.ts';
-import { readInline } from '../../../src/sync/check-fetched.ts';
+import { readInline, isStorable } from '../../../src/sync/check-item.ts';
 import { readHttpDate } from '../../../src/base/retry-after.ts';
-import { isStorable } from '../../../src/sync/check-ref.ts';
 import { wrongKey } from '../../../src/api/admission.ts';
 import { containsText, rawSql } from '../../../src/store/sql.ts';
 import { textLiteral } from '../../../src/store/search/candidates.ts';
@@ -423,9 +422,9 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)),
     parseSchedule: (text) => attempt(() => parseSchedule(text)),
   },
-  'src/sync/check-fetched.ts': { readInline: (text) => attempt(() => readInline(text)) },
+  'src/sync/check-item.ts': { readInline: (text) => attempt(() => readInline(text)), isStorable },
   'src/base/retry-after.ts': { readHttpDate },
-  'src/sync/check-ref.ts': { isStorable },
+
   'src/store/search/candidates.ts': { textLiteral },
   'src/store/sql.ts': { containsText: (text) => containsText([rawSql('d.title')], text) },
   'src/api/admission.ts': { wrongKey: (text) => wrongKey(0, text) },
@@ -490,7 +489,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
     snippet: 'sees one chunk',
     queryWords: 'measured by queryTerms',
   },
-  'src/sync/check-ref.ts': { storable: 'measured by storableText' },
+  'src/sync/check-item.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/lookup.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },

@@ -7,7 +7,7 @@ afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.terminate()
 
 /** A thread that fills its heap, is done, and tells at each look how many megabytes the heap has. */
 function startThread(everyMs: number): Worker {
-  const module = new URL('../../../src/base/threads.ts', import.meta.url).href;
+  const module = new URL('../../../src/base/concurrency.ts', import.meta.url).href;
   const program = `
     import { parentPort } from 'node:worker_threads';
     import { getHeapStatistics } from 'node:v8';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBatches, type Sized } from '../../../src/engine/text/batches.ts';
+import { createBatches, type Sized } from '../../../src/engine/text/threads.ts';
 
 interface Job extends Sized {
   name: string;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkFetched, readInline, writeInline } from '../../../src/sync/check-fetched.ts';
+import { checkFetched, readInline, writeInline, isPlainJson } from '../../../src/sync/check-item.ts';
 import { checkCursor, checkPage, checkPartitions, createPageGuard } from '../../../src/sync/check-page.ts';
-import { isPlainJson } from '../../../src/sync/check-ref.ts';
 
 describe('a page', () => {
   it('keeps what is right, and leaves out what cannot be used with a reason', () => {
