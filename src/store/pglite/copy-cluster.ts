@@ -1,6 +1,6 @@
 import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Database, Queryable } from '../database.ts';
 import { rawSql, sql } from '../sql.ts';
@@ -38,7 +38,8 @@ async function copyInUse(database: Database, from: string, to: string): Promise<
     for (const file of fullLogs) await copy(from, to, file).catch(unlessGone);
     return await database.transaction(async (tx) => {
       if ((await lastCheckpoint(tx)) !== begun.checkpoint) return false;
-      const { files } = await contentOf(from);
+      const { folders, files } = await contentOf(from);
+      await makeFolders(to, folders);
       for (const file of files) if (!tables.has(file) && !fullLogs.has(file)) await copy(from, to, file);
       return true;
     });
@@ -94,19 +95,20 @@ async function contentOf(folder: string): Promise<Content> {
 }
 
 async function makeFolders(to: string, folders: readonly string[]): Promise<void> {
-  await mkdir(to, { mode: 0o700 });
-  for (const folder of folders) await mkdir(join(to, folder), { recursive: true, mode: 0o700 });
+  for (const folder of ['.', ...folders]) await mkdir(join(to, folder), { recursive: true, mode: 0o700 });
 }
 
 const bytesAtOnce = 1024 * 1024;
 
 /**
  * Shares the blocks with the original where the file system can. Else the file is read to the end that it then has:
- * Node's own copy waits for ever for the rest of one that has become shorter meanwhile.
+ * Node's own copy waits for ever for the rest of one that has become shorter meanwhile. Most of a thousand files are
+ * small, and a stream for each would cost more than what it carries.
  */
 async function copy(from: string, to: string, file: string): Promise<void> {
   const [source, target] = [join(from, file), join(to, file)];
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  const { size } = await stat(source);
+  if (size <= bytesAtOnce) return writeFile(target, await readFile(source), { mode: 0o600 });
   const isShared = await copyFile(source, target, constants.COPYFILE_FICLONE_FORCE).then(
     () => true,
     () => false,
