@@ -20,11 +20,6 @@ export default defineConfig(({ mode }) => ({
     retry: 0,
     allowOnly: !inCi,
     passWithNoTests: false,
-    env: {
-      TEST_LENGTH: mode === 'long' ? 'long' : 'short',
-      // Threads and programs that tests start compile what they load once.
-      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/memoryd/test-code'),
-    },
     globalSetup: ['test/support/leaked-processes.ts', 'test/support/leftover-databases.ts'],
     projects: Object.entries(timeoutsMs).map(([name, timeoutMs]) => ({
       extends: true,
@@ -34,6 +29,12 @@ export default defineConfig(({ mode }) => ({
         // Modules hold no state, so that files can share a process with all that it has loaded.
         isolate: name === 'e2e',
         setupFiles: ['test/support/property-tests.ts'],
+        // Here, because a project reads the rest of this file for a mode of its own.
+        env: {
+          TEST_LENGTH: mode === 'long' ? 'long' : 'short',
+          // Threads and programs that tests start compile what they load once.
+          NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/memoryd/test-code'),
+        },
         testTimeout: timeoutMs,
         hookTimeout: timeoutMs,
         teardownTimeout: 10_000,
