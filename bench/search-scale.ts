@@ -3,7 +3,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { terms } from '../src/engine/terms.ts';
 import { createHashingEmbedder } from '../src/models/hashing-embedder.ts';
 import { createSearch } from '../src/search/create-search.ts';
-import { insertChunks, type ChunkWrite } from '../src/store/chunks.ts';
+import { insertChunks, type ChunkWrite } from '../src/store/document-contents.ts';
 import type { Database } from '../src/store/database.ts';
 import { sql } from '../src/store/sql.ts';
 import { createVectorIndex } from '../src/store/vector-index.ts';

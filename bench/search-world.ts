@@ -1,5 +1,5 @@
 import { terms } from '../src/engine/terms.ts';
-import { insertChunks, type ChunkWrite } from '../src/store/chunks.ts';
+import { insertChunks, type ChunkWrite } from '../src/store/document-contents.ts';
 import type { Database } from '../src/store/database.ts';
 import { sql } from '../src/store/sql.ts';
 import { createRandom } from './corpus.ts';

@@ -25,18 +25,16 @@ import {
   endRewriting,
   erasuresToRewrite,
   noteRewritingProblem,
-} from '../store/erasures.ts';
-import { suppressItemsOfDocuments } from '../store/sync-items.ts';
-import type { ContainerTags } from './container-tags.ts';
-import { holdLease, releaseLease } from '../store/leases.ts';
-import {
   clearStatistics,
   emptyLog,
   isSeenBySome,
   momentOf,
   rewriteTable,
   tablesToRewrite,
-} from '../store/rewrite-files.ts';
+} from '../store/erasures.ts';
+import { suppressItemsOfDocuments } from '../store/sync-items.ts';
+import type { ContainerTags } from './container-tags.ts';
+import { holdLease, releaseLease } from '../store/leases.ts';
 
 /** An order to erase content so that it is in no file of the database any more. */
 export interface Erasure extends Omit<ErasureRow, 'notRewritten'> {

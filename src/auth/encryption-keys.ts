@@ -1,6 +1,12 @@
 import type { Clock } from '../base/clock.ts';
-import { createEncryption, type Encryption, newEncryptionKey } from '../base/encryption.ts';
-import { ensureKeyFile, readKeyFile, writeKeyFile } from '../base/encryption-key-file.ts';
+import {
+  createEncryption,
+  type Encryption,
+  newEncryptionKey,
+  ensureKeyFile,
+  readKeyFile,
+  writeKeyFile,
+} from '../base/encryption.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';

@@ -1,11 +1,9 @@
 import type { JsonObject } from '../connector/contract.ts';
 import type { DocumentStatus } from '../engine/document.ts';
 import type { SearchMode } from '../search/search.ts';
-import { call, type Endpoint } from './client-request.ts';
-import type { ContainerAnswer, ContainerQuota } from './container-answer.ts';
-import type { KeyAnswer, KeyChange, NewKey, NewKeyAnswer, RotatedKey } from './key-answer.ts';
-import type { ErasureAnswer, ErasureBody } from './erasure-answer.ts';
 import { segment, connectionCalls, syncCalls } from './client-connections.ts';
+import { call, type Endpoint } from './client-request.ts';
+import type { KeyAnswer, KeyChange, NewKey, NewKeyAnswer, RotatedKey } from './key-answer.ts';
 
 export interface SearchBody {
   q: string;
@@ -226,3 +224,30 @@ const accountCalls = (endpoint: Endpoint) => ({
   erase: (body: ErasureBody) => call<ErasureAnswer>(endpoint, 'POST', '/v3/erasures', { body }),
   erasure: (id: string) => call<ErasureAnswer>(endpoint, 'GET', `/v3/erasures/${segment(id)}`),
 });
+
+interface ContainerQuota {
+  documents: number | null;
+  bytes: number | null;
+  requestsPerMinute: number | null;
+}
+
+export interface ContainerAnswer {
+  quota: ContainerQuota;
+  usage: { documents: number; bytes: number } | null;
+}
+
+export interface ErasureBody {
+  documents?: string[];
+  containerTag?: string;
+  deleted?: true;
+  rewrite?: boolean;
+}
+
+export interface ErasureAnswer {
+  id: string;
+  status: 'removing' | 'rewriting' | 'completed';
+  documents: number;
+  memories: number;
+  problem: string | null;
+  left: string[];
+}

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import type { ErasureAnswer, ErasureBody } from './erasure-answer.ts';
+import type { ErasureAnswer, ErasureBody } from './client.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
 import { counted } from './text.ts';

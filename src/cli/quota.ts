@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ContainerAnswer } from './container-answer.ts';
+import type { ContainerAnswer } from './client.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import {

@@ -44,11 +44,11 @@ import {
 } from './document.ts';
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/concurrency.ts';
-import { listChunks } from '../store/chunks.ts';
+import { listChunks } from '../store/document-contents.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
-import { countFoundByWords } from '../store/vector-claims.ts';
+import { countFoundByWords } from '../store/stored-vectors.ts';
 import { addDocuments } from './add-documents.ts';
 import { changeDocument, reindexDocument } from './change-document.ts';
 import { removeDocuments, removeSelected } from './remove.ts';

@@ -1,8 +1,7 @@
 import type { Scope } from '../base/scope.ts';
 import type { Json } from '../connector/contract.ts';
 import type { Trust } from '../memory/extractor.ts';
-import type { ChunkPage } from '../store/chunks.ts';
-import type { WrittenTurn } from '../store/document-contents.ts';
+import type { ChunkPage, WrittenTurn } from '../store/document-contents.ts';
 import type { DocumentCount, DocumentSelection } from '../store/document-selection.ts';
 import type { MemoryOfDocumentRow } from '../store/documents.ts';
 import type { Filter } from '../store/filters.ts';

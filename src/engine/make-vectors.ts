@@ -4,15 +4,15 @@ import { caught } from '../base/concurrency.ts';
 import type { Findings } from '../memory/remember.ts';
 import { minedDocuments } from '../store/dreaming.ts';
 import { releaseLeases, suspectAfter } from '../store/processing.ts';
-import { replaceVectors } from '../store/stored-vectors.ts';
 import {
+  replaceVectors,
   adoptVectors,
   chunksWithoutVector,
   claimForVectors,
   documentsWithVectors,
   type ChunkWithoutVector,
   type WordedDocument,
-} from '../store/vector-claims.ts';
+} from '../store/stored-vectors.ts';
 import { withContext } from './chunk/chunk.ts';
 import { fail, mayBePoisoned, requireHarmless, withRenewal, type Renewing } from './document-leases.ts';
 import { embedTexts, writeVectors, type Pace, type Writing } from './write-batch.ts';

@@ -3,7 +3,7 @@ import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Remembering, Findings } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
-import { storedChunks, type StoredChunk } from '../store/chunks.ts';
+import { storedChunks, type StoredChunk } from '../store/document-contents.ts';
 import type { Database } from '../store/database.ts';
 import { releaseLeases, type ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput } from './extract/extracted.ts';

@@ -2,7 +2,13 @@ import { paired, valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Findings, Remembering } from '../memory/remember.ts';
 import type { Embedder } from '../models/embedder.ts';
-import { deleteChunks, insertChunks, moveChunks, type ChunkWrite, type StoredChunk } from '../store/chunks.ts';
+import {
+  deleteChunks,
+  insertChunks,
+  moveChunks,
+  type ChunkWrite,
+  type StoredChunk,
+} from '../store/document-contents.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { finishDocuments, finishVectors, finishWords, type ClaimedDocument } from '../store/processing.ts';
 import { replaceVectors } from '../store/stored-vectors.ts';

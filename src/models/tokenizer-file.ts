@@ -1,5 +1,153 @@
 import { MemorydError } from '../base/errors.ts';
-import { createWordPiece, type WordPiece } from './word-piece.ts';
+import type { Tokenizer } from './tokenizer.ts';
+
+/** Cuts text as BERT and its descendants read it. */
+interface WordPiece extends Tokenizer {
+  /** Number of tokens of the whole text, without the two that frame it. Counts of parts add up at whitespace. */
+  count(text: string): number;
+}
+
+export interface WordPieceOptions {
+  vocabulary: ReadonlyMap<string, number>;
+  unknownToken: string;
+  startToken: string;
+  endToken: string;
+  continuingPrefix: string;
+  /** A word of more characters is not looked up; it becomes one unknown token for each such length. */
+  maxWordCharacters: number;
+  normalizer: BertNormalizerOptions;
+}
+
+const maxRememberedWords = 30_000;
+/** V8 copies parts up to this length; a longer key would keep the whole text it was cut from alive. */
+const maxRememberedLength = 12;
+/** How much text is looked at per token wanted: far more than any real language needs. */
+const charactersPerToken = 128;
+/**
+ * Whitespace that stays whitespace; other control characters vanish. What stands between can be
+ * normalized by itself: no rule of the normalizer reaches over a space.
+ */
+const betweenSpaces = /[^\t\n\r\p{Z}]+/gu;
+
+/**
+ * A WordPiece tokenizer: greedy, longest piece first. Special tokens that stand in the text
+ * (`[SEP]`) are read as plain text, so a document cannot forge them.
+ */
+function createWordPiece(options: WordPieceOptions): WordPiece {
+  const normalize = createBertNormalizer(options.normalizer);
+  const idOf = requireId(options.vocabulary);
+  const unknownId = idOf(options.unknownToken);
+  const split = createWordSplitter(options, unknownId);
+  const remembered = new Map<string, readonly number[]>();
+
+  function idsOf(segment: string): readonly number[] {
+    const known = remembered.get(segment);
+    if (known) return known;
+    const ids = normalize(segment).flatMap(split);
+    if (segment.length <= maxRememberedLength) {
+      if (remembered.size >= maxRememberedWords) remembered.clear();
+      remembered.set(segment, ids);
+    }
+    return ids;
+  }
+
+  return {
+    start: [idOf(options.startToken)],
+    end: [idOf(options.endToken)],
+    encode(text, maxTokens) {
+      const ids: number[] = [];
+      for (const [segment] of text.slice(0, maxTokens * charactersPerToken).matchAll(betweenSpaces)) {
+        for (const id of idsOf(segment)) ids.push(id);
+        if (ids.length >= maxTokens) break;
+      }
+      return ids.slice(0, maxTokens);
+    },
+    count(text) {
+      let count = 0;
+      for (const [segment] of text.matchAll(betweenSpaces)) count += idsOf(segment).length;
+      return count;
+    },
+  };
+}
+
+function requireId(vocabulary: ReadonlyMap<string, number>): (token: string) => number {
+  return (token) => {
+    const id = vocabulary.get(token);
+    if (id === undefined) throw new MemorydError('model_unavailable', `The tokenizer's vocabulary lacks "${token}".`);
+    return id;
+  };
+}
+
+function createWordSplitter(options: WordPieceOptions, unknownId: number): (word: string) => number[] {
+  const { vocabulary, continuingPrefix, maxWordCharacters } = options;
+  const maxPieceLength = Math.max(...[...vocabulary.keys()].map((piece) => piece.length));
+
+  function longestPiece(word: string, start: number): { id: number; end: number } | null {
+    const prefix = start === 0 ? '' : continuingPrefix;
+    for (let end = Math.min(word.length, start + maxPieceLength); end > start; end--) {
+      const id = vocabulary.get(prefix + word.slice(start, end));
+      if (id !== undefined) return { id, end };
+    }
+    return null;
+  }
+
+  return (word) => {
+    const overlong = word.length > maxWordCharacters ? Math.ceil([...word].length / maxWordCharacters) : 1;
+    if (overlong > 1) return new Array<number>(overlong).fill(unknownId);
+    const ids: number[] = [];
+    for (let start = 0; start < word.length;) {
+      const piece = longestPiece(word, start);
+      if (!piece) return [unknownId];
+      ids.push(piece.id);
+      start = piece.end;
+    }
+    return ids;
+  };
+}
+
+/** The switches of the `BertNormalizer` section of a `tokenizer.json`. */
+interface BertNormalizerOptions {
+  cleanText: boolean;
+  spaceIdeographs: boolean;
+  stripAccents: boolean;
+  lowercase: boolean;
+}
+
+/** Unprintable: control, format, private, unassigned, halves of surrogate pairs, the replacement character. */
+const unprintable = /[\p{C}\uFFFD]/gu;
+const accents = /\p{Mn}/gu;
+/** Characters that a canonical decomposition can change, without the ideographs of everyday text. */
+const decomposable = /[^\0-\xBF\u4E00-\u9FFF]/gu;
+const plainAscii = /^[a-z0-9]+$/;
+/** CJK ideographs, each a word of its own: the blocks that BERT's `_is_chinese_char` lists. */
+const ideograph =
+  '\\u4E00-\\u9FFF\\u3400-\\u4DBF\\uF900-\\uFAFF' +
+  '\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2B73F}\\u{2B740}-\\u{2B81F}\\u{2B820}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}';
+/** `\p{P}` and the ASCII signs that Unicode calls symbols. */
+const punctuation = '\\p{P}$+<=>^`|~';
+
+/**
+ * Makes words out of text that holds no whitespace, as the `BertNormalizer` and `BertPreTokenizer`
+ * of huggingface/tokenizers do: unprintable characters gone, accents gone, lower case, each
+ * punctuation mark and (if asked) each ideograph by itself.
+ */
+function createBertNormalizer(options: BertNormalizerOptions): (segment: string) => string[] {
+  const alone = options.spaceIdeographs ? punctuation + ideograph : punctuation;
+  const words = new RegExp(`[${alone}]|[^${alone}]+`, 'gu');
+  return (segment) => {
+    if (plainAscii.test(segment)) return [segment];
+    let text = segment;
+    if (options.cleanText) text = text.replace(unprintable, '');
+    if (options.stripAccents) text = withoutAccents(text);
+    if (options.lowercase) text = text.replaceAll('Σ', 'σ').toLowerCase();
+    return text.match(words) ?? [];
+  };
+}
+
+/** Character by character: `normalize` takes quadratic time for long runs of combining marks. */
+function withoutAccents(text: string): string {
+  return text.replace(decomposable, (character) => character.normalize('NFD')).replace(accents, '');
+}
 
 export interface TokenizerJson {
   normalizer?: {

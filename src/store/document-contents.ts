@@ -1,5 +1,8 @@
 import type { Queryable, Transaction } from './database.ts';
+import { inContainers } from './documents.ts';
+import { compileFilter, filterable, type Filter } from './filters.ts';
 import { rowSet, type Columns, rawSql, sql } from './sql.ts';
+import { noteLanguages } from './text-languages.ts';
 
 /** A piece of a text that one person wrote, by its place in what was sent. */
 export interface WrittenTurn {
@@ -86,4 +89,116 @@ export async function readMessages(tx: Transaction, documentId: string): Promise
 export async function writeMessages(tx: Transaction, documentId: string, messages: readonly object[]): Promise<void> {
   await tx.execute(sql`
     update document_contents set messages = ${JSON.stringify(messages)}::jsonb where document_id = ${documentId}`);
+}
+
+export interface ChunkWrite {
+  id: string;
+  document_id: string;
+  container_tag: string;
+  position: number;
+  content: string;
+  context: string | null;
+  /** The kind of text, see `ChunkDraft`. */
+  type: string;
+  token_count: number;
+  content_hash: string;
+  /** Joined by spaces, or one by one. */
+  terms: string | readonly string[];
+  /** As PostgreSQL writes an array, or one by one. */
+  term_counts: string | readonly number[];
+  term_total: number;
+  /** Whose stems are among the terms. */
+  languages: readonly string[];
+  /** Null while its vector is to be made. */
+  embedding: Float32Array | null;
+  embedding_model: string | null;
+}
+
+const chunkColumns: Columns<Omit<ChunkWrite, 'languages'>> = {
+  id: 'text',
+  document_id: 'text',
+  container_tag: 'text',
+  position: 'integer',
+  content: 'text',
+  context: 'text',
+  type: 'text',
+  token_count: 'integer',
+  content_hash: 'text',
+  terms: 'words',
+  term_counts: 'smallint[]',
+  term_total: 'integer',
+  embedding: 'vector',
+  embedding_model: 'text',
+};
+
+export async function insertChunks(tx: Transaction, chunks: readonly ChunkWrite[], now: Date): Promise<void> {
+  const set = rowSet('r', chunkColumns, chunks);
+  await tx.execute(sql`
+    insert into chunks (${set.names}, created_at)
+    select ${set.select}, ${now}::timestamptz from ${set.from}`);
+  await noteLanguages(tx, chunks);
+}
+
+export interface StoredChunk {
+  id: string;
+  document_id: string;
+  position: number;
+  content_hash: string;
+  embedding_model: string | null;
+}
+
+export async function storedChunks(database: Queryable, documentIds: readonly string[]): Promise<StoredChunk[]> {
+  return database.query<StoredChunk>(sql`
+    select id, document_id, position, content_hash, embedding_model from chunks
+    where document_id = any(${documentIds}::text[])
+    order by document_id, position`);
+}
+
+export async function deleteChunks(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx.execute(sql`delete from chunks where id = any(${ids}::text[])`);
+}
+
+/** Chunks that an edit left as they were, at their new places. */
+export async function moveChunks(tx: Transaction, chunks: readonly { id: string; position: number }[]): Promise<void> {
+  const set = rowSet('r', { id: 'text', position: 'integer' }, chunks);
+  await tx.execute(sql`update chunks c set position = r.position from ${set.from} where c.id = r.id`);
+}
+
+export interface ListedChunkRow {
+  id: string;
+  documentId: string;
+  position: number;
+  content: string;
+  type: string;
+  metadata: Record<string, unknown>;
+  createdAt: Date;
+}
+
+export interface ChunkPage {
+  containerTags: readonly string[] | null;
+  /** On the metadata of their documents. */
+  filters?: Filter;
+  sort: 'createdAt' | 'position';
+  order: 'asc' | 'desc';
+  limit: number;
+  /** 1-based. */
+  page: number;
+}
+
+/** One page, ties broken by id in the same direction so that pages never overlap, and the number in all. */
+export async function listChunks(
+  database: Queryable,
+  { containerTags, filters, sort, order, limit, page }: ChunkPage,
+): Promise<{ chunks: ListedChunkRow[]; total: number }> {
+  const fits = filters ? compileFilter(filters, filterable) : rawSql('true');
+  const rows = sql`chunks c join documents d on d.id = c.document_id
+    where d.deleted_at is null and ${inContainers(rawSql('c.container_tag'), containerTags)} and ${fits}`;
+  const column = sort === 'position' ? 'position' : 'created_at';
+  const direction = order === 'asc' ? 'asc' : 'desc';
+  const [counted] = await database.query<{ total: number }>(sql`select count(*) as total from ${rows}`);
+  const chunks = await database.query<ListedChunkRow>(sql`
+    select c.id, c.document_id as "documentId", c.position, c.content, c.type, c.metadata, c.created_at as "createdAt"
+    from ${rows}
+    order by ${rawSql(`c.${column} ${direction}, c.id ${direction}`)} limit ${limit} offset ${(page - 1) * limit}`);
+  return { chunks, total: counted?.total ?? 0 };
 }

@@ -3,8 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createEncryption, keyIdOf, newEncryptionKey } from '../../src/base/encryption.ts';
-import { encryptionKeyFile, ensureKeyFile, readKeyFile, writeKeyFile } from '../../src/base/encryption-key-file.ts';
+import {
+  createEncryption,
+  keyIdOf,
+  newEncryptionKey,
+  encryptionKeyFile,
+  ensureKeyFile,
+  readKeyFile,
+  writeKeyFile,
+} from '../../src/base/encryption.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
 
 const mismatch = expect.objectContaining({ code: 'encryption_key_mismatch' });

@@ -3,10 +3,9 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { documentChangeOf } from '../document-input.ts';
-import { findDocument, removeEach } from '../lookup.ts';
+import { findDocument, removeEach, containersOfWrite, requestedTags } from '../lookup.ts';
 import * as schemas from '../schemas/document-changes.ts';
 import { addAnswer, documentParams } from '../schemas/documents.ts';
-import { containersOfWrite, requestedTags } from '../tags.ts';
 
 const tags = ['Documents'];
 

@@ -19,11 +19,13 @@ import {
   matchingConnections,
   requireInstalled,
   requireKnown,
+  requestedTags,
+  singleTag,
+  type TagFields,
 } from '../lookup.ts';
 import * as schemas from '../schemas/connections.ts';
-import { requestedTags, singleTag, type TagFields } from '../tags.ts';
 import { invalidField } from '../validation.ts';
-import { connectionView, createView, providerDocumentView } from '../views/connections.ts';
+import { connectionView, createView, providerDocumentView } from '../views.ts';
 
 const tags = ['Connections'];
 

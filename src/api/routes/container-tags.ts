@@ -1,5 +1,5 @@
 import { present } from '../../base/collections.ts';
-import { publicMetadata } from '../views/shared.ts';
+import { publicMetadata } from '../views.ts';
 import * as schemas from '../schemas/container-tags.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { readScope, requireFullKey, requireManagement, requireWrite } from '../../account/access.ts';

@@ -6,7 +6,7 @@ import { MemorydError } from '../../base/errors.ts';
 import type { Message } from '../../engine/conversations.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { dateOf, requireSmall } from '../document-input.ts';
-import { singleTag } from '../tags.ts';
+import { singleTag } from '../lookup.ts';
 import { createCheck, validationFailed } from '../validation.ts';
 import { containerTag as tagSchema, customId, documentStatus, words } from '../schemas/shared.ts';
 

@@ -2,19 +2,17 @@ import Type from 'typebox';
 import * as schemas from '../schemas/documents.ts';
 import { documentParams } from '../schemas/documents.ts';
 import { fileParams, fileQuery, fileUrlAnswer } from '../schemas/document-changes.ts';
-import { containersOfWrite, listedTags } from '../tags.ts';
+import { containersOfWrite, listedTags, findDocument } from '../lookup.ts';
 import { documentInputOf } from '../document-input.ts';
 import { addInOrder, batchResults, readBatch } from '../batch.ts';
 import { firstOf } from '../../base/collections.ts';
 import { readScope, requireSomeWrite, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { findDocument } from '../lookup.ts';
-import { chunksView, documentView, listedDocumentView } from '../views/documents.ts';
+import { chunksView, documentView, listedDocumentView, paginationOf } from '../views.ts';
 import type { DocumentStatus, DocumentListQuery, DocumentSelectionQuery } from '../../engine/document.ts';
 import { readDigits } from '../body.ts';
 import { parseFilters } from '../filters.ts';
-import { paginationOf } from '../views/shared.ts';
 
 const tags = ['Documents'];
 

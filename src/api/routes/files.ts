@@ -5,7 +5,7 @@ import { fileInputOf } from '../document-input.ts';
 import { readFileForm } from '../file-form.ts';
 import { addAnswer } from '../schemas/documents.ts';
 import { fileForm } from '../schemas/files.ts';
-import { containersOfWrite } from '../tags.ts';
+import { containersOfWrite } from '../lookup.ts';
 import { formRoute, type Uploads } from '../uploads.ts';
 import { noteWithoutV5 } from '../v5/without-counterpart.ts';
 

@@ -1,11 +1,10 @@
 import Type, { type Static } from 'typebox';
-import { publicMetadata, paginationOf } from '../views/shared.ts';
-import { listedDocumentView } from '../views/documents.ts';
+import { publicMetadata, paginationOf, listedDocumentView } from '../views.ts';
 import type { Document, DocumentListQuery, MemoryEntry } from '../../engine/document.ts';
 import { readScope } from '../../account/access.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { requestedTags } from '../tags.ts';
+import { requestedTags } from '../lookup.ts';
 import { listedDocument } from '../schemas/documents.ts';
 import {
   containerTag,

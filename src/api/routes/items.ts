@@ -8,7 +8,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/items.ts';
 import { progressAnswer } from '../schemas/sync-runs.ts';
-import { progressView } from '../views/sync-runs.ts';
+import { progressView } from '../views.ts';
 
 const tags = ['Connections'];
 const failedStates: RetriedState[] = ['failed', 'dead'];

@@ -4,11 +4,10 @@ import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } f
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
-import { paginationOf } from '../views/shared.ts';
+import { paginationOf, memoryEntryView, writtenMemoryView } from '../views.ts';
 import * as schemas from '../schemas/memories.ts';
-import { readPluralTag, requestedTags } from '../tags.ts';
+import { readPluralTag, requestedTags } from '../lookup.ts';
 import { invalidField, momentOf, pastTime } from '../validation.ts';
-import { memoryEntryView, writtenMemoryView } from '../views/memories.ts';
 
 const tags = ['Memories'];
 

@@ -5,8 +5,8 @@ import type { Scope } from '../../base/scope.ts';
 import type { SearchResult } from '../../search/search.ts';
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { parseFilters } from '../filters.ts';
-import { searchedTags } from '../tags.ts';
-import { publicMetadata } from '../views/shared.ts';
+import { searchedTags } from '../lookup.ts';
+import { publicMetadata } from '../views.ts';
 
 /** `POST /v3/search` of section 24 of the API. */
 

@@ -8,8 +8,7 @@ import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { containerParams } from '../schemas/container-tags.ts';
-import { profileView } from '../views/memories.ts';
-import { searchResultView } from '../views/search.ts';
+import { profileView, searchResultView } from '../views.ts';
 
 /** Section 15 of the API. */
 

@@ -6,8 +6,8 @@ import { dateRange, pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type ExplanationAnswer, type SearchBody } from '../schemas/search.ts';
 import type { ApiServices } from '../services.ts';
-import { searchedTags } from '../tags.ts';
-import { searchResultView, type ResultParts } from '../views/search.ts';
+import { searchedTags } from '../lookup.ts';
+import { searchResultView, type ResultParts } from '../views.ts';
 
 /** Section 14 of the API. */
 export function searchRoutes(app: Api, { services, config, clock }: RouteContext): void {

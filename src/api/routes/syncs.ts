@@ -9,7 +9,7 @@ import { findConnection, matchingConnections, requireKnown } from '../lookup.ts'
 import { callerOf, type Api, type RouteContext } from '../context.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';
 import * as schemas from '../schemas/sync-runs.ts';
-import { progressView, syncRunView } from '../views/sync-runs.ts';
+import { progressView, syncRunView } from '../views.ts';
 import { Readable } from 'node:stream';
 
 const tags = ['Connections'];

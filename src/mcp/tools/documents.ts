@@ -8,7 +8,7 @@ import { documentFields, inNamespace, inPage, pageOf } from '../schemas.ts';
 import { day, shortLine } from '../text.ts';
 import { defineTool } from '../tool.ts';
 import { containerToRead } from '../container.ts';
-import { paginationOf } from '../../api/views/shared.ts';
+import { paginationOf } from '../../api/views.ts';
 
 export const listDocuments = defineTool(
   {

@@ -9,10 +9,9 @@ import { inNamespace, inPage, memoryContent, pageOf } from '../schemas.ts';
 import { oneLine, day, shortLine, percent } from '../text.ts';
 import { defineTool, type McpCall } from '../tool.ts';
 import { listAnswer } from '../../api/schemas/memories.ts';
-import { memoryEntryView } from '../../api/views/memories.ts';
+import { memoryEntryView, paginationOf } from '../../api/views.ts';
 import type { ListedMemory } from '../../memory/memories.ts';
 import { createFence, fenceNote, quoted } from '../fence.ts';
-import { paginationOf } from '../../api/views/shared.ts';
 
 /** As the API has them where nothing else is said. */
 const threshold = 0.5;

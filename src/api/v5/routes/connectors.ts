@@ -13,7 +13,7 @@ import type {
 } from '../../../connections/connection-types.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { unknownProvider } from '../../lookup.ts';
-import { paginationOf } from '../../views/shared.ts';
+import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/connectors.ts';
 import { namespaceParams } from '../schemas/shared.ts';

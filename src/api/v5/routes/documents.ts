@@ -9,7 +9,7 @@ import { addAnswer } from '../../schemas/documents.ts';
 import { addedDocumentOf, documentChangeOf } from '../document-input.ts';
 import * as schemas from '../schemas/documents.ts';
 import { namespaceDocumentParams, namespaceParams } from '../schemas/shared.ts';
-import { namespaceDocumentView } from '../views/documents.ts';
+import { namespaceDocumentView } from '../views.ts';
 
 const tags = ['Namespaces'];
 

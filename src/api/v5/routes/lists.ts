@@ -2,12 +2,11 @@ import { readScope } from '../../../account/access.ts';
 import type { Scope } from '../../../base/scope.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import type { Filter } from '../../filters.ts';
-import { paginationOf } from '../../views/shared.ts';
+import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';
 import { parseFilterTree } from '../filter-tree.ts';
 import { listAnswer, listBody, listParams, listQuery, type ListAnswer } from '../schemas/lists.ts';
-import { chunkView, documentLineView } from '../views/documents.ts';
-import { memoryView } from '../views/memories.ts';
+import { chunkView, documentLineView, memoryView } from '../views.ts';
 
 interface Listing {
   scope: Scope;

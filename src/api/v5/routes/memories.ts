@@ -7,8 +7,7 @@ import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
 import { matchingLimit, matchingThreshold } from '../../schemas/memories.ts';
 import { closedBody, listStyle, namespace, namespaceParams } from '../schemas/shared.ts';
-import { includedView, memoryView } from '../views/memories.ts';
-import { aggregatedPrefix } from '../views/search.ts';
+import { includedOfMemory, memoryView, aggregatedPrefix } from '../views.ts';
 
 const memoryParams = Type.Object({ namespace, id: Type.String({ minLength: 1, maxLength: 255 }) });
 
@@ -88,7 +87,7 @@ function getRoute(app: Api, { services, clock }: RouteContext): void {
       if (!found) throw new MemorydError('not_found', 'Memory not found');
       return {
         ...memoryView(found.memory, clock.now()),
-        ...(include.length > 0 && { included: includedView(found, wanted) }),
+        ...(include.length > 0 && { included: includedOfMemory(found, wanted) }),
       };
     },
   );

@@ -5,10 +5,10 @@ import { readScope, requireWrite } from '../../../account/access.ts';
 import type { ContainerTagSummary } from '../../../account/container-tags.ts';
 import { MemorydError } from '../../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../../context.ts';
-import { paginationOf } from '../../views/shared.ts';
+import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';
 import { closedBody, namespaceParams, times } from '../schemas/shared.ts';
-import { systemOf } from '../views/documents.ts';
+import { systemOf } from '../views.ts';
 
 const namespacesQuery = Type.Object(pageFields);
 

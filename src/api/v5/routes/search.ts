@@ -5,7 +5,7 @@ import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../../
 import { parseFilterTree } from '../filter-tree.ts';
 import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
 import { namespaceParams } from '../schemas/shared.ts';
-import { searchResultView } from '../views/search.ts';
+import { searchResultView } from '../views.ts';
 
 const modes: Record<NonNullable<SearchBody['searchMode']>, SearchMode> = {
   hybrid: 'hybrid',
