@@ -134,7 +134,7 @@ function byLetters(words: readonly string[]): Language[] {
 
 /**
  * The English Porter2 stemmer, as defined at https://snowballstem.org/algorithms/english/stemmer.html.
- * It gives the same stems as the `english_stem` dictionary of PostgreSQL 18.
+ * It gives the same stems as the `english_stem` dictionary of PostgreSQL 18, but for `ownMeaning`.
  */
 
 const exceptions = new Map([
@@ -149,6 +149,8 @@ const exceptions = new Map([
   ['early', 'earli'],
   ['only', 'onli'],
   ['singly', 'singl'],
+  ['importance', 'important'],
+  ['importantly', 'important'],
 ]);
 
 const invariant = new Set(['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes']);
@@ -163,6 +165,9 @@ const invariantAfterPlural = new Set([
   'exceed',
   'succeed',
 ]);
+
+/** Of these, what is left is the stem of something else: application, import, account, depart, apart, information, occupation. */
+const ownMeaning = new Set('applicant important accountant department apartment informant occupant'.split(' '));
 
 // Longest first: only the longest suffix that fits is looked at.
 const secondStep: readonly (readonly [suffix: string, replacement: string])[] = [
@@ -246,7 +251,7 @@ export function stem(word: string): string {
   const first = regionStart(marked, specialRegion.exec(marked)?.[0].length);
   const second = regionStart(marked, undefined, first);
   marked = removePlural(marked);
-  if (invariantAfterPlural.has(marked)) return marked;
+  if (invariantAfterPlural.has(marked) || ownMeaning.has(marked)) return marked;
   marked = removePastAndGerund(marked, first);
   if (/[^aeiouy][yY]$/.test(marked) && marked.length > 2) marked = `${marked.slice(0, -1)}i`;
   marked = replaceSuffix(marked, first);

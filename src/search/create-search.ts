@@ -14,6 +14,7 @@ import {
   withRelated,
   bestFirst,
   levelled,
+  enoughFor,
   spread,
   toLines,
   type Chosen,
@@ -33,7 +34,6 @@ import {
   nearSimilarity,
   rerankedCandidates,
   scoring,
-  spreading,
 } from './ranking-constants.ts';
 import type { ExplainedSearch, SearchMode, SearchRequest, SearchResult, MatchingChunk } from './search.ts';
 import { containersNaming } from '../store/container-tags.ts';
@@ -114,7 +114,7 @@ export function createSearch(options: SearchOptions): ExplainedSearch {
 
 async function find(request: SearchRequest, context: Context): Promise<SearchResult[]> {
   const lines = linesOf(await rankAll(request, context), request);
-  const chosen = spread(choose(lines, request, request.limit + spreading.ahead));
+  const chosen = spread(choose(lines, request, enoughFor(request.limit)));
   return resultsOf(chosen.slice(0, request.limit), request, context);
 }
 
@@ -122,7 +122,7 @@ async function find(request: SearchRequest, context: Context): Promise<SearchRes
 async function trace(request: SearchRequest, context: Context): Promise<Trace> {
   const ranked = await rankAll(request, context);
   const lines = [...linesOf(ranked, request)];
-  const order = spread(choose(lines, request, Infinity));
+  const order = spread(choose(lines, request, () => false));
   const shown = order.slice(0, request.limit);
   return { ranked, lines, order: [...(request.levelled ? levelled(shown) : shown), ...order.slice(request.limit)] };
 }
@@ -135,7 +135,8 @@ async function rankAll(request: SearchRequest, context: Context): Promise<Scored
   const ranked = scoreTurns(found, lone);
   const reranker = request.rerank ? embedder.reranker : undefined;
   if (!reranker) return ranked;
-  const texts = await readTexts(database, choose(linesOf(ranked, request), request, rerankedCandidates));
+  const best = choose(linesOf(ranked, request), request, ({ length }) => length >= rerankedCandidates);
+  const texts = await readTexts(database, best.slice(0, rerankedCandidates));
   const { q: query, signal } = request;
   return scoreTurns(await scoreAgain(found, { query, texts, reranker, signal }), lone);
 }
@@ -167,7 +168,11 @@ const kindsOf: Record<SearchMode, readonly SearchedKind[]> = {
  * Then too, what ranks before the first that reaches it stays if it is nearly as similar: other than the similarity,
  * the rank counts words.
  */
-function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most: number): Chosen[] {
+function choose(
+  lines: Iterable<Line>,
+  { threshold, weak }: SearchRequest,
+  isEnough: (reached: readonly Line[]) => boolean,
+): Chosen[] {
   const reached: Line[] = [];
   const others: Line[] = [];
   for (const line of lines) {
@@ -177,12 +182,12 @@ function choose(lines: Iterable<Line>, { threshold, weak }: SearchRequest, most:
     }
     if (weak !== undefined && reached.length === 0)
       reached.push(...others.filter(({ similarity }) => similarity >= nearSimilarity));
-    if (reached.push(line) >= most) break;
+    reached.push(line);
+    if (isEnough(reached)) break;
   }
-  if (weak === undefined || reached.length > 0)
-    return reached.slice(0, most).map((line) => ({ ...line, isWeak: false }));
+  if (weak === undefined || reached.length > 0) return reached.map((line) => ({ ...line, isWeak: false }));
   const near = others.filter(({ similarity }) => similarity >= weak).sort((a, b) => b.similarity - a.similarity);
-  return near.slice(0, Math.min(most, mostWeak)).map((line) => ({ ...line, isWeak: true }));
+  return near.slice(0, mostWeak).map((line) => ({ ...line, isWeak: true }));
 }
 
 // ---- Candidates

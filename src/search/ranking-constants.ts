@@ -48,10 +48,7 @@ export const wholeTurn = 0.7;
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
 
-/** Words count in full where some text holds this share of the query's weight. */
-export const trustedCoverage = 0.6;
-
-/** And also where a query has more terms. */
+/** Of a query with more terms words count in full, however little of its weight stands in one text. */
 export const trustedTerms = 8;
 
 /** Where nothing is related, texts from this similarity on may be what is meant: half of what is related. */
@@ -77,6 +74,9 @@ export const spreading = { places: 5, passages: 2, ahead: 20 };
 
 /** Of what another wording of the query finds, beside 1 of the query's own. */
 export const rewriteWeight = 0.5;
+
+/** Searches at the same time that read in one statement. */
+export const mostTogether = 32;
 
 /** Up to so many chunks all are read and compared, which is exact, and likewise memories; more are reached by indexes. */
 export const exactLimit = 5_000;

@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts';
 import type { Filter } from '../store/filters.ts';
 import { relatedMemories, type RelatedMemoryRow } from '../store/search/related-memories.ts';
 import { readResults, type ResultDocumentRow, type ResultRow } from '../store/search/results.ts';
-import { linkWeight, memoryMargin, spreading, wholeTurn } from './ranking-constants.ts';
+import { linkWeight, memoryMargin, mostTogether, spreading, wholeTurn } from './ranking-constants.ts';
 import { type Place, bestScores, type Scored } from './score-candidates.ts';
 import type { ResultDocument, SearchResult, MemoryContext } from './search.ts';
 
@@ -28,26 +28,50 @@ export function levelled<Ranked extends { similarity: number }>(ranked: readonly
   return ranked.map((one, place) => ({ ...one, similarity: similarities.at(-1 - place)! }));
 }
 
+type Placeable = Pick<Line, 'kind' | 'type' | 'places'>;
+
 /**
  * Keeps one long document from taking all of the first places: of each only some passages are among them, as long as
  * there is something else. The others follow in their order. Turns of a conversation tell different things and stay.
  */
-export function spread<Ranked extends Pick<Line, 'kind' | 'type' | 'places'>>(ranked: readonly Ranked[]): Ranked[] {
-  const { places, passages } = spreading;
+export function spread<Ranked extends Placeable>(ranked: readonly Ranked[]): Ranked[] {
+  const places = createFirstPlaces(spreading.places);
   const first: Ranked[] = [];
   const later: Ranked[] = [];
-  const taken = new Map<string, number>();
-  for (const one of ranked) {
-    const document = one.kind === 'chunk' && one.type === 'text' ? one.places[0]?.document : undefined;
-    const before = document === undefined ? 0 : (taken.get(document) ?? 0);
-    if (first.length === places || before === passages) {
-      later.push(one);
-      continue;
-    }
-    first.push(one);
-    if (document !== undefined) taken.set(document, before + 1);
-  }
+  for (const one of ranked) (places.take(one) ? first : later).push(one);
   return [...first, ...later];
+}
+
+/**
+ * Whether what was found is enough to show so many results. Where one document would take all of the first places, some
+ * more is looked at for others.
+ */
+export function enoughFor(limit: number): (found: readonly Placeable[]) => boolean {
+  const places = createFirstPlaces(Math.min(limit, spreading.places));
+  let seen = 0;
+  return (found) => {
+    for (; seen < found.length; seen++) places.take(found[seen]!);
+    return found.length >= limit && (places.areTaken || found.length >= limit + spreading.ahead);
+  };
+}
+
+/** Gives places to lines as they come, of one document only to some. */
+function createFirstPlaces(places: number) {
+  const passages = new Map<string, number>();
+  let taken = 0;
+  return {
+    get areTaken() {
+      return taken >= places;
+    },
+    take({ kind, type, places: [place] }: Placeable): boolean {
+      const document = kind === 'chunk' && type === 'text' ? place?.document : undefined;
+      const before = document === undefined ? 0 : (passages.get(document) ?? 0);
+      if (taken >= places || before === spreading.passages) return false;
+      taken += 1;
+      if (document !== undefined) passages.set(document, before + 1);
+      return true;
+    },
+  };
 }
 
 /** How chunks and memories of one ranking belong together. */
@@ -211,9 +235,6 @@ function shareText(a: Place, b: Place): boolean {
 
 /** The rows of lines, in no order. */
 export type ResultReader = (lines: readonly Line[], details: { summaries: boolean }) => Promise<ResultRow[]>;
-
-/** Searches whose results are read in one statement. */
-const mostTogether = 32;
 
 /** Searches at the same time read their results together. */
 export function createResultReader(database: Database, clock: Clock): ResultReader {

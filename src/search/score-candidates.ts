@@ -10,7 +10,6 @@ import {
   lexicalWeightOfTurns,
   relatedCoverage,
   rewriteWeight,
-  trustedCoverage,
   trustedTerms,
 } from './ranking-constants.ts';
 
@@ -210,7 +209,7 @@ function fuse(
  */
 function trustInWords(coverages: readonly number[], terms: number): number {
   if (terms > trustedTerms) return 1;
-  return Math.min(1, coverages.reduce((most, one) => Math.max(most, one), 0) / trustedCoverage);
+  return coverages.reduce((most, one) => Math.max(most, one), 0);
 }
 
 /** How near the beginnings of documents are of which later passages are candidates too. */

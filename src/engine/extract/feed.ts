@@ -26,7 +26,18 @@ async function entryText(entry: DomElement): Promise<string> {
   const link = childText(entry, ['link']) || (child(entry, 'link')?.getAttribute('href') ?? '');
   const content = await plainHtml(childText(entry, ['content:encoded', 'content', 'description', 'summary']));
   const facts = [date, author, link].filter(Boolean).join(', ');
-  return [`## ${title || 'Entry'}`, facts, content].filter(Boolean).join('\n\n');
+  return [`## ${title || 'Entry'}`, facts, withoutOwnLink(content, link)].filter(Boolean).join('\n\n');
+}
+
+const mostWordsAround = 8;
+
+/** Without a last paragraph that only says where the entry stands: `The post [title](address) appeared first on …`. */
+function withoutOwnLink(content: string, address: string): string {
+  const start = content.lastIndexOf('\n\n') + 1;
+  const last = content.slice(start);
+  if (address === '' || !last.includes(`](${address}`)) return content;
+  const around = last.replace(/\[[^\]]*\]\([^)]*\)/g, '').match(/\p{L}+/gu) ?? [];
+  return around.length <= mostWordsAround ? content.slice(0, start).trimEnd() : content;
 }
 
 function child(element: DomElement, name: string): DomElement | undefined {

@@ -158,11 +158,16 @@ function toLines(items: readonly TextItem[]): Line[] {
       open.right = Math.max(open.right, x + item.width);
     }
     if (!item.hasEOL) continue;
-    if (open && open.text.trim() !== '') lines.push(open);
+    if (open) lines.push(open);
     open = null;
   }
-  if (open && open.text.trim() !== '') lines.push(open);
-  return lines;
+  if (open) lines.push(open);
+  return lines.map((line) => ({ ...line, text: withoutRules(line.text) })).filter(({ text }) => text.trim() !== '');
+}
+
+/** Without what is drawn with characters: rules (`=====`), and the dots that lead to a page number. */
+function withoutRules(line: string): string {
+  return line.replace(/(?<!\S)([-=_*~#+])\1{4,}(?!\S)/g, '').replace(/(?<=[\p{L}\p{N})])[ ]?(?:[.·][ ]?){5,}/gu, '  ');
 }
 
 /** How far right a line has to reach to count as wrapped; infinite when the page is no running text. */

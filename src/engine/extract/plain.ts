@@ -334,7 +334,9 @@ function whenOf(fields: readonly Field[]): string {
       .filter(({ name }) => name === wanted)
       .map(readMoment)
       .find((moment) => moment !== null) ?? null;
-  const [start, end, due] = [momentOf('DTSTART'), momentOf('DTEND'), momentOf('DUE')];
+  const [start, due] = [momentOf('DTSTART'), momentOf('DUE')];
+  const lasting = fields.find(({ name }) => name === 'DURATION')?.value;
+  const end = momentOf('DTEND') ?? (start && lasting !== undefined ? momentAfter(start, lasting) : null);
   if (due) return [...(start ? [shown(start)] : []), `due ${shown(due)}`].join(', ');
   if (!start) return '';
   if (!end) return shown(start);
@@ -342,6 +344,23 @@ function whenOf(fields: readonly Field[]): string {
   const isSameDay = end.date.getTime() === start.date.getTime();
   if (!isSameDay) return `${shown(start)} to ${shown(end)}`;
   return end.hour === start.hour ? shown(start) : `${shownDay(start.date)}, ${start.hour} to ${end.hour}${end.zone}`;
+}
+
+/** What ends so long after it began: `P1D`, `PT1H30M`, `P2W`. Null where the duration is none. */
+function momentAfter(start: Moment, lasting: string): Moment | null {
+  const parts = /^\+?P(?:(\d{1,4})W|(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:\d{1,6}S)?)?)$/i.exec(lasting);
+  if (!parts) return null;
+  const [weeks, wholeDays, hours, minutes] = parts.slice(1).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const [hour, minute] = start.hour === '' ? [0, 0] : (start.hour.split(':').map(Number) as [number, number]);
+  const end =
+    start.date.getTime() + (weeks * 7 + wholeDays) * dayMs + ((hour + hours) * 60 + minute + minutes) * 60_000;
+  const date = new Date(Math.floor(end / dayMs) * dayMs);
+  return { ...start, date, hour: start.hour === '' ? '' : new Date(end).toISOString().slice(11, 16) };
 }
 
 /** The end of an event of whole days is the day after it (RFC 5545, 3.6.1). */

@@ -18,6 +18,7 @@ import {
 } from '../../store/search/text-rows.ts';
 import { readLanguages } from '../../store/text-languages.ts';
 import type { Scoped } from '../access.ts';
+import { mostTogether } from '../ranking-constants.ts';
 import type { Found } from '../score-candidates.ts';
 import { createTextSet, type Asked, type AskedPattern, type TextSet } from './text-set.ts';
 
@@ -60,8 +61,6 @@ interface Resident {
 }
 
 const pageSize = 500;
-/** Searches whose patterns are looked for in one statement. */
-const mostTogether = 32;
 /** More changes than this are not worth following. */
 const mostChanges = 2_000;
 /** Changes are kept longer than this (see `deleteOldTextChanges`). */

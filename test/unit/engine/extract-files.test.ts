@@ -127,6 +127,18 @@ describe('text on a page', () => {
     expect(pageText(rows.flat())).toBe(rows.map((_, index) => `item ${index}  ${index} EUR`).join('\n'));
   });
 
+  it('has no rules drawn with characters, and no dots that lead to a page number', () => {
+    const items = [
+      line(700, 'STORE 12', 60),
+      line(688, '==========', 60),
+      line(676, 'Total 4.20 =====', 60),
+      line(664, '2.1  Syntax . . . . . . . . 17', 120),
+      line(652, '2.2  Naming........18', 120),
+      line(640, '- - a -- b ... c', 120),
+    ];
+    expect(pageText(items)).toBe('STORE 12\n\nTotal 4.20\n2.1  Syntax  17\n2.2  Naming  18\n- - a -- b ... c');
+  });
+
   it('is empty on an empty page', () => {
     expect(pageText([])).toBe('');
   });

@@ -150,6 +150,29 @@ describe('tables', () => {
   });
 });
 
+describe('entries of feeds', () => {
+  const entry = (html: string) =>
+    `<rss><channel><title>Blog</title><item><title>News</title><link>https://a.example/1</link>` +
+    `<description><![CDATA[${html}]]></description></item></channel></rss>`;
+
+  it('do not end with where they stand', async () => {
+    const own = '<a href="https://a.example/1">News</a>';
+    const { text } = await readBytes(
+      'feed',
+      entry(`<p>We have moved.</p><p>The post ${own} appeared first on <a href="https://a.example">Blog</a>.</p>`),
+    );
+    expect(text).toBe('# Blog\n\n## News\n\nhttps://a.example/1\n\nWe have moved.');
+  });
+
+  it('keep a last paragraph that says more', async () => {
+    const more =
+      'The new address, from which we work since the first of May, is told <a href="https://a.example/1">below</a>.';
+    expect((await readBytes('feed', entry(`<p>We have moved.</p><p>${more}</p>`))).text).toContain(
+      'since the first of May',
+    );
+  });
+});
+
 describe('other XML', () => {
   it('gets line breaks when it has none', async () => {
     const extracted = await readBytes('xml', '<a><b>1</b><c/></a>');

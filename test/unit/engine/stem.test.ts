@@ -21,6 +21,22 @@ describe('stem', () => {
     expect(stem(word)).toBe(expected);
   });
 
+  it.each([
+    ['applicants', 'applications'],
+    ['important', 'import'],
+    ['accountants', 'accounts'],
+    ['department', 'departed'],
+    ['apartments', 'apart'],
+    ['informant', 'information'],
+    ['occupants', 'occupations'],
+  ])('tells %s from %s, which means something else', (one, other) => {
+    expect(stem(one)).not.toBe(stem(other));
+  });
+
+  it('of importance is that of important', () => {
+    expect(stem('importance')).toBe(stem('important'));
+  });
+
   it.each(['', 'a', 'is', 'of'])('of the short word %j is the word', (word) => {
     expect(stem(word)).toBe(word);
   });
