@@ -35,7 +35,7 @@ export const coreMutants: MutantSet = {
     'src/store/hidden-documents.ts': ['test/integration/hidden-documents.test.ts'],
     'src/store/listed-pages.ts': ['test/integration/mirror.test.ts', 'test/integration/mirror-unread.test.ts'],
     'src/store/partitions.ts': ['test/integration/mirror.test.ts'],
-    'src/store/sync-claims.ts': ['test/integration/mirror-workers.test.ts'],
+    'src/store/leases.ts': ['test/integration/mirror-workers.test.ts'],
     'src/store/sync-items.ts': [
       'test/integration/mirror.test.ts',
       'test/integration/mirror-unread.test.ts',
@@ -80,7 +80,7 @@ export const coreMutants: MutantSet = {
       replace: ".filter((id) => present.size >= 0 && id !== '');",
     },
     {
-      file: 'src/store/sync-claims.ts',
+      file: 'src/store/leases.ts',
       loses: true,
       find: 'i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}',
       replace: 'i.ext_id = any(${ids}::text[])',
@@ -279,13 +279,13 @@ export const coreMutants: MutantSet = {
       replace: '1 as place\n      from sync_items i where',
     },
     {
-      file: 'src/store/sync-claims.ts',
+      file: 'src/store/leases.ts',
       loses: true,
       find: "i.state in ('pending', 'fetching') and i.next_try <= ${claim.now}",
       replace: "i.state in ('pending') and i.next_try <= ${claim.now}",
     },
     {
-      file: 'src/store/sync-claims.ts',
+      file: 'src/store/leases.ts',
       loses: true,
       find: "where ${itemsOf(key)} and i.state = 'failed' and i.next_try <= ${claim.now}",
       replace: "where ${itemsOf(key)} and i.state = 'failed' and i.next_try is null",

@@ -6,7 +6,7 @@ import { oldScopeIn } from './body.ts';
 import { documentInputOf } from './document-input.ts';
 import { addBody, type AddBody, type BatchBody, type BatchResult } from './schemas/documents.ts';
 import type { ApiConfig } from './services.ts';
-import { containersOfWrite } from './lookup.ts';
+import { containersOfWrite } from './request.ts';
 import { createCheck, fieldName } from './validation.ts';
 
 /** An item of a batch, read: what to ingest, or why it cannot be. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
-import type { Api } from './context.ts';
+import type { Api } from './request.ts';
 import type { UploadSpool } from './upload-spool.ts';
 
 /**

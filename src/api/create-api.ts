@@ -18,7 +18,7 @@ import {
   limitRates,
 } from './admission.ts';
 import { readBodies, refuseLargeBodies, refuseOldScopes } from './body.ts';
-import type { Api, FurtherContext, RouteContext } from './context.ts';
+import type { Api, FurtherContext, RouteContext } from './request.ts';
 import { handleErrorsWith } from './error-handler.ts';
 import { openapiOptions } from './openapi.ts';
 import { replayAnswers } from './replay.ts';

@@ -3,7 +3,7 @@ import type { Idempotency, KeptAnswer } from '../account/idempotency.ts';
 import type { Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Api } from './context.ts';
+import type { Api } from './request.ts';
 
 type Answer = KeptAnswer;
 

@@ -4,7 +4,7 @@ import type { FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { MemorydError } from '../base/errors.ts';
 import { readForms } from './body.ts';
-import type { Api } from './context.ts';
+import type { Api } from './request.ts';
 import type { ApiConfig } from './services.ts';
 import { createUploadSpool } from './upload-spool.ts';
 import { compileRouteSchema } from './validation.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { requireOwnOrigin } from '../api/admission.ts';
-import { callerOf, type Api, type FurtherContext, abortOnDisconnect } from '../api/context.ts';
+import { callerOf, type Api, type FurtherContext, abortOnDisconnect } from '../api/request.ts';
 
 /** The parts of a message that every kind has; the protocol's own checks follow. */
 const message = Type.Unsafe<object>({

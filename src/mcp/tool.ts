@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
 import { oldScopeIn } from '../api/body.ts';
-import type { RouteContext } from '../api/context.ts';
+import type { RouteContext } from '../api/request.ts';
 import { createCheck, validationFailed } from '../api/validation.ts';
 
 /** The context of a call of a tool, a resource or a prompt. */

@@ -1,6 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ClaimedItem, FinishedItem } from '../store/sync-claims.ts';
+import type { ClaimedItem, FinishedItem } from '../store/leases.ts';
 import type { PartitionProblem } from '../store/partitions.ts';
 import { authExpired, ConnectorError, forbidden, gone, rateLimited, transient } from '../connector/contract.ts';
 

@@ -17,7 +17,7 @@ import type { Transaction } from '../store/database.ts';
 import { dropItemDocuments } from '../store/listed-pages.ts';
 import { addUnlisted } from '../store/partial-listings.ts';
 import type { PartitionKey } from '../store/partitions.ts';
-import { type ClaimedItem, finishItems, lockLeased, type FinishedItem } from '../store/sync-claims.ts';
+import { type ClaimedItem, finishItems, lockLeased, type FinishedItem } from '../store/leases.ts';
 import { markGone } from '../store/sync-items.ts';
 import { addToRun, type RunCounters, type RunItemFailure } from '../store/sync-runs.ts';
 import { checkFetched, contentBody, type TakenContent, customIdOf, timeOf } from './check-item.ts';

@@ -4,14 +4,7 @@ import { MemorydError } from '../base/errors.ts';
 import { caught } from '../base/concurrency.ts';
 import { mayReadLater } from '../engine/ocr.ts';
 import { roomIn } from '../store/quotas.ts';
-import {
-  claimItems,
-  isWorkLeft,
-  releaseItems,
-  renewItems,
-  suspectAfter,
-  type ClaimedItem,
-} from '../store/sync-claims.ts';
+import { claimItems, isWorkLeft, releaseItems, renewItems, suspectAfter, type ClaimedItem } from '../store/leases.ts';
 import { readItemDocuments } from '../store/listed-pages.ts';
 import { createBreaker, type Breaker, type BreakerTrip } from './failure.ts';
 import { commit, type Committed, fetchGroup } from './fetch-group.ts';

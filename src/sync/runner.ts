@@ -16,7 +16,7 @@ import {
   setConnectionStatus,
 } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
-import { isLeaseLost } from '../store/leases.ts';
+import { isLeaseLost, nextDue } from '../store/leases.ts';
 import { releaseItemsOf } from '../store/sync-items.ts';
 import { startRun, takeRun, waitingRun, type DryRunReport, finishRun } from '../store/sync-runs.ts';
 import { openConnectionContext } from '../source/context.ts';
@@ -32,7 +32,6 @@ import { openRunLease, type RunLease, watchRun, type LetGo, createRunReport, typ
 import { readCoverage, createDocumentLimit, readItemRules } from './coverage.ts';
 import { syncPartitions, type PartitionsOutcome } from './partitions.ts';
 import { openSource, createVerbs } from './source.ts';
-import { nextDue } from '../store/sync-claims.ts';
 
 export interface RunnerOptions {
   database: Database;

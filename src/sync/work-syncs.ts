@@ -5,7 +5,7 @@ import { fetchItems, endedSupply } from './fetching.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
 import type { Partition } from '../connector/contract.ts';
 import { runState, waitingRun } from '../store/sync-runs.ts';
-import { partitionsWithWork } from '../store/sync-claims.ts';
+import { partitionsWithWork } from '../store/leases.ts';
 import { listPartitions, parkPartition, type PartitionRow } from '../store/partitions.ts';
 import { findConnection } from '../store/connections.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';

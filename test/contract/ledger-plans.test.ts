@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { Transaction } from '../../src/store/database.ts';
 import { finishPushedItems } from '../../src/store/push.ts';
 import { rawSql, type Sql } from '../../src/store/sql.ts';
-import { finishItems } from '../../src/store/sync-claims.ts';
+import { finishItems } from '../../src/store/leases.ts';
 import { moveItems, timeItems } from '../../src/store/coverage.ts';
 import { engines, openTestDatabase } from '../support/databases.ts';
 

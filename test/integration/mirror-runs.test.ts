@@ -18,7 +18,7 @@ import type { RunnerOptions } from '../../src/sync/runner.ts';
 import { findConnection, setConnectionStatus } from '../../src/store/connections.ts';
 import { setHeldSweep } from '../../src/store/partitions.ts';
 import { sql } from '../../src/store/sql.ts';
-import { claimItems } from '../../src/store/sync-claims.ts';
+import { claimItems } from '../../src/store/leases.ts';
 import { cancelRun, startRun, waitingRun } from '../../src/store/sync-runs.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';

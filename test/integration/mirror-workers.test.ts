@@ -8,7 +8,7 @@ import { createWaking } from '../../src/engine/process.ts';
 import { createInProcessQueue } from '../../src/queue/in-process.ts';
 import { openBullmqQueue } from '../../src/queue/bullmq.ts';
 import type { Queryable } from '../../src/store/database.ts';
-import { claimItems, releaseItems } from '../../src/store/sync-claims.ts';
+import { claimItems, releaseItems } from '../../src/store/leases.ts';
 import { listRuns, waitingRun } from '../../src/store/sync-runs.ts';
 import { createTestClock } from '../support/clock.ts';
 import { createCrashingDatabase } from '../support/crashing-database.ts';

@@ -139,7 +139,7 @@ describe('imports', () => {
       an('connectors/folder/index.ts', 'connectors/github/index.ts'),
       an('connectors/imap/index.ts', 'connectors/gmail/index.ts'),
       an('src/elsewhere/file.ts', 'src/base/ids.ts'),
-      an('console/src/main.tsx', 'src/api/context.ts', true),
+      an('console/src/main.tsx', 'src/api/request.ts', true),
       an('src/api/console-page.ts', 'console/src/main.tsx'),
     ];
     for (const each of forbidden) expect(judge(each), `${each.from} → ${each.target}`).toBeDefined();

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { containerTags, timestamp } from '../schemas/shared.ts';
 import { readScope } from '../../account/access.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 
 const activityQuery = Type.Object(
   {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { lastOf } from '../../base/collections.ts';
 import { requireFullKey } from '../../account/access.ts';
 import type { AuditQuery } from '../../account/audit.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { readDigits } from '../body.ts';
 import { dateTime, nullable, timestamp, words } from '../schemas/shared.ts';
 import { invalidField, momentOf } from '../validation.ts';

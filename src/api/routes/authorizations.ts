@@ -6,7 +6,7 @@ import { requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { CallbackAnswer, ConsentResult } from '../../connections/consents.ts';
 import { isTrustedRedirect, withParameters } from '../../auth/redirects.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import type { ApiConfig } from '../services.ts';
 import { connectionParams, providerParams } from '../schemas/connections.ts';
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { nullable, timestamp } from '../schemas/shared.ts';
 import type { Backup, BackupSchedule } from '../services.ts';
 

@@ -1,9 +1,16 @@
 import { readScope, requireSomeWrite, requireWrite, addedBy, type Caller } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Scope } from '../../base/scope.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import {
+  callerOf,
+  type Api,
+  type RouteContext,
+  findDocument,
+  removeEach,
+  containersOfWrite,
+  requestedTags,
+} from '../request.ts';
 import { documentChangeOf } from '../document-input.ts';
-import { findDocument, removeEach, containersOfWrite, requestedTags } from '../lookup.ts';
 import * as schemas from '../schemas/document-changes.ts';
 import { addAnswer, documentParams } from '../schemas/documents.ts';
 

@@ -3,7 +3,7 @@ import { nullable, timestamp, words } from '../schemas/shared.ts';
 import { requireFullKey } from '../../account/access.ts';
 import type { Warning } from '../../base/log-tail.ts';
 import type { ProcessPresence } from '../services.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 
 const checksAnswer = Type.Object({
   ok: Type.Boolean({ description: 'All of them are.' }),

@@ -11,8 +11,10 @@ import { MemorydError } from '../../base/errors.ts';
 import type { ConnectionChange, MemorySettings, NewConnection } from '../../connections/connection-types.ts';
 import type { JsonObject } from '../../connector/contract.ts';
 import { readDigits } from '../body.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
 import {
+  callerOf,
+  type Api,
+  type RouteContext,
   findConnection,
   getConnection,
   isProvider,
@@ -22,7 +24,7 @@ import {
   requestedTags,
   singleTag,
   type TagFields,
-} from '../lookup.ts';
+} from '../request.ts';
 import * as schemas from '../schemas/connections.ts';
 import { invalidField } from '../validation.ts';
 import { connectionView, createView, providerDocumentView } from '../views.ts';

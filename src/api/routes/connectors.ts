@@ -5,8 +5,7 @@ import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
 import { limitsOf } from '../../source/rate-limit/budgets.ts';
 import type { InstalledConnector } from '../../connections/connection-types.ts';
 import { requireManagement } from '../../account/access.ts';
-import { requireInstalled } from '../lookup.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { requireInstalled, callerOf, type Api, type RouteContext } from '../request.ts';
 import { jsonObject, nullable, timestamp, words } from '../schemas/shared.ts';
 
 const capabilities = Type.Object({

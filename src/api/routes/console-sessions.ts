@@ -6,7 +6,7 @@ import type { ConsoleSession, Credential } from '../../account/console-sessions.
 import { MemorydError } from '../../base/errors.ts';
 import { wrongKey } from '../admission.ts';
 import { createSessionCookie, isSecure, refuseOtherOrigins } from '../console-cookie.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import type { ApiConfig } from '../services.ts';
 import { invalidField } from '../validation.ts';
 import { sessionView } from './session.ts';

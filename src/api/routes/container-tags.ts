@@ -4,7 +4,7 @@ import * as schemas from '../schemas/container-tags.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { readScope, requireFullKey, requireManagement, requireWrite } from '../../account/access.ts';
 import type { Container, ContainerTagSummary } from '../../account/container-tags.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import {
   containerParams,
   containerTagsAnswer,

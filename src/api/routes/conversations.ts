@@ -4,9 +4,8 @@ import { addBody } from '../schemas/documents.ts';
 import { writeTag, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Message } from '../../engine/conversations.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext, singleTag } from '../request.ts';
 import { dateOf, requireSmall } from '../document-input.ts';
-import { singleTag } from '../lookup.ts';
 import { createCheck, validationFailed } from '../validation.ts';
 import { containerTag as tagSchema, customId, documentStatus, words } from '../schemas/shared.ts';
 

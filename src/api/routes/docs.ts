@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import { createHash } from 'node:crypto';
 import { firstOf } from '../../base/collections.ts';
-import type { Api } from '../context.ts';
+import type { Api } from '../request.ts';
 
 const open = { config: { public: true }, schema: { hide: true } };
 

@@ -3,7 +3,7 @@ import { nullable, timestamp, words } from '../schemas/shared.ts';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import type { Erasure, ErasureInput } from '../../account/erasures.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 
 const erasureBody = Type.Object(
   {

@@ -1,11 +1,10 @@
 import { firstOf } from '../../base/collections.ts';
 import { addedBy } from '../../account/access.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext, containersOfWrite } from '../request.ts';
 import { fileInputOf } from '../document-input.ts';
 import { readFileForm } from '../file-form.ts';
 import { addAnswer } from '../schemas/documents.ts';
 import { fileForm } from '../schemas/files.ts';
-import { containersOfWrite } from '../lookup.ts';
 import { formRoute, type Uploads } from '../uploads.ts';
 import { noteWithoutV5 } from '../v5/without-counterpart.ts';
 

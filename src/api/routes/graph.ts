@@ -3,8 +3,7 @@ import { publicMetadata, paginationOf, listedDocumentView } from '../views.ts';
 import type { Document, DocumentListQuery, MemoryEntry } from '../../engine/document.ts';
 import { readScope } from '../../account/access.ts';
 import { readDigits } from '../body.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
-import { requestedTags } from '../lookup.ts';
+import { callerOf, type Api, type RouteContext, requestedTags } from '../request.ts';
 import { listedDocument } from '../schemas/documents.ts';
 import {
   containerTag,

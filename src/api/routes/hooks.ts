@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MemorydError } from '../../base/errors.ts';
 import type { RawHook } from '../../connector/contract.ts';
 import { tooLarge } from '../body.ts';
-import type { Api, RouteContext } from '../context.ts';
+import type { Api, RouteContext } from '../request.ts';
 
 const sharedHookParams = Type.Object({
   provider: Type.String({ description: 'Name of a connector.', minLength: 1, maxLength: 64 }),

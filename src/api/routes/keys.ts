@@ -3,7 +3,7 @@ import { firstOf } from '../../base/collections.ts';
 import { requireManagement, type Caller } from '../../account/access.ts';
 import { scopedKeyRateLimit, type KeyChange, type KeySummary } from '../../account/keys.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import * as schemas from '../schemas/keys.ts';
 import { invalidField } from '../validation.ts';
 

@@ -2,11 +2,10 @@ import { readScope, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
 import { readDigits } from '../body.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext, readPluralTag, requestedTags } from '../request.ts';
 import { parseFilters } from '../filters.ts';
 import { paginationOf, memoryEntryView, writtenMemoryView } from '../views.ts';
 import * as schemas from '../schemas/memories.ts';
-import { readPluralTag, requestedTags } from '../lookup.ts';
 import { invalidField, momentOf, pastTime } from '../validation.ts';
 
 const tags = ['Memories'];

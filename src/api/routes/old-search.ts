@@ -3,9 +3,8 @@ import { containerTag, containerTags, filepath, filters, jsonObject, nullable, t
 import { firstOf } from '../../base/collections.ts';
 import type { Scope } from '../../base/scope.ts';
 import type { SearchResult } from '../../search/search.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext, searchedTags } from '../request.ts';
 import { parseFilters } from '../filters.ts';
-import { searchedTags } from '../lookup.ts';
 import { publicMetadata } from '../views.ts';
 
 /** `POST /v3/search` of section 24 of the API. */

@@ -4,7 +4,7 @@ import { searchAnswer } from '../schemas/search.ts';
 import { citedMemory } from '../schemas/memories.ts';
 import { readScope, type Caller } from '../../account/access.ts';
 import type { Section } from '../../memory/profiles.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { containerParams } from '../schemas/container-tags.ts';

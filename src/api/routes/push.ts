@@ -12,8 +12,7 @@ import {
 import { MemorydError } from '../../base/errors.ts';
 import { firstOf } from '../../base/collections.ts';
 import { requireWrite } from '../../account/access.ts';
-import { findConnection } from '../lookup.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { findConnection, callerOf, type Api, type RouteContext } from '../request.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import { maxUnread } from '../../sync/check-page.ts';
 import { flatMetadata, nullable, timestamp, words } from '../schemas/shared.ts';

@@ -1,7 +1,6 @@
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import type { Resource } from '../../connector/contract.ts';
-import { findConnection } from '../lookup.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { findConnection, callerOf, type Api, type RouteContext } from '../request.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/resources.ts';
 

@@ -1,12 +1,11 @@
 import { readScope, type Caller } from '../../account/access.ts';
 import { scoring, weakSimilarity } from '../../search/ranking-constants.ts';
 import type { SearchRequest } from '../../search/search.ts';
-import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../context.ts';
+import { callerOf, type Api, type RouteContext, abortOnDisconnect, searchedTags } from '../request.ts';
 import { dateRange, pastTime } from '../validation.ts';
 import { parseFilters } from '../filters.ts';
 import { searchAnswer, searchBody, type ExplanationAnswer, type SearchBody } from '../schemas/search.ts';
 import type { ApiServices } from '../services.ts';
-import { searchedTags } from '../lookup.ts';
 import { searchResultView, type ResultParts } from '../views.ts';
 
 /** Section 14 of the API. */

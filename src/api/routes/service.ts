@@ -7,7 +7,7 @@ import { everyContainer } from '../../base/scope.ts';
 import type { LanguageModelUsage } from '../../memory/llm/metered-model.ts';
 import type { Connection } from '../../connections/connection-types.ts';
 import { createConsolePage, sendPageFile, type ConsolePage } from '../console-page.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { withOptionalBodies, ofNamespaces } from '../openapi.ts';
 import { documentStatuses } from '../../engine/document.ts';
 import { nullable, timestamp, words } from '../schemas/shared.ts';

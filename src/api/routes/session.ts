@@ -1,6 +1,6 @@
 import type { Caller } from '../../account/access.ts';
 import type { Organization } from '../../account/organization.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { sessionAnswer, type SessionAnswer } from '../schemas/keys.ts';
 
 /** Section 22.2 of the API. */

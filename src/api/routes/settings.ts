@@ -1,7 +1,7 @@
 import type { SettingsAnswer, SettingsBody } from '../schemas/settings.ts';
 import { clientNames, type OrganizationSettings, type SettingsChange } from '../../account/settings.ts';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import { callerOf, type Api, type RouteContext } from '../request.ts';
 import * as schemas from '../schemas/settings.ts';
 
 const tags = ['Settings'];

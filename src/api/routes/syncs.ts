@@ -5,8 +5,14 @@ import { requireSomeWrite, requireWrite, type Caller } from '../../account/acces
 import { MemorydError } from '../../base/errors.ts';
 import type { Connection, ConnectionProgress, SyncRun } from '../../connections/connection-types.ts';
 import type { Connections } from '../../connections/connection-service.ts';
-import { findConnection, matchingConnections, requireKnown } from '../lookup.ts';
-import { callerOf, type Api, type RouteContext } from '../context.ts';
+import {
+  findConnection,
+  matchingConnections,
+  requireKnown,
+  callerOf,
+  type Api,
+  type RouteContext,
+} from '../request.ts';
 import { connectionParams, providerParams, tagsBody } from '../schemas/connections.ts';
 import * as schemas from '../schemas/sync-runs.ts';
 import { progressView, syncRunView } from '../views.ts';

@@ -1,4 +1,4 @@
-import type { Api, RouteContext } from '../context.ts';
+import type { Api, RouteContext } from '../request.ts';
 import { namespaceConnectorRoutes } from './routes/connectors.ts';
 import { namespaceAddRoutes, namespaceDocumentRoutes } from './routes/documents.ts';
 import { namespaceListRoutes } from './routes/lists.ts';

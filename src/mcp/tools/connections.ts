@@ -5,7 +5,7 @@ import type { Connection } from '../../connections/connection-types.ts';
 import { namespaceInput, describedAs } from '../schemas.ts';
 import { joined, section } from '../text.ts';
 import { defineTool } from '../tool.ts';
-import { findConnection } from '../../api/lookup.ts';
+import { findConnection } from '../../api/request.ts';
 
 export const syncConnection = defineTool(
   {

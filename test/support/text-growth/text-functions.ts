@@ -491,7 +491,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   },
   'src/sync/check-item.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
-  'src/api/lookup.ts': { isProvider: notText },
+  'src/api/request.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
   'src/memory/find-memory.ts': { findMemory: notText },
   'src/memory/forgetting.ts': { forget: notText, forgetEach: notText },

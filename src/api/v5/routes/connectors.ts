@@ -11,8 +11,7 @@ import type {
   NewConnection,
   SyncRun,
 } from '../../../connections/connection-types.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
-import { unknownProvider } from '../../lookup.ts';
+import { callerOf, type Api, type RouteContext, unknownProvider } from '../../request.ts';
 import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';
 import * as schemas from '../schemas/connectors.ts';

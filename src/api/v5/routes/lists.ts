@@ -1,6 +1,6 @@
 import { readScope } from '../../../account/access.ts';
 import type { Scope } from '../../../base/scope.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { callerOf, type Api, type RouteContext } from '../../request.ts';
 import type { Filter } from '../../filters.ts';
 import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';

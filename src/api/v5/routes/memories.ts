@@ -4,7 +4,7 @@ import { memoryFields } from '../schemas/documents.ts';
 import { words } from '../../schemas/shared.ts';
 import { readScope, requireWrite } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { callerOf, type Api, type RouteContext } from '../../request.ts';
 import { matchingLimit, matchingThreshold } from '../../schemas/memories.ts';
 import { closedBody, listStyle, namespace, namespaceParams } from '../schemas/shared.ts';
 import { includedOfMemory, memoryView, aggregatedPrefix } from '../views.ts';

@@ -4,7 +4,7 @@ import { containerTag, nullable, pagination, words } from '../../schemas/shared.
 import { readScope, requireWrite } from '../../../account/access.ts';
 import type { ContainerTagSummary } from '../../../account/container-tags.ts';
 import { MemorydError } from '../../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { callerOf, type Api, type RouteContext } from '../../request.ts';
 import { paginationOf } from '../../views.ts';
 import { invalidField } from '../../validation.ts';
 import { closedBody, namespaceParams, times } from '../schemas/shared.ts';

@@ -4,7 +4,7 @@ import { contentFields } from '../../schemas/settings.ts';
 import { nullable } from '../../schemas/shared.ts';
 import { readScope, requireManagement, type Caller } from '../../../account/access.ts';
 import { MemorydError } from '../../../base/errors.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { callerOf, type Api, type RouteContext } from '../../request.ts';
 
 const { filterPrompt } = contentFields;
 

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { readScope, requireWrite } from '../../../account/access.ts';
 import type { Profile } from '../../../memory/profiles.ts';
-import { callerOf, type Api, type RouteContext } from '../../context.ts';
+import { callerOf, type Api, type RouteContext } from '../../request.ts';
 import { parseFilterTree } from '../filter-tree.ts';
 import { namespaceParams, closedBody, filter } from '../schemas/shared.ts';
 

@@ -1,7 +1,7 @@
 import { readScope } from '../../../account/access.ts';
 import { mergePassages } from '../../../search/results.ts';
 import type { SearchMode, SearchRequest } from '../../../search/search.ts';
-import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../../context.ts';
+import { callerOf, type Api, type RouteContext, abortOnDisconnect } from '../../request.ts';
 import { parseFilterTree } from '../filter-tree.ts';
 import { searchAnswer, searchBody, type SearchBody } from '../schemas/search.ts';
 import { namespaceParams } from '../schemas/shared.ts';
