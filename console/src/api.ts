@@ -49,16 +49,18 @@ export async function call<Name extends Operation>(
   ...[given]: object extends Given<Name> ? [Given<Name>?] : [Given<Name>]
 ): Promise<Answer<Name>> {
   const sent: Sent = given ?? {};
+  const token = csrfToken.value;
   const response = await send(name, sent);
   const text = await response.text();
   if (response.ok || response.status === sent.accepts)
     return (text === '' ? undefined : JSON.parse(text)) as Answer<Name>;
-  if (response.status === 401 && !sent.isSignIn) throw signedOut();
+  if (response.status === 401 && !sent.isSignIn) throw signedOut(token);
   throw new ApiError(response.status, errorText(text) ?? texts.errors.status(response.status));
 }
 
-function signedOut(): ApiError {
-  onSignedOut.call();
+/** Of a request with that token. What is refused late says nothing of a session that has begun since. */
+function signedOut(token: string): ApiError {
+  if (token === csrfToken.value) onSignedOut.call();
   return new ApiError(401, texts.errors.signedOut);
 }
 
@@ -148,14 +150,15 @@ function back(): Promise<void> {
 function sendForm(form: FormData, key: string, onProgress: (share: number) => void): Promise<{ id: string }> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
+    const token = csrfToken.value;
     request.open('POST', `${baseAddress}/v3/documents/file`);
-    request.setRequestHeader('x-csrf-token', csrfToken.value);
+    request.setRequestHeader('x-csrf-token', token);
     request.setRequestHeader('idempotency-key', key);
     request.upload.addEventListener('progress', (event) => onProgress(event.loaded / Math.max(event.total, 1)));
     request.addEventListener('error', () => reject(new ApiError(0, texts.errors.unreachable)));
     request.addEventListener('load', () => {
       if (request.status < 300) resolve(JSON.parse(request.responseText) as { id: string });
-      else if (request.status === 401) reject(signedOut());
+      else if (request.status === 401) reject(signedOut(token));
       else reject(new ApiError(request.status, errorText(request.responseText) ?? texts.errors.status(request.status)));
     });
     request.send(form);

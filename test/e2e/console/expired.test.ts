@@ -111,6 +111,30 @@ describeWithBrowser('a session whose twelve hours are over', () => {
     expect(await noteField().inputValue()).toBe(note);
   });
 
+  it('is not taken for the next one by an answer that comes late', async () => {
+    await typeNote();
+    await twelveHoursLater();
+    const { promise: isSignedIn, resolve: release } = Promise.withResolvers<void>();
+    let held = 0;
+    await page.route('**/v3/documents', async (route) => {
+      const response = await route.fetch();
+      if (held++ === 0) await isSignedIn;
+      await route.fulfill({ response });
+    });
+    await remember();
+    await expect.poll(() => held).toBe(1);
+    await page.goto(`${url}/#/documents`);
+    await signInAgain(fullKey);
+    await page.getByRole('heading', { level: 1, name: 'Documents' }).waitFor();
+    const late = page.waitForResponse('**/v3/documents');
+    release();
+    expect((await late).status()).toBe(401);
+    await typeNote();
+    await remember();
+    await page.getByText('It was added.').waitFor();
+    expect(await documents()).toHaveLength(1);
+  });
+
   it('shows nothing of it to somebody else', async () => {
     const other = await test.newKey({ containerTags: ['kilns'] });
     await typeNote();
