@@ -72,8 +72,6 @@ try {
 async function fill(to: Daemon): Promise<Places> {
   const [handbook, archive] = [join(folder, 'handbook'), join(folder, 'archive')];
   await cp(join(projectFolder, 'fixtures/documents'), handbook, { recursive: true });
-  // What tests expect of these files is no document.
-  await rm(join(handbook, 'expected.json'));
   const older = ['kunden.txt', 'letter.docx', 'montageanleitung.md', 'newsletter.html', 'sites.tsv', 'stock.xlsx'];
   for (const name of older) await cp(join(projectFolder, 'fixtures/documents', name), join(archive, name));
   const connect = async (path: string, containerTag: string) => {
