@@ -89,11 +89,16 @@ interface Line {
   indent: number;
 }
 
+interface Heading {
+  level: number;
+  label: string;
+}
+
 interface Scan {
   readonly text: string;
   readonly blocks: Block[];
   /** The headings in force. */
-  headings: { level: number; label: string }[];
+  headings: Heading[];
   path: readonly string[];
   /** The block that the next line may still belong to, how many lines it has, and where its last one starts. */
   open: Block | null;
@@ -212,7 +217,7 @@ function extend(scan: Scan, line: Line): void {
   scan.lines += 1;
 }
 
-function addHeading(scan: Scan, level: number, label: string, start: number, end: number): void {
+function addHeading(scan: Scan, { level, label }: Heading, { start, end }: { start: number; end: number }): void {
   closeBlock(scan);
   const above = scan.headings.filter((heading) => heading.level < level);
   scan.blocks.push({ start, end, kind: 'heading', level, path: above.map((heading) => heading.label), label });
@@ -235,7 +240,7 @@ function opensHeading(scan: Scan, line: Line): boolean {
   const marks = atxHeading.exec(scan.text.slice(line.first, Math.min(line.end, line.first + 8)))?.[1];
   if (marks === undefined) return false;
   const label = plainLabel(scan.text.slice(line.first + marks.length, line.end)).replace(/ #+$/, '');
-  addHeading(scan, marks.length, label, line.start, line.end);
+  addHeading(scan, { level: marks.length, label }, line);
   return true;
 }
 
@@ -246,7 +251,8 @@ function underlines(scan: Scan, line: Line): boolean {
   if (scan.lines === 1 && setextLine.test(content)) {
     const { start } = scan.open;
     scan.open = null;
-    addHeading(scan, content.startsWith('=') ? 1 : 2, plainLabel(scan.text.slice(start, line.start)), start, line.end);
+    const label = plainLabel(scan.text.slice(start, line.start));
+    addHeading(scan, { level: content.startsWith('=') ? 1 : 2, label }, { start, end: line.end });
     return true;
   }
   const header = scan.text.slice(scan.lastLine, line.start);

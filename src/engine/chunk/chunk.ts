@@ -56,8 +56,8 @@ export function chunk(text: string, options: ChunkOptions): ChunkDraft[] {
   const title = options.title === undefined ? undefined : plainLabel(options.title);
   const contexts = createContexts({ title, place: options.place }, measure);
   const units = toUnits(text, blocksOf(text, options.format), contexts, measure);
-  const packed = pack(text, units, contexts, measure, options.overlapTokens);
-  const drafts = packed.flatMap((chunk) => toDrafts(text, units, chunk, contexts, measure));
+  const packing: Packing = { text, units, contexts, measure, overlapTokens: options.overlapTokens };
+  const drafts = pack(packing).flatMap((chunk) => toDrafts(packing, chunk));
   return drafts.map((draft, position) => ({ position, ...draft }));
 }
 
@@ -65,29 +65,43 @@ function blocksOf(text: string, format: ChunkFormat): Block[] {
   return format === 'markdown' ? markdownBlocks(text) : plainBlocks(text, format);
 }
 
+/** A text in units, and what decides how much of it one chunk takes. */
+interface Packing {
+  text: string;
+  units: readonly Unit[];
+  contexts: Contexts;
+  measure: Measure;
+  overlapTokens: number;
+}
+
 type Draft = Omit<ChunkDraft, 'position'>;
 
 /** One draft; more only when the tokens of the units do not add up to those of the whole. */
-function toDrafts(text: string, units: readonly Unit[], chunk: Packed, contexts: Contexts, measure: Measure): Draft[] {
+function toDrafts(packing: Packing, chunk: Packed): Draft[] {
+  const { text, units, measure } = packing;
   const first = at(units, chunk.from);
-  const draft = assemble(text, chunk.start, at(units, chunk.to - 1).end, first, contexts, measure);
+  const draft = assemble(packing, first, { from: chunk.start, to: at(units, chunk.to - 1).end });
   if (draft.tokenCount <= measure.maxTokens) return draft.start < draft.end ? [draft] : [];
-  if (chunk.start < first.start) return toDrafts(text, units, { ...chunk, start: first.start }, contexts, measure);
+  if (chunk.start < first.start) return toDrafts(packing, { ...chunk, start: first.start });
   if (chunk.to - chunk.from > 1) {
     const middle = (chunk.from + chunk.to) >> 1;
     const halves = [
       { ...chunk, to: middle },
       { from: middle, to: chunk.to, start: at(units, middle).start },
     ];
-    return halves.flatMap((half) => toDrafts(text, units, half, contexts, measure));
+    return halves.flatMap((half) => toDrafts(packing, half));
   }
-  const whole = (start: number, end: number) => assemble(text, start, end, first, contexts, measure);
-  const fits = (start: number, end: number) => whole(start, end).tokenCount <= measure.maxTokens;
-  const pieces = sizePieces(text, first.start, first.end, measure.maxCharacters, fits);
+  const whole = (from: number, to: number) => assemble(packing, first, { from, to });
+  const fits = (from: number, to: number) => whole(from, to).tokenCount <= measure.maxTokens;
+  const pieces = sizePieces(text, first, { maxCharacters: measure.maxCharacters, fits });
   return pieces.map((piece) => whole(piece.start, piece.end)).filter((piece) => piece.start < piece.end);
 }
 
-function assemble(text: string, from: number, to: number, first: Unit, contexts: Contexts, measure: Measure): Draft {
+function assemble(
+  { text, contexts, measure }: Packing,
+  first: Unit,
+  { from, to }: { from: number; to: number },
+): Draft {
   const end = contentEnd(text, from, to);
   const start = contentStart(text, from, end);
   const stretch = text.slice(start, end);
@@ -114,21 +128,16 @@ const leastFill = 0.5;
  * Gathers units into chunks. Where it cuts depends on the text near the cut only (section sizes,
  * and a hash of the text after it), so that an edit moves the cuts around it and none far away.
  */
-function pack(
-  text: string,
-  units: readonly Unit[],
-  contexts: Contexts,
-  measure: Measure,
-  overlapTokens: number,
-): Packed[] {
+function pack(packing: Packing): Packed[] {
+  const { units, measure } = packing;
   const packed: Packed[] = [];
   const ends = segmentEnds(units, measure);
   let from = 0;
   for (const end of ends) {
     let previous: Packed | undefined;
     while (from < end) {
-      const start = previous ? overlapStart(text, units, previous, overlapTokens, measure) : at(units, from).start;
-      const chunk = fill(text, units, from, end, start, contexts, measure);
+      const start = previous ? overlapStart(packing, previous) : at(units, from).start;
+      const chunk = fill(packing, from, { end, wantedStart: start });
       packed.push(chunk);
       previous = chunk;
       from = chunk.to;
@@ -155,34 +164,24 @@ function segmentEnds(units: readonly Unit[], measure: Measure): number[] {
   return ends;
 }
 
-function fill(
-  text: string,
-  units: readonly Unit[],
-  from: number,
-  end: number,
-  wantedStart: number,
-  contexts: Contexts,
-  measure: Measure,
-): Packed {
+function fill(packing: Packing, from: number, options: { end: number; wantedStart: number }): Packed {
+  const { text, units, contexts, measure } = packing;
+  const { end, wantedStart } = options;
   const first = at(units, from);
   const budget = contexts.budget(first.block) - (first.header === null ? 0 : measure.tokens(first.header));
   const repeated = wantedStart < first.start ? measure.tokens(text.slice(wantedStart, first.start)) : 0;
   // The sentences repeated from before give way to a unit that needs all the room.
   const start = repeated + first.tokens > budget ? first.start : wantedStart;
   const filled = start < first.start ? repeated : 0;
-  const reach = furthest(text, units, from, end, start, budget - filled, measure);
-  return { from, to: reach === end ? end : bestCut(text, units, from, reach, end, budget, filled), start };
+  const reach = furthest(packing, from, { end, start, budget: budget - filled });
+  return { from, to: reach === end ? end : bestCut(packing, from, { reach, end, budget, filled }), start };
 }
 
 /** The first unit that does not fit any more. */
 function furthest(
-  text: string,
-  units: readonly Unit[],
+  { text, units, measure }: Packing,
   from: number,
-  end: number,
-  start: number,
-  budget: number,
-  measure: Measure,
+  { end, start, budget }: { end: number; start: number; budget: number },
 ): number {
   let tokens = at(units, from).tokens;
   let to = from + 1;
@@ -195,13 +194,9 @@ function furthest(
 }
 
 function bestCut(
-  text: string,
-  units: readonly Unit[],
+  { text, units }: Packing,
   from: number,
-  reach: number,
-  end: number,
-  budget: number,
-  filled: number,
+  { reach, end, budget, filled }: { reach: number; end: number; budget: number; filled: number },
 ): number {
   let best = -1;
   let bestStrength = -1;
@@ -245,13 +240,7 @@ const charactersPerToken = 8;
  * Where the chunk after `previous` starts: at the first of those last sentences of `previous` that
  * together have at most `overlapTokens`. Only prose of one section is repeated.
  */
-function overlapStart(
-  text: string,
-  units: readonly Unit[],
-  previous: Packed,
-  overlapTokens: number,
-  measure: Measure,
-): number {
+function overlapStart({ text, units, measure, overlapTokens }: Packing, previous: Packed): number {
   const last = at(units, previous.to - 1);
   const next = at(units, previous.to);
   const end = next.start;

@@ -68,10 +68,8 @@ const leastSearch = 60;
  */
 export function sizePieces(
   text: string,
-  start: number,
-  end: number,
-  maxCharacters: number,
-  fits: (start: number, end: number) => boolean,
+  { start, end }: { start: number; end: number },
+  { maxCharacters, fits }: { maxCharacters: number; fits: (start: number, end: number) => boolean },
 ): { start: number; end: number }[] {
   const pieces: { start: number; end: number }[] = [];
   let size = maxCharacters;
@@ -312,7 +310,7 @@ export function toUnits(text: string, blocks: readonly Block[], contexts: Contex
   for (const [index, current] of blocks.entries()) {
     const end = blocks[index + 1]?.start ?? text.length;
     const budget = Math.max(1, contexts.budget(current) - reserved);
-    const found = splitBlock(text, current, end, budget, measure);
+    const found = splitBlock(text, current, { end, budget, measure });
     firstOf(found).strength = strengthBefore(text, current, blocks[index - 1]);
     reserved = current.kind === 'heading' ? Math.min(reserved + firstOf(found).tokens, measure.maxTokens >> 1) : 0;
     for (const unit of found) units.push(unit);
@@ -327,7 +325,11 @@ function strengthBefore(text: string, current: Block, previous: Block | undefine
   return introduced ? 1 : blockStrength;
 }
 
-function splitBlock(text: string, current: Block, end: number, budget: number, measure: Measure): Unit[] {
+function splitBlock(
+  text: string,
+  current: Block,
+  { end, budget, measure }: { end: number; budget: number; measure: Measure },
+): Unit[] {
   const header = current.kind === 'table' ? tableHeader(current, budget, measure) : null;
   const later = budget - (header === null ? 0 : measure.tokens(header));
   const units: Unit[] = [];
@@ -338,25 +340,27 @@ function splitBlock(text: string, current: Block, end: number, budget: number, m
   /** Spares counting what is too long by all odds; if it is not, its parts come together again in one chunk. */
   const tokensIfShort = (start: number, stop: number) =>
     stop - start > budget * likelyCharacters ? Infinity : tokensOf(text, start, stop, measure);
-  const divide = (start: number, stop: number, level: number, strength: number, tokens: number): void => {
+  const divide = (start: number, stop: number, part: { level: number; strength: number; tokens: number }): void => {
+    const { level, strength, tokens } = part;
     if (tokens <= room()) return add(start, stop, strength, tokens);
     const [cutter, cutStrength] = cutters[current.kind][level] ?? [];
     if (!cutter) return divideBySize(start, stop, strength);
     const cuts = cutter(text, start, stop).filter((cut) => cut > current.start + (header?.length ?? 0) + 1);
-    if (cuts.length === 0) return divide(start, stop, level + 1, strength, tokens);
+    if (cuts.length === 0) return divide(start, stop, { ...part, level: level + 1 });
     for (const [index, cut] of [...cuts, stop].entries()) {
       const from = cuts[index - 1] ?? start;
-      divide(from, cut, level + 1, index === 0 ? strength : cutStrength!, tokensIfShort(from, cut));
+      const tokens = tokensIfShort(from, cut);
+      divide(from, cut, { level: level + 1, strength: index === 0 ? strength : cutStrength!, tokens });
     }
   };
   const divideBySize = (start: number, stop: number, strength: number): void => {
     const fits = (from: number, to: number) => tokensOf(text, from, to, measure) <= room();
-    for (const piece of sizePieces(text, start, stop, measure.maxCharacters, fits)) {
+    for (const piece of sizePieces(text, { start, end: stop }, { maxCharacters: measure.maxCharacters, fits })) {
       const tokens = tokensOf(text, piece.start, piece.end, measure);
       add(piece.start, piece.end, piece.start === start ? strength : 0, tokens);
     }
   };
-  divide(current.start, end, 0, blockStrength, tokensIfShort(current.start, end));
+  divide(current.start, end, { level: 0, strength: blockStrength, tokens: tokensIfShort(current.start, end) });
   return units;
 }
 

@@ -42,17 +42,14 @@ const single: Readonly<Record<string, string>> = {
 /** A line of text without the escapes of roff. `strings` are those that the page defines. */
 export function withoutEscapes(text: string, strings: ReadonlyMap<string, string>): string {
   if (!text.includes('\\')) return text;
-  return text.replace(
-    escape,
-    (_, pair?: string, bracket?: string, two?: string, many?: string, one?: string, code?: string, letter?: string) => {
-      const string = two ?? many ?? one;
-      if (string !== undefined) return strings.get(string) ?? knownStrings[string] ?? '';
-      const name = pair ?? bracket;
-      if (name !== undefined) return characterOf(name);
-      if (code !== undefined) return String.fromCodePoint(Number(code));
-      return letter === undefined ? '' : (single[letter] ?? letter);
-    },
-  );
+  return text.replace(escape, (_, ...[pair, bracket, two, many, one, code, letter]: (string | undefined)[]) => {
+    const string = two ?? many ?? one;
+    if (string !== undefined) return strings.get(string) ?? knownStrings[string] ?? '';
+    const name = pair ?? bracket;
+    if (name !== undefined) return characterOf(name);
+    if (code !== undefined) return String.fromCodePoint(Number(code));
+    return letter === undefined ? '' : (single[letter] ?? letter);
+  });
 }
 
 function characterOf(name: string): string {
