@@ -258,8 +258,8 @@ function isProse(last: Unit, next: Unit): boolean {
 }
 
 const separator = ' > ';
-/** The share of a chunk that its context may take. */
-const maxShare = 0.25;
+/** The share of a chunk that its context may take: headings, or the end of the turn before. */
+const maxContextShare = 0.25;
 const shortestLabel = 4;
 
 /** The text of a chunk as the embedder and the lexical index see it. */
@@ -297,7 +297,7 @@ function partsFor(block: Block, title: string | undefined): string[] {
 
 /** Drops the outermost headings, then cuts the innermost, until the context leaves room for content. */
 function fit(parts: string[], measure: Measure): { context: string | null; tokens: number } {
-  const limit = measure.maxTokens * maxShare;
+  const limit = measure.maxTokens * maxContextShare;
   let kept = parts;
   while (kept.length > 0) {
     const context = kept.join(separator);
@@ -315,4 +315,84 @@ function firstHalf(label: string): string[] {
     .join('')
     .trim();
   return half.length < shortestLabel ? [] : [half];
+}
+
+/** Where a turn's words begin in the text, and whether a machine says them. */
+export interface TurnPlace {
+  start: number;
+  /** Of the words that are said. */
+  length: number;
+  isMachine: boolean;
+}
+
+/** Of the turn before, to begin with. */
+const charactersOfToken = 4;
+/** A turn asks when this share of its words stands in questions. */
+const askingShare = 0.6;
+
+/**
+ * One chunk for each turn of a conversation, or several for a long one, each with the end of the turn before:
+ * an answer tells little without its question.
+ */
+export function chunkTurns(text: string, turns: readonly TurnPlace[], options: ChunkOptions): ChunkDraft[] {
+  const measure = createMeasure(options.countTokens, options.maxTokens);
+  const drafts = turns.flatMap((turn, index) => {
+    const previous = turns[index - 1];
+    const from = previous ? endOf(previous) : 0;
+    const to = index === turns.length - 1 ? text.length : endOf(turn);
+    const before = previous ? lastWords(text, turns[index - 2] ? endOf(turns[index - 2]!) : 0, from, measure) : null;
+    const found = chunk(text.slice(from, to), optionsAfter(before, options, measure));
+    const type = typeOf(text, turn);
+    return found.map((one) => ({
+      ...(before === null ? one : after(before, one, options)),
+      ...{ type, start: one.start + from, end: one.end + from },
+    }));
+  });
+  return drafts.map((draft, position) => ({ ...draft, position }));
+}
+
+/** Left out when the tokens of both together are more than those of each. */
+function after(before: string, draft: ChunkDraft, { countTokens, maxTokens }: ChunkOptions): ChunkDraft {
+  const tokenCount = countTokens(withContext(before, draft.content));
+  return tokenCount > maxTokens ? draft : { ...draft, context: before, tokenCount };
+}
+
+/** The title stands over the first turn. */
+function optionsAfter(before: string | null, { title, ...options }: ChunkOptions, measure: Measure): ChunkOptions {
+  const turn: ChunkOptions = { ...options, format: 'text', overlapTokens: 0 };
+  if (before === null) return title === undefined ? turn : { ...turn, title };
+  return { ...turn, maxTokens: options.maxTokens - measure.tokens(`${before}\n\n`) };
+}
+
+function endOf({ start, length }: TurnPlace): number {
+  return start + length;
+}
+
+/** The end of a stretch from a whole word on, as far as its share of a chunk reaches. */
+function lastWords(text: string, from: number, to: number, measure: Measure): string | null {
+  const limit = Math.floor(measure.maxTokens * maxContextShare);
+  const end = contentEnd(text, from, to);
+  let start = Math.max(from, end - limit * charactersOfToken);
+  for (;;) {
+    const words = text.slice(start, end).trim();
+    if (words === '') return null;
+    if (start === from && measure.tokens(words) <= limit) return words;
+    const space = words.search(/\s/);
+    const whole = start === from || space < 0 ? words : words.slice(space).trim();
+    if (whole !== '' && measure.tokens(whole) <= limit) return whole;
+    start += Math.max(1, (end - start) >> 2);
+  }
+}
+
+function typeOf(text: string, { start, length, isMachine }: TurnPlace): ChunkDraft['type'] {
+  if (isMachine) return 'reply';
+  return isAsking(text.slice(start, start + length).trim()) ? 'question' : 'turn';
+}
+
+function isAsking(said: string): boolean {
+  if (!said.includes('?')) return false;
+  const cuts = [0, ...sentenceCuts(said, 0, said.length), said.length];
+  const sentences = cuts.slice(1).map((end, index) => said.slice(cuts[index], end).trim());
+  const words = (some: readonly string[]) => some.reduce((sum, one) => sum + one.split(/\s+/).length, 0);
+  return words(sentences.filter((one) => one.endsWith('?'))) >= askingShare * words(sentences);
 }

@@ -6,8 +6,7 @@ import { isTranscript } from '../../memory/policy.ts';
 import { conversationOf, turnsOfText } from '../../memory/rules/turns.ts';
 import type { TokenCounting } from '../../models/embedder.ts';
 import { createTokenCounter } from '../../models/token-counting.ts';
-import { chunk, type ChunkDraft, withContext } from '../chunk/chunk.ts';
-import { chunkTurns, type TurnPlace } from '../chunk/turns.ts';
+import { chunk, type ChunkDraft, withContext, chunkTurns, type TurnPlace } from '../chunk/chunk.ts';
 import { convert } from '../extract/convert.ts';
 import {
   type Extracted,

@@ -22,11 +22,10 @@ import { readFileForm } from '../../../src/api/file-form.ts';
 import { makeZip } from '../../../fixtures/make-documents.ts';
 import { nearest } from '../../../src/base/did-you-mean.ts';
 import * as plainBlocksOf from '../../../src/engine/chunk/blocks.ts';
-import { chunk, createContexts, withContext } from '../../../src/engine/chunk/chunk.ts';
+import { chunk, createContexts, withContext, chunkTurns } from '../../../src/engine/chunk/chunk.ts';
 import * as cuts from '../../../src/engine/chunk/cuts.ts';
 import { contentEnd, contentStart, createMeasure } from '../../../src/engine/chunk/cuts.ts';
 import { markdownBlocks, plainLabel } from '../../../src/engine/chunk/blocks.ts';
-import { chunkTurns } from '../../../src/engine/chunk/turns.ts';
 import { joinedText } from '../../../src/engine/joined-text.ts';
 import { renderMessages } from '../../../src/engine/conversations.ts';
 import * as plain from '../../../src/engine/extract/plain.ts';
@@ -142,6 +141,12 @@ export const textFunctions: Record<string, Record<string, Run>> = {
         path: [text, text],
       }),
     withContext: (text) => withContext(text, text),
+    chunkTurns: (text) => {
+      const turns = [0, 1, 2, 3].map((part) => ({ part, start: Math.floor((part * text.length) / 4) }));
+      const length = Math.floor(text.length / 4);
+      const places = turns.map(({ part, start }) => ({ start, length, isMachine: part % 2 === 1 }));
+      return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
+    },
   },
   'src/engine/chunk/cuts.ts': {
     lineCuts: whole(cuts.lineCuts),
@@ -154,14 +159,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     contentStart: (text) => contentStart(text, 0, text.length),
   },
 
-  'src/engine/chunk/turns.ts': {
-    chunkTurns: (text) => {
-      const turns = [0, 1, 2, 3].map((part) => ({ part, start: Math.floor((part * text.length) / 4) }));
-      const length = Math.floor(text.length / 4);
-      const places = turns.map(({ part, start }) => ({ start, length, isMachine: part % 2 === 1 }));
-      return chunkTurns(text, places, { ...options, format: 'conversation', title: text });
-    },
-  },
   'src/engine/extract/manual/roff.ts': {
     argumentsOf,
     withoutEscapes: (text) => withoutEscapes(text, new Map()),

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withContext } from '../../../src/engine/chunk/chunk.ts';
-import { chunkTurns, type TurnPlace } from '../../../src/engine/chunk/turns.ts';
+import { withContext, chunkTurns, type TurnPlace } from '../../../src/engine/chunk/chunk.ts';
 import { conversationOf } from '../../../src/memory/rules/turns.ts';
 import { countTokens } from '../../support/count-tokens.ts';
 
