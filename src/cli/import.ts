@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { lastOf } from '../base/collections.ts';
+import { lastOf, present } from '../base/collections.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import type { Client } from './client.ts';
 import { withPatience, type Endpoint } from './client-request.ts';
@@ -140,7 +140,7 @@ async function carryOver(
   context: CommandContext,
 ): Promise<void> {
   const { url: _source, to, ...access } = options;
-  const client = await openClient({ ...access, ...(to !== undefined && { url: to }) }, context);
+  const client = await openClient({ ...access, ...present({ url: to }) }, context);
   const path = resolve(context.cwd, options.state);
   const state = await readState(path, from);
   const line = createStatusLine(context.stderr);

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { Option, type Command } from 'commander';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
@@ -184,7 +185,7 @@ function changeOf({ name, limits, ...options }: ChangeOptions): KeyChange {
 /** The body for the API, without fields that were not given. */
 function quotaOf({ documents, bytes }: Limits): { quota?: Partial<KeyQuota> } {
   if (documents === undefined && bytes === undefined) return {};
-  return { quota: { ...(documents !== undefined && { documents }), ...(bytes !== undefined && { bytes }) } };
+  return { quota: present({ documents, bytes }) };
 }
 
 /** The same of requests. */

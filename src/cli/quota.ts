@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import type { Command } from 'commander';
 import type { ContainerAnswer } from './client.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
@@ -48,9 +49,7 @@ export function addQuotaCommand(program: Command, context: CommandContext): void
 function changeOf({ none = false, documents, bytes, requestsPerMinute }: QuotaOptions) {
   return {
     ...(none && { documents: null, bytes: null, requestsPerMinute: null }),
-    ...(documents !== undefined && { documents }),
-    ...(bytes !== undefined && { bytes }),
-    ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+    ...present({ documents, bytes, requestsPerMinute }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 import type { ExtractInput, Extracted, Picture } from './extract/extracted.ts';
@@ -39,7 +40,7 @@ export async function readDocument(
   const file = bytes ?? (raw === null ? null : Buffer.from(raw));
   // The bytes of a synced file are dropped once its text is taken; then only its fields are processed again.
   if (file === null) return read({ kind: 'markdown', text: document.content ?? '' });
-  const named = { ...(mimeType === null ? {} : { mimeType }), ...(name === null ? {} : { name }) };
+  const named = present({ mimeType: mimeType ?? undefined, name: name ?? undefined });
   return readFile(reading, document, { bytes: file, ...named }, signal);
 }
 

@@ -12,7 +12,7 @@ import {
   ReadResourceRequestSchema,
   type CallToolResult,
 } from '@modelcontextprotocol/sdk/types.js';
-import { firstOf } from '../base/collections.ts';
+import { firstOf, present } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { McpCall, Tool } from './tool.ts';
@@ -204,7 +204,7 @@ function requestOf(protocolVersion: string | undefined): Request {
     headers: {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
-      ...(protocolVersion !== undefined && { 'mcp-protocol-version': protocolVersion }),
+      ...present({ 'mcp-protocol-version': protocolVersion }),
     },
   });
 }

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -291,11 +292,11 @@ function scopeOf(kind: SearchedKind, request: SearchRequest, now: Date): Scoped 
   return {
     ...{ kind, now, forgottenToo: request.includeForgotten ?? false, containerTags: request.scope.containerTags },
     ...(request.filters && { filters: request.filters }),
-    ...(request.filepath !== undefined && { filepath: request.filepath.replaceAll('\0', '') }),
+    ...present({ filepath: request.filepath?.replaceAll('\0', '') }),
     ...(request.asOf && { asOf: request.asOf }),
     ...(request.dates && { dates: request.dates }),
     ...(request.namedTags && { namedTags: request.namedTags }),
-    ...(request.docId !== undefined && { docId: request.docId.replaceAll('\0', '') }),
+    ...present({ docId: request.docId?.replaceAll('\0', '') }),
   };
 }
 

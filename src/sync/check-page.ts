@@ -160,7 +160,7 @@ export function checkPartitions(answer: unknown): Partition[] {
     const reason = textOf(unread);
     byId.set(id, {
       id,
-      ...(reason === undefined ? {} : { unread: reason }),
+      ...present({ unread: reason }),
       ...(typeof title === 'string' ? { title: storable(title).slice(0, 500) } : {}),
       ...(typeof resource === 'string' ? { resource: storable(resource) } : {}),
     });

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { partitionRun, type Team, type Run } from './run.ts';
 import { createWorkSlots, type Priority } from './work-slots.ts';
 import { createRunReport, openRunLease, watchRun } from './run-lease.ts';
@@ -102,7 +103,7 @@ async function fetchAll(run: Run, priority: Priority): Promise<void> {
 
 async function fetchPartition(run: Run, row: PartitionRow, priority: Priority): Promise<PartitionFailure | null> {
   const { id, title, resource } = row;
-  const partition: Partition = { id, ...(title === null ? {} : { title }), ...(resource === null ? {} : { resource }) };
+  const partition: Partition = { id, ...present({ title: title ?? undefined, resource: resource ?? undefined }) };
   const part = partitionRun(run, partition, { priority, signal: run.signal });
   try {
     const { trip } = await fetchItems(part, run.fetching, { supply: endedSupply, backfill: false });

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { gunzipSync } from 'node:zlib';
 import { MemorydError } from '../../base/errors.ts';
 import { detect } from './detect.ts';
@@ -74,7 +75,7 @@ export function gzipText(source: Source, read: (source: Source) => Promise<Extra
   const { format: _, language: __, delimiter: ___, charset: ____, ...rest } = source;
   return read({
     ...{ ...rest, ...detect(bytes, undefined, name), bytes, depth: source.depth + 1 },
-    ...(name !== undefined && { name }),
+    ...present({ name }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { decodeText, declaredCharset } from './charset.ts';
 import {
@@ -84,13 +85,13 @@ async function memberText(
 ): Promise<string> {
   try {
     const source: Source = { ...detect(bytes, mimeType, name), bytes, depth, maxTextBytes, page: true };
-    return embedded(await convert({ ...source, ...(name !== undefined && { name }), ...(pictures && { pictures }) }));
+    return embedded(await convert({ ...source, ...present({ name }), ...(pictures && { pictures }) }));
   } catch (error) {
     const type = typeOfFile(bytes, mimeType, name);
     const isPicture = type === 'image' || type === 'pdf';
     if (!pictures || !isPicture || !MemorydError.is(error) || error.code !== 'unsupported_type') throw error;
     if (pictures.met.length === mostPictures) throw error;
-    pictures.met.push({ type, bytes, ...(mimeType !== undefined && { mimeType }) });
+    pictures.met.push({ type, bytes, ...present({ mimeType }) });
     const text = pictures.texts[pictures.met.length - 1];
     if (text === undefined || text === null) throw error;
     return text;
@@ -104,7 +105,7 @@ function decode(source: Source): { text: string; degraded?: string } {
   checkSize(bytes.length / 2, source.maxTextBytes);
   const marked = ['html', 'xml', 'feed', 'svg'].includes(source.format);
   const { text, degraded } = decodeText(bytes, source.charset ?? (marked ? declaredCharset(bytes) : undefined));
-  return { text: cleanText(text), ...(degraded === undefined ? {} : { degraded }) };
+  return { text: cleanText(text), ...present({ degraded }) };
 }
 
 async function readText(source: Source, text: string): Promise<Extracted> {

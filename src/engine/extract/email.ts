@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import type { AddressObject, HeaderLines, ParsedMail } from 'mailparser';
 import { MemorydError } from '../../base/errors.ts';
 import { failed, type Extracted, type ReadMember, type Source } from './extracted.ts';
@@ -48,11 +49,11 @@ export async function emailText(source: Source & { bytes: Uint8Array }, readMemb
     from: addresses(mail.from),
     to: addresses(mail.to),
     cc: addresses(mail.cc),
-    ...(date !== undefined && { date }),
+    ...present({ date }),
     body: await bodyText(mail),
     attachments: attachments.map(({ filename, contentType, content: bytes }) => ({
       label: filename ?? (contentType === 'message/rfc822' ? 'mail' : contentType),
-      ...(filename !== undefined && { filename }),
+      ...present({ filename }),
       ...{ contentType, content: bytes },
     })),
   };

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { readableBytes } from '../../base/readable-bytes.ts';
 import type { ChunkFormat } from '../chunk/blocks.ts';
@@ -119,7 +120,7 @@ export function bytesOf({ bytes, format }: Source): Uint8Array {
 }
 
 export function failed(message: string, cause?: unknown): MemorydError {
-  return new MemorydError('extract_failed', message, { shouldRetry: false, ...(cause === undefined ? {} : { cause }) });
+  return new MemorydError('extract_failed', message, { shouldRetry: false, ...present({ cause }) });
 }
 
 const maxTitle = 500;

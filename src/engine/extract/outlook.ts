@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { createRequire } from 'node:module';
 import type * as library from '@kenjiuno/msgreader';
 import { decoderOfCodePage } from './charset.ts';
@@ -27,7 +28,7 @@ export async function outlookText(
     from: addressOf(fields.senderName, fields.senderSmtpAddress ?? fields.senderEmail),
     to: recipients(fields, 'to'),
     cc: recipients(fields, 'cc'),
-    ...(date !== undefined && { date }),
+    ...present({ date }),
     body: await bodyOf(fields),
     attachments: (fields.attachments ?? []).flatMap((attachment) => contentOf(reader, attachment)),
   };
@@ -60,5 +61,5 @@ function contentOf(reader: InstanceType<typeof MsgReader>, attachment: FieldsDat
   if (attachment.attachmentHidden || attachment.innerMsgContent) return [];
   const { content } = reader.getAttachment(attachment);
   const filename = attachment.fileName ?? attachment.fileNameShort;
-  return [{ label: filename ?? 'file', ...(filename !== undefined && { filename }), content }];
+  return [{ label: filename ?? 'file', ...present({ filename }), content }];
 }

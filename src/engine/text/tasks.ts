@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { posix } from 'node:path';
 import { hash } from 'node:crypto';
 import { rules } from '../../memory/rules/extract.ts';
@@ -103,7 +104,7 @@ function placeOf({ start, text, role }: Turn): TurnPlace {
 /** Detects the content's format; see `detect`, which throws for files that hold no text. */
 export function toSource(input: ExtractInput): Source {
   const maxTextBytes = input.maxTextBytes ?? defaultMaxTextBytes;
-  const common = { maxTextBytes, depth: 0, ...(input.url === undefined ? {} : { url: input.url }) };
+  const common = { maxTextBytes, depth: 0, ...present({ url: input.url }) };
   if (input.kind === 'file') {
     const name = input.name === undefined ? {} : { name: input.name };
     return { ...common, ...name, ...detect(input.bytes, input.mimeType, input.name), bytes: input.bytes, page: true };

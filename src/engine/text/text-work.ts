@@ -1,4 +1,4 @@
-import { firstOf, paired } from '../../base/collections.ts';
+import { firstOf, paired, present } from '../../base/collections.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Extractor as MemoryExtractor, Turn } from '../../memory/extractor.ts';
@@ -82,7 +82,7 @@ export function createTextWork(options: TextWorkOptions): TextWork {
     rules: {
       id: rules.id,
       extract: (unit, signal) =>
-        pool.run('statements', unit, { signal, ...(unit.source && { container: unit.source.containerTag }) }),
+        pool.run('statements', unit, { signal, ...present({ container: unit.source?.containerTag }) }),
     },
     close: () => pool.close(),
   };

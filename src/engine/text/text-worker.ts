@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { parentPort } from 'node:worker_threads';
 import { stepBack } from '../../base/concurrency.ts';
 import { MemorydError, type ErrorCode } from '../../base/errors.ts';
@@ -36,6 +37,6 @@ async function answer({ task, input }: Question): Promise<ThreadAnswer> {
     const message = MemorydError.is(error) ? error.message : 'The content cannot be read.';
     // The cause is for the log of the daemon; parsers put no content into their messages.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : undefined;
-    return { failure: { code, message, ...(cause === undefined ? {} : { cause }) } };
+    return { failure: { code, message, ...present({ cause }) } };
   }
 }

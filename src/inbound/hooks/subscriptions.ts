@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { hash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -274,7 +275,7 @@ function targetOf({ selection }: ConnectionRow, url: string): string {
 function toSubscription({ id, expiresAt, state }: HookSubscriptionRow): HookSubscription {
   return {
     id,
-    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+    ...present({ expiresAt: expiresAt?.toISOString() }),
     ...(state && { state: state as NonNullable<HookSubscription['state']> }),
   };
 }

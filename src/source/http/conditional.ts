@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../store/database.ts';
@@ -34,10 +35,7 @@ export function createKeptAnswers(options: {
     async validators(key) {
       const row = await readValidators(database, { connectionId, key });
       if (!row) return null;
-      return {
-        ...(row.etag === null ? {} : { 'if-none-match': row.etag }),
-        ...(row.lastModified === null ? {} : { 'if-modified-since': row.lastModified }),
-      };
+      return present({ 'if-none-match': row.etag ?? undefined, 'if-modified-since': row.lastModified ?? undefined });
     },
     async revalidated(key, answer) {
       const row = await takeAnswer(database, { connectionId, key }, clock.now());
