@@ -47,7 +47,7 @@ function withDefaults(document: unknown, defaults: Partial<AddBody>): unknown {
 function failed(item: unknown, error: string, details: string): BatchItem {
   const content = isObject(item) ? item['content'] : undefined;
   const url = typeof content === 'string' && /^https?:\/\/\S+$/i.test(content.trim()) ? content.trim() : undefined;
-  return { failure: { id: '', status: 'error', error, details, ...(url !== undefined && { url }) } };
+  return { failure: { id: '', status: 'error', error, details, url } };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -22,7 +22,7 @@ export function documentInputOf(body: AddBody, maxTextBytes: number): UntaggedIn
   return {
     body: content,
     source: content.kind === 'url' ? 'url' : 'api',
-    ...(content.kind === 'url' && { url: content.url }),
+    url: content.kind === 'url' ? content.url : undefined,
     ...optionalFields(body),
   };
 }
@@ -35,7 +35,7 @@ export function documentChangeOf(body: ChangeBody, maxTextBytes: number): Partia
   return {
     ...fields,
     metadata,
-    ...(content !== undefined && { body: contentOf(content, maxTextBytes) }),
+    body: content === undefined ? undefined : contentOf(content, maxTextBytes),
   };
 }
 
@@ -64,8 +64,8 @@ function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Parti
   const { customId, metadata, entityContext, taskType, dreaming, filepath, filterByMetadata, updateMode } = body;
   const title = metadata?.['title'];
   return {
-    ...(typeof title === 'string' && title !== '' && { title }),
-    ...(body.documentDate !== undefined && { documentDate: dateOf(body.documentDate) }),
+    title: typeof title === 'string' && title !== '' ? title : undefined,
+    documentDate: body.documentDate === undefined ? undefined : dateOf(body.documentDate),
     customId,
     metadata,
     entityContext,

@@ -1,4 +1,3 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -7,7 +6,9 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
   FastifyReply,
+  FastifyTypeProvider,
 } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { type Caller, readScope, writeTag, requireWrite } from '../account/access.ts';
 import type { ConsoleSession } from '../account/console-sessions.ts';
 import type { Clock } from '../base/clock.ts';
@@ -18,6 +19,7 @@ import type { Connections } from '../connections/connection-service.ts';
 import type { Connection, ConnectionRef, InstalledConnector } from '../connections/connection-types.ts';
 import type { OpenHook } from '../inbound/hooks/receiver.ts';
 import type { WrongKeys } from './admission.ts';
+import type { Answered } from './schemas/shared.ts';
 import type { ApiConfig, ApiServices } from './services.ts';
 import type { SpooledBody } from './upload-spool.ts';
 import { invalidField } from './validation.ts';
@@ -60,12 +62,17 @@ declare module 'fastify' {
   }
 }
 
+interface SchemaTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+  serializer: this['schema'] extends TSchema ? Answered<this['schema']> : unknown;
+}
+
 export type Api = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
   RawReplyDefaultExpression,
   FastifyBaseLogger,
-  TypeBoxTypeProvider
+  SchemaTypes
 >;
 
 /** Passed to every route file. */

@@ -37,7 +37,7 @@ export function documentView(document: Document & DocumentContent, memories: Doc
     createdAt: document.createdAt.toISOString(),
     updatedAt: document.updatedAt.toISOString(),
     error: document.error && { ...document.error, nextRetryAt: document.error.nextRetryAt?.toISOString() ?? null },
-    ...(memories.length === 0 ? {} : { memories: memories.map(memoryView) }),
+    memories: memories.length === 0 ? undefined : memories.map(memoryView),
   };
 }
 
@@ -71,8 +71,8 @@ export function listedDocumentView(
     containerTags: listedTags(document.containerTags),
     createdAt: document.createdAt.toISOString(),
     updatedAt: document.updatedAt.toISOString(),
-    ...(document.size === undefined ? {} : { size: document.size }),
-    ...(includeContent ? { content: document.content ?? '' } : {}),
+    size: document.size,
+    content: includeContent ? (document.content ?? '') : undefined,
   };
 }
 
@@ -111,8 +111,8 @@ export function searchResultView(result: SearchResult, parts: ResultParts): Sear
   const { id, similarity, version, filepath, containerTag, memoryKind, category, author, trust, extractor } = result;
   return {
     ...{ id, similarity, filepath, containerTag, category, author, trust, extractor },
-    ...(parts.scores && result.scores && { scores: result.scores }),
-    ...(result.isAggregated && { isAggregated: true as const }),
+    scores: parts.scores ? result.scores : undefined,
+    isAggregated: result.isAggregated,
     kind: memoryKind ?? 'passage',
     saidAt: result.saidAt?.toISOString() ?? null,
     sources: result.documents.map(sourceView),
@@ -120,9 +120,9 @@ export function searchResultView(result: SearchResult, parts: ResultParts): Sear
     ...{ version, metadata: resultMetadataView(result, parts) },
     createdAt: result.createdAt.toISOString(),
     updatedAt: result.updatedAt.toISOString(),
-    ...(result.chunks && { chunks: result.chunks.map(chunkView) }),
-    ...(result.context && { context: contextView(result.context) }),
-    ...(parts.documents && { documents: result.documents.map((document) => resultDocumentView(document, parts)) }),
+    chunks: result.chunks?.map(chunkView),
+    context: result.context ? contextView(result.context) : undefined,
+    documents: parts.documents ? result.documents.map((document) => resultDocumentView(document, parts)) : undefined,
   };
 }
 
@@ -168,7 +168,7 @@ function resultDocumentView(document: ResultDocument, parts: ResultParts) {
     metadata: publicMetadata(document.metadata),
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
-    ...(parts.summaries && { summary }),
+    summary: parts.summaries ? summary : undefined,
   };
 }
 
@@ -194,7 +194,7 @@ function datedMetadataView({ metadata, temporalContext }: Pick<Memory, 'metadata
 export function profileView({ facts, buckets, ...lists }: Profile) {
   const profile = {
     ...textsOf(lists),
-    ...(buckets && { buckets: textsOf(buckets) }),
+    buckets: buckets ? textsOf(buckets) : undefined,
   };
   return { profile, facts: facts.map(citedMemoryView) };
 }
@@ -269,10 +269,10 @@ export function connectionView(connection: Connection): ConnectionAnswer {
       ...(lastSyncedAt && { lastSyncedAt: lastSyncedAt.getTime() }),
     },
     nextSyncAt: connection.nextSyncAt?.toISOString() ?? null,
-    ...(connection.email !== null && { email: connection.email }),
-    ...(connection.expiresAt && { expiresAt: connection.expiresAt.toISOString() }),
-    ...(connection.documentLimit !== null && { documentLimit: connection.documentLimit }),
-    ...(connection.lastRun && { lastSyncRun: shortRun(connection.lastRun) }),
+    email: connection.email ?? undefined,
+    expiresAt: connection.expiresAt?.toISOString(),
+    documentLimit: connection.documentLimit ?? undefined,
+    lastSyncRun: connection.lastRun ? shortRun(connection.lastRun) : undefined,
     problems: connection.problems.map(issueView),
   };
 }
@@ -290,7 +290,7 @@ export function createView(
     id,
     authLink,
     expiresIn: expiresInMs === null ? null : lifeInWords(expiresInMs),
-    ...(redirectUrl !== undefined && { redirectsTo: redirectUrl }),
+    redirectsTo: redirectUrl,
   };
 }
 
@@ -335,7 +335,7 @@ export function syncRunView(run: SyncRun): SyncRunAnswer {
     ...fields,
     startedAt: startedAt.toISOString(),
     completedAt: completedAt?.toISOString() ?? null,
-    ...(report && { report }),
+    report: report ?? undefined,
   };
 }
 

@@ -89,8 +89,8 @@ function bulkDeleteRoute(app: Api, { services }: RouteContext): void {
       return {
         success: errors.length === 0 || errors.length < ids.length,
         deletedCount,
-        ...(errors.length > 0 && { errors }),
-        ...(containerTags && { containerTags }),
+        errors: errors.length > 0 ? errors : undefined,
+        containerTags,
       };
     },
   );

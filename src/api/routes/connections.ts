@@ -373,7 +373,7 @@ function deleteRoute(app: Api, { services }: RouteContext): void {
       const options = { deleteDocuments: request.query.deleteDocuments !== 'false' };
       for (const { id } of doomed) await services.connections.remove(id, options);
       const deleted = doomed.map(({ id, provider }) => ({ id, provider }));
-      return { ...firstOf(deleted), ...(byProvider && { deleted }) };
+      return { ...firstOf(deleted), deleted: byProvider ? deleted : undefined };
     },
   );
 }

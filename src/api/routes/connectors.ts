@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import type { SharedHook } from '../../inbound/hooks/shared-hooks.ts';
 import type { AuthSpec, ConnectorSpec } from '../../connector/contract.ts';
@@ -6,7 +6,7 @@ import { limitsOf } from '../../source/rate-limit/budgets.ts';
 import type { InstalledConnector } from '../../connections/connection-types.ts';
 import { requireManagement } from '../../account/access.ts';
 import { requireInstalled, callerOf, type Api, type RouteContext } from '../request.ts';
-import { jsonObject, nullable, timestamp, words } from '../schemas/shared.ts';
+import { jsonObject, nullable, timestamp, words, type Answered } from '../schemas/shared.ts';
 
 const capabilities = Type.Object({
   selectable: Type.Boolean({ description: 'Resources to mirror can be chosen.' }),
@@ -35,7 +35,7 @@ const connectorsAnswer = Type.Array(
     configSchema: jsonObject,
   }),
 );
-type ConnectorAnswer = Static<typeof connectorsAnswer>[number];
+type ConnectorAnswer = Answered<typeof connectorsAnswer>[number];
 
 const connectorParams = Type.Object({
   name: Type.String({
@@ -64,7 +64,7 @@ const sharedHookAnswer = Type.Object({
   }),
   offered: nullable(Type.Object({ secret: Type.String(), at: timestamp })),
 });
-type SharedHookAnswer = Static<typeof sharedHookAnswer>;
+type SharedHookAnswer = Answered<typeof sharedHookAnswer>;
 
 const connectorSpecAnswer = Type.Object({
   name: Type.String(),
@@ -95,7 +95,7 @@ const connectorSpecAnswer = Type.Object({
   maxItemBytes: Type.Integer({ description: 'Larger items are skipped.' }),
   documentType: nullable(Type.String()),
 });
-type ConnectorSpecAnswer = Static<typeof connectorSpecAnswer>;
+type ConnectorSpecAnswer = Answered<typeof connectorSpecAnswer>;
 
 const tags = ['Connections'];
 
@@ -235,7 +235,7 @@ function connectorSpecView(
       match,
       rate,
       perMs,
-      ...(weight && { weight }),
+      weight,
     })),
     schedule: schedule ?? null,
     maxItemBytes: spec.maxItemBytes ?? standardItemBytes,
@@ -247,8 +247,8 @@ function authorizationView(auth: AuthSpec): ConnectorSpecAnswer['auth'][number] 
   const { type, title } = auth;
   return {
     type,
-    ...(title !== undefined && { title }),
-    ...('scopes' in auth && auth.scopes && { scopes: auth.scopes }),
-    ...('fields' in auth && { fields: auth.fields }),
+    title,
+    scopes: 'scopes' in auth ? auth.scopes : undefined,
+    fields: 'fields' in auth ? auth.fields : undefined,
   };
 }

@@ -329,7 +329,7 @@ function selectionQuery(body: schemas.CountBody): Omit<DocumentSelectionQuery, '
   return {
     filters,
     statuses,
-    ...(sources.length > 0 && { sources }),
+    sources: sources.length > 0 ? sources : undefined,
     filepath,
     text,
     connectionId,

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { publicMetadata, paginationOf, listedDocumentView } from '../views.ts';
 import type { Document, DocumentListQuery, MemoryEntry } from '../../engine/document.ts';
 import { readScope } from '../../account/access.ts';
@@ -15,6 +15,7 @@ import {
   pagination,
   timestamp,
   words,
+  type Answered,
 } from '../schemas/shared.ts';
 
 const graphBody = Type.Object({
@@ -57,10 +58,10 @@ const memoryEntry = Type.Object({
   createdAt: timestamp,
   updatedAt: timestamp,
 });
-type MemoryEntryAnswer = Static<typeof memoryEntry>;
+type MemoryEntryAnswer = Answered<typeof memoryEntry>;
 
 const graphDocument = Type.Object({ ...listedDocument.properties, memoryEntries: Type.Array(memoryEntry) });
-type GraphDocument = Static<typeof graphDocument>;
+type GraphDocument = Answered<typeof graphDocument>;
 
 const graphAnswer = Type.Object({ documents: Type.Array(graphDocument), pagination });
 
@@ -84,7 +85,7 @@ export function graphRoutes(app: Api, { services, config }: RouteContext): void 
     async (request) => {
       const { page = 1, limit = 10, sort = 'createdAt', order = 'desc', sources } = request.body;
       const scope = readScope(callerOf(request), requestedTags(request.body));
-      return answer({ scope, page, limit, sort, order, ...(sources && sources.length > 0 && { sources }) });
+      return answer({ scope, page, limit, sort, order, sources: sources && sources.length > 0 ? sources : undefined });
     },
   );
 

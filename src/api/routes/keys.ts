@@ -110,9 +110,8 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
       const input = {
         ...{ name, permission, containerTags: [...new Set(containerTags)] },
         ...expiryOf(expiresInDays, clock),
-        ...(rateLimitMax !== undefined && {
-          rateLimit: { max: rateLimitMax, windowMs: rateLimitTimeWindow ?? windowMs },
-        }),
+        rateLimit:
+          rateLimitMax !== undefined ? { max: rateLimitMax, windowMs: rateLimitTimeWindow ?? windowMs } : undefined,
         quota,
       };
       const { secret, key } = await services.keys.create(input);
@@ -122,8 +121,8 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
         name,
         key: secret,
         permission,
-        ...(containerTags.length > 0 && { containerTags: key.containerTags }),
-        ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
+        containerTags: containerTags.length > 0 ? key.containerTags : undefined,
+        expiresAt: key.expiresAt?.toISOString(),
       };
     },
   );

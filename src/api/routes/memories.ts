@@ -155,9 +155,9 @@ function changeOf(body: schemas.UpdateBody): MemoryChange {
   return {
     newContent: storable(newContent),
     metadata,
-    ...(forgetAfter !== undefined && { forgetAfter: timeOf(forgetAfter, ['forgetAfter']) }),
+    forgetAfter: forgetAfter !== undefined ? timeOf(forgetAfter, ['forgetAfter']) : undefined,
     forgetReason,
-    ...(temporalContext && { temporalContext: temporalContextOf(temporalContext, ['temporalContext']) }),
+    temporalContext: temporalContext ? temporalContextOf(temporalContext, ['temporalContext']) : undefined,
   };
 }
 
@@ -239,7 +239,7 @@ function matchingOf(body: schemas.MatchingBody) {
   return {
     ...{ containerTag, dryRun, threshold, maxForget, reason },
     query,
-    ...(ids && { ids: ids.map(storable) }),
+    ids: ids?.map(storable),
   };
 }
 

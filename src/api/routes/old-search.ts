@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { containerTag, containerTags, filepath, filters, jsonObject, nullable, timestamp } from '../schemas/shared.ts';
+import {
+  containerTag,
+  containerTags,
+  filepath,
+  filters,
+  jsonObject,
+  nullable,
+  timestamp,
+  type Answered,
+} from '../schemas/shared.ts';
 import { firstOf } from '../../base/collections.ts';
 import type { Scope } from '../../base/scope.ts';
 import type { SearchResult } from '../../search/search.ts';
@@ -49,7 +58,7 @@ const oldSearchResult = Type.Object({
   summary: Type.Optional(nullable(Type.String())),
   content: Type.Optional(nullable(Type.String())),
 });
-type OldSearchResult = Static<typeof oldSearchResult>;
+type OldSearchResult = Answered<typeof oldSearchResult>;
 
 const oldSearchAnswer = Type.Object({
   results: Type.Array(oldSearchResult, { description: 'Best first.' }),

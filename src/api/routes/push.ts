@@ -252,7 +252,7 @@ function readPush(body: PushBody, maxTextBytes: number): PushRequest {
     upserts: upserts.map((entry) => readUpsert(entry, maxTextBytes)),
     deletes: deletes.map(readDelete),
     completeSnapshot,
-    ...(unread.length > 0 && { unread }),
+    unread: unread.length > 0 ? unread : undefined,
     deliveryId,
     snapshot,
   };
@@ -315,11 +315,11 @@ function upsertOf(item: PushItemBody): PushUpsert {
     id,
     content: firstOf(contentsOf(item)),
     rev,
-    ...(title !== undefined && title !== '' && { title }),
+    title: title || undefined,
     url,
     path,
     metadata,
-    ...(updatedAt !== undefined && { updatedAt: timeOf(updatedAt)!.toISOString() }),
+    updatedAt: updatedAt === undefined ? undefined : timeOf(updatedAt)!.toISOString(),
   };
 }
 

@@ -28,7 +28,7 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       const { id } = await findConnection(services.connections, request.params.connectionId, caller);
       const query = { page: page || 1, perPage: per_page || 30, parent: parent_id || undefined };
       const { resources, total } = await services.connections.resources(id, query);
-      return { resources: resources.map(resourceView), ...(total !== null && { total_count: total }) };
+      return { resources: resources.map(resourceView), total_count: total ?? undefined };
     },
   );
 
@@ -59,7 +59,7 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       return {
         success: true,
         message: syncStarted ? `${what}, sync started` : what,
-        ...(webhooksRegistered !== null && { webhooksRegistered }),
+        webhooksRegistered: webhooksRegistered ?? undefined,
       };
     },
   );

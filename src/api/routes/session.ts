@@ -32,9 +32,9 @@ export function sessionView(caller: Caller, organization: Organization): Session
     scope: {
       type: caller.kind,
       permission,
-      ...(!isFull && { tags: caller.grants.map((grant) => grant.containerTag) }),
-      ...(rateLimit && rateLimit.max > 0 && { rateLimit: { max: rateLimit.max, timeWindow: rateLimit.windowMs } }),
-      ...(expiresAt && { expires: expiresAt.toISOString() }),
+      tags: isFull ? undefined : caller.grants.map((grant) => grant.containerTag),
+      rateLimit: rateLimit && rateLimit.max > 0 ? { max: rateLimit.max, timeWindow: rateLimit.windowMs } : undefined,
+      expires: expiresAt?.toISOString(),
     },
   };
 }

@@ -1,7 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { filtersSchema } from '../../sync/filters.ts';
 import { selectedResource } from './resources.ts';
-import { containerTag, containerTags, documentStatus, jsonObject, nullable, timestamp, words } from './shared.ts';
+import {
+  containerTag,
+  containerTags,
+  documentStatus,
+  jsonObject,
+  nullable,
+  timestamp,
+  words,
+  type Answered,
+} from './shared.ts';
 
 /** Section 19 of the API. */
 
@@ -109,7 +118,7 @@ export const createAnswer = Type.Object({
   expiresIn: nullable(Type.String()),
   redirectsTo: Type.Optional(Type.String()),
 });
-export type CreateConnectionAnswer = Static<typeof createAnswer>;
+export type CreateConnectionAnswer = Answered<typeof createAnswer>;
 
 const errorCode = nullable(Type.String());
 
@@ -173,7 +182,7 @@ export const connectionAnswer = Type.Object(
   },
   { $id: 'Connection', title: 'Connection' },
 );
-export type ConnectionAnswer = Static<typeof connectionAnswer>;
+export type ConnectionAnswer = Answered<typeof connectionAnswer>;
 
 export const connectionRef = Type.Unsafe<ConnectionAnswer>({ $ref: 'Connection#' });
 
@@ -308,4 +317,4 @@ export const providerDocumentsAnswer = Type.Array(
     metadata: jsonObject,
   }),
 );
-export type ProviderDocument = Static<typeof providerDocumentsAnswer>[number];
+export type ProviderDocument = Answered<typeof providerDocumentsAnswer>[number];

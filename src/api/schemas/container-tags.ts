@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { bucket, buckets } from './settings.ts';
-import { containerTag, filepath, jsonObject, nullable, timestamp, words } from './shared.ts';
+import { containerTag, filepath, jsonObject, nullable, timestamp, words, type Answered } from './shared.ts';
 
 /** Section 18 of the API. */
 
@@ -27,7 +27,7 @@ export const containerTagsAnswer = Type.Array(
   }),
   { description: 'The one with the newest activity first.' },
 );
-export type ContainerTagAnswer = Static<typeof containerTagsAnswer>[number];
+export type ContainerTagAnswer = Answered<typeof containerTagsAnswer>[number];
 
 export const containerParams = Type.Object({ containerTag });
 
@@ -57,7 +57,7 @@ const changedContainer = {
 };
 
 export const containerChangeAnswer = Type.Object(changedContainer);
-export type ContainerChangeAnswer = Static<typeof containerChangeAnswer>;
+export type ContainerChangeAnswer = Answered<typeof containerChangeAnswer>;
 
 export const containerAnswer = Type.Object({
   ...changedContainer,

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { Json } from '../../engine/document.ts';
 import { addBody } from './documents.ts';
-import { containerTag, containerTags, customId, filepath, metadataInput } from './shared.ts';
+import { containerTag, containerTags, customId, filepath, metadataInput, type Answered } from './shared.ts';
 
 /** Sections 12.5, 12.9, 12.11 and 12.12 of the API. */
 
@@ -41,7 +41,7 @@ export const bulkDeleteAnswer = Type.Object({
   errors: Type.Optional(Type.Array(Type.Object({ id: Type.String(), error: Type.String() }))),
   containerTags: Type.Optional(containerTags),
 });
-export type BulkDeleteAnswer = Static<typeof bulkDeleteAnswer>;
+export type BulkDeleteAnswer = Answered<typeof bulkDeleteAnswer>;
 
 export const fileUrlAnswer = Type.Object({
   url: Type.String({ description: 'Works without credentials for 24 hours.' }),

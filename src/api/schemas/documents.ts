@@ -18,6 +18,7 @@ import {
   timestamp,
   trust,
   words,
+  type Answered,
 } from './shared.ts';
 
 /** Sections 12 and 13 of the API. */
@@ -102,7 +103,7 @@ export const batchAnswer = Type.Object({
   success: Type.Integer(),
   failed: Type.Integer(),
 });
-export type BatchResult = Static<typeof batchAnswer>['results'][number];
+export type BatchResult = Answered<typeof batchAnswer>['results'][number];
 
 export const documentParams = Type.Object({ id: documentIdParameter });
 
@@ -161,7 +162,7 @@ export const documentAnswer = Type.Object({
   memories: Type.Optional(Type.Array(documentMemory)),
   error: documentError,
 });
-export type DocumentAnswer = Static<typeof documentAnswer>;
+export type DocumentAnswer = Answered<typeof documentAnswer>;
 
 const selection = {
   containerTag: Type.Optional(containerTag),
@@ -228,7 +229,7 @@ export const listedDocument = Type.Object({
   createdAt: timestamp,
   updatedAt: timestamp,
 });
-export type ListedDocument = Static<typeof listedDocument>;
+export type ListedDocument = Answered<typeof listedDocument>;
 
 export const listAnswer = Type.Object({
   memories: Type.Array(listedDocument),

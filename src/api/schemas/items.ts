@@ -1,8 +1,8 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 
 import { itemStates, retriedStates, type RetriedState } from '../../connections/connection-types.ts';
 import { connectionParams } from './connections.ts';
-import { nullable, timestamp, words } from './shared.ts';
+import { nullable, timestamp, words, type Answered } from './shared.ts';
 
 /** The items of a connection: what stands between its source and its documents. */
 
@@ -27,7 +27,7 @@ const itemFields = {
 };
 
 export const itemAnswer = Type.Object(itemFields, { $id: 'SyncItem', title: 'SyncItem' });
-export type ItemAnswer = Static<typeof itemAnswer>;
+export type ItemAnswer = Answered<typeof itemAnswer>;
 const itemRef = Type.Unsafe<ItemAnswer>({ $ref: 'SyncItem#' });
 
 const next = nullable(Type.String(), { description: 'cursor of the next page; null on the last one.' });

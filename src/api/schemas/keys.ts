@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { containerTag, containerTags, nullable, timestamp, words } from './shared.ts';
+import { containerTag, containerTags, nullable, timestamp, words, type Answered } from './shared.ts';
 
 /** Section 22.1 and 22.2 of the API. */
 
@@ -142,4 +142,4 @@ export const sessionAnswer = Type.Object({
     expires: Type.Optional(timestamp),
   }),
 });
-export type SessionAnswer = Static<typeof sessionAnswer>;
+export type SessionAnswer = Answered<typeof sessionAnswer>;

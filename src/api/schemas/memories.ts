@@ -14,6 +14,7 @@ import {
   timestamp,
   trust,
   words,
+  type Answered,
 } from './shared.ts';
 
 /** Section 16 of the API. */
@@ -124,7 +125,7 @@ export const citedMemory = Type.Object({
   createdAt: timestamp,
   updatedAt: timestamp,
 });
-export type CitedMemoryAnswer = Static<typeof citedMemory>;
+export type CitedMemoryAnswer = Answered<typeof citedMemory>;
 
 const memoryEntry = Type.Object({
   ...version,
@@ -143,7 +144,7 @@ const memoryEntry = Type.Object({
   history: Type.Array(Type.Object(version), { description: 'Earlier versions, newest first.' }),
   documentIds: Type.Array(Type.String()),
 });
-export type MemoryEntryAnswer = Static<typeof memoryEntry>;
+export type MemoryEntryAnswer = Answered<typeof memoryEntry>;
 export const listAnswer = Type.Object({ memoryEntries: Type.Array(memoryEntry), pagination });
 
 export const updateBody = Type.Object({

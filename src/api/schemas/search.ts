@@ -12,6 +12,7 @@ import {
   nullable,
   timestamp,
   words,
+  type Answered,
 } from './shared.ts';
 
 /** Section 14 of the API. */
@@ -149,7 +150,7 @@ const explanation = Type.Object(
   },
   { description: 'Only with explain.' },
 );
-export type ExplanationAnswer = Static<typeof explanation>;
+export type ExplanationAnswer = Answered<typeof explanation>;
 
 const searchResult = Type.Object({
   id: Type.String({ description: 'Id of the memory or of the chunk.' }),
@@ -208,7 +209,7 @@ const searchResult = Type.Object({
     ),
   ),
 });
-export type SearchResultAnswer = Static<typeof searchResult>;
+export type SearchResultAnswer = Answered<typeof searchResult>;
 
 export const searchAnswer = Type.Object({
   results: Type.Array(searchResult, { description: 'Best first. Each has either memory or chunk.' }),

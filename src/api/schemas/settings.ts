@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { nullable } from './shared.ts';
+import { nullable, type Answered } from './shared.ts';
 
 /** Section 20 of the API. */
 
@@ -81,7 +81,7 @@ const clientFields = {
 };
 
 export const settingsAnswer = Type.Object({ ...contentFields, ...clientFields });
-export type SettingsAnswer = Static<typeof settingsAnswer>;
+export type SettingsAnswer = Answered<typeof settingsAnswer>;
 
 export const settingsBody = Type.Partial(settingsAnswer);
 export type SettingsBody = Static<typeof settingsBody>;

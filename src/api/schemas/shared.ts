@@ -1,6 +1,13 @@
 import Type, { type Static, type TSchema, type TSchemaOptions } from 'typebox';
 import { documentStatuses, type Json } from '../../engine/document.ts';
 
+/** What a schema answers with: a field that may be absent may be undefined as well, which is not written either. */
+export type Answered<Schema extends TSchema> = Omissible<Static<Schema>>;
+
+type Omissible<Value> = Value extends object
+  ? { [Name in keyof Value]: Omissible<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
+  : Value;
+
 /** Pieces that several resources share. `x-expected` is the rule in words, to follow "must be". */
 
 export function nullable<Value extends TSchema>(schema: Value, options: TSchemaOptions = {}) {

@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { connectionParams, problems } from './connections.ts';
-import { nullable, timestamp, words } from './shared.ts';
+import { nullable, timestamp, words, type Answered } from './shared.ts';
 
 /** Sections 19.3, 19.13, 19.17 and 19.18 of the API, and the progress of a connection. */
 
@@ -61,7 +61,7 @@ const syncRunFields = {
 };
 
 export const syncRunAnswer = Type.Object(syncRunFields, { $id: 'SyncRun', title: 'SyncRun' });
-export type SyncRunAnswer = Static<typeof syncRunAnswer>;
+export type SyncRunAnswer = Answered<typeof syncRunAnswer>;
 export const syncRunRef = Type.Unsafe<SyncRunAnswer>({ $ref: 'SyncRun#' });
 export const syncRunsAnswer = Type.Array(syncRunRef);
 
@@ -116,7 +116,7 @@ const progressFields = {
 };
 
 export const progressAnswer = Type.Object(progressFields);
-export type ProgressAnswer = Static<typeof progressAnswer>;
+export type ProgressAnswer = Answered<typeof progressAnswer>;
 
 export const runEventsQuery = Type.Object({
   until: Type.Optional(

@@ -23,7 +23,7 @@ export function fieldsOf(said: SaidOfDocument) {
     supportingContext,
     metadata,
     filterByMetadata: group,
-    ...(date !== undefined && { documentDate: dateOf(date, 'date') }),
+    documentDate: date === undefined ? undefined : dateOf(date, 'date'),
     taskType,
     dreaming,
   };
@@ -38,7 +38,7 @@ export function addedDocumentOf(
   return {
     body,
     source: body.kind === 'url' ? 'url' : 'api',
-    ...(body.kind === 'url' && { url: body.url }),
+    url: body.kind === 'url' ? body.url : undefined,
     customId: id,
     ...fieldsOf(said),
     updateMode: 'append',
@@ -50,7 +50,7 @@ export function documentChangeOf(
   { content, ...said }: SaidOfDocument & { content?: string },
   maxTextBytes: number,
 ): PartialDocumentChange {
-  return { ...fieldsOf(said), ...(content !== undefined && { body: contentFrom(content, maxTextBytes) }) };
+  return { ...fieldsOf(said), body: content === undefined ? undefined : contentFrom(content, maxTextBytes) };
 }
 
 /** One address alone is fetched; one that cannot be is no text. */

@@ -24,8 +24,8 @@ export function namespaceDocumentView(
     content,
     metadata: publicMetadata(document.metadata),
     system: { status, ...systemOf(document) },
-    ...(parts.chunks && { chunks: parts.chunks.map(chunkView) }),
-    ...(parts.memories && { memories: parts.memories.map(namespaceMemoryView) }),
+    chunks: parts.chunks?.map(chunkView),
+    memories: parts.memories?.map(namespaceMemoryView),
   };
 }
 
@@ -78,10 +78,10 @@ export function includedOfMemory(
     related.filter(({ list }) => list === wanted).map((one) => relatedMemoryView(one, sources.get(one.id)));
   const document = sources.get(memory.id);
   return {
-    ...(include.related && {
-      related: { parents: listed('parents'), children: listed('children'), siblings: listed('related') },
-    }),
-    ...(document && { document: documentOfMemoryView(document) }),
+    related: include.related
+      ? { parents: listed('parents'), children: listed('children'), siblings: listed('related') }
+      : undefined,
+    document: document && documentOfMemoryView(document),
   };
 }
 
@@ -91,9 +91,9 @@ function relatedMemoryView(
 ) {
   return {
     ...{ id, relation, memory, metadata: publicMetadata(metadata ?? {}) },
-    ...(list !== 'related' && { version: list === 'parents' ? -distance : distance }),
+    version: list === 'related' ? undefined : list === 'parents' ? -distance : distance,
     system: { updatedAt: updatedAt.toISOString() },
-    ...(document && { document: documentOfMemoryView(document) }),
+    document: document && documentOfMemoryView(document),
   };
 }
 
@@ -115,14 +115,14 @@ export function searchResultView(result: SearchResult, include: Included): Searc
     isLatest: isLatest && !isForgotten,
     isInference,
     system: systemOf(result),
-    ...((include.documents || include.related) && { included: includedOfResult(result, include) }),
+    included: include.documents || include.related ? includedOfResult(result, include) : undefined,
   };
 }
 
 function includedOfResult({ documents: [document], context }: SearchResult, { documents, related }: Included) {
   return {
-    ...(related && context && { related: relatedOfResult(context) }),
-    ...(documents && document && { document: documentOfMemoryView(document) }),
+    related: related && context ? relatedOfResult(context) : undefined,
+    document: documents && document ? documentOfMemoryView(document) : undefined,
   };
 }
 

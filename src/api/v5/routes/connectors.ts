@@ -175,8 +175,8 @@ function getRoute(app: Api, { services }: RouteContext): void {
       const runs = connection && include.includes('syncs') ? await services.connections.runs(id, { limit: 10 }) : [];
       return {
         ...view,
-        ...(include.includes('syncs') && { syncs: runs.map(syncView) }),
-        ...(include.includes('picker') && { picker: null }),
+        syncs: include.includes('syncs') ? runs.map(syncView) : undefined,
+        picker: include.includes('picker') ? null : undefined,
       };
     },
   );

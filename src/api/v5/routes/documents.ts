@@ -192,8 +192,8 @@ function readOne(
         id: document.id ?? '',
         status: 'error',
         error: error.issues?.[0]?.message ?? error.message,
-        ...(error.details !== undefined && { details: error.details }),
-        ...(/^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(content) && { url: content }),
+        details: error.details,
+        url: /^[a-z][a-z0-9+.-]*:\/\/\S+$/i.test(content) ? content : undefined,
       },
     };
   }

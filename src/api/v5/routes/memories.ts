@@ -87,7 +87,7 @@ function getRoute(app: Api, { services, clock }: RouteContext): void {
       if (!found) throw new MemorydError('not_found', 'Memory not found');
       return {
         ...memoryView(found.memory, clock.now()),
-        ...(include.length > 0 && { included: includedOfMemory(found, wanted) }),
+        included: include.length > 0 ? includedOfMemory(found, wanted) : undefined,
       };
     },
   );

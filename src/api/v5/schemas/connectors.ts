@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { createBody } from '../../schemas/connections.ts';
-import { jsonObject, nullable, pagination, timestamp, words } from '../../schemas/shared.ts';
+import { jsonObject, nullable, pagination, timestamp, words, type Answered } from '../../schemas/shared.ts';
 import { pageFields } from './lists.ts';
 import { closedBody, listStyle, namespace } from './shared.ts';
 
@@ -83,7 +83,7 @@ export const connectorAnswer = Type.Object({
     nullable(authorization, { description: 'When asked for: null, what to mirror is chosen with PATCH.' }),
   ),
 });
-export type ConnectorAnswer = Static<typeof connectorAnswer>;
+export type ConnectorAnswer = Answered<typeof connectorAnswer>;
 
 export const connectorsAnswer = Type.Object({ connectors: Type.Array(connectorAnswer), pagination });
 

@@ -1,7 +1,15 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { documentStatuses } from '../../../engine/document.ts';
 import { addBody } from '../../schemas/documents.ts';
-import { customId, documentStatus, jsonObject, nullable, timestamp, words } from '../../schemas/shared.ts';
+import {
+  customId,
+  documentStatus,
+  jsonObject,
+  nullable,
+  timestamp,
+  words,
+  type Answered,
+} from '../../schemas/shared.ts';
 import { closedBody, documentFields, listStyle, processing, times } from './shared.ts';
 
 const id = Type.Unsafe<string>({
@@ -45,7 +53,7 @@ export const batchDocumentsAnswer = Type.Object(
   },
   { additionalProperties: false },
 );
-export type BatchDocumentsAnswer = Static<typeof batchDocumentsAnswer>;
+export type BatchDocumentsAnswer = Answered<typeof batchDocumentsAnswer>;
 
 export const patchDocumentBody = closedBody({ content: Type.Optional(content), ...documentFields, ...processing });
 
@@ -112,4 +120,4 @@ export const namespaceDocumentAnswer = Type.Object({
     }),
   ),
 });
-export type NamespaceDocumentAnswer = Static<typeof namespaceDocumentAnswer>;
+export type NamespaceDocumentAnswer = Answered<typeof namespaceDocumentAnswer>;

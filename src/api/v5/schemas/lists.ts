@@ -1,5 +1,5 @@
-import Type, { type Static } from 'typebox';
-import { documentStatus, jsonObject, nullable, pagination, words } from '../../schemas/shared.ts';
+import Type from 'typebox';
+import { documentStatus, jsonObject, nullable, pagination, words, type Answered } from '../../schemas/shared.ts';
 import { chunkFields, memoryFields } from './documents.ts';
 import { closedBody, filter, namespace, times } from './shared.ts';
 
@@ -43,4 +43,4 @@ export const listAnswer = Type.Object({
   memories: Type.Array(Type.Object(memoryFields)),
   pagination,
 });
-export type ListAnswer = Static<typeof listAnswer>;
+export type ListAnswer = Answered<typeof listAnswer>;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { searchBody as legacyBody } from '../../schemas/search.ts';
-import { jsonObject, nullable, timestamp, words } from '../../schemas/shared.ts';
+import { jsonObject, nullable, timestamp, words, type Answered } from '../../schemas/shared.ts';
 import { closedBody, filter, times } from './shared.ts';
 
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -83,7 +83,7 @@ const searchResult = Type.Object({
     ),
   ),
 });
-export type SearchResultAnswer = Static<typeof searchResult>;
+export type SearchResultAnswer = Answered<typeof searchResult>;
 
 export const searchAnswer = Type.Object({
   results: Type.Array(searchResult, { description: 'Best first. Each has either memory or chunk.' }),
