@@ -332,6 +332,7 @@ function splitBlock(
 ): Unit[] {
   const header = current.kind === 'table' ? tableHeader(current, budget, measure) : null;
   const later = budget - (header === null ? 0 : measure.tokens(header));
+  const firstCut = current.start + (header === null ? 0 : rowsStart(current, budget, measure));
   const units: Unit[] = [];
   const room = () => (units.length === 0 ? budget : later);
   const add = (start: number, stop: number, strength: number, tokens: number) => {
@@ -345,7 +346,7 @@ function splitBlock(
     if (tokens <= room()) return add(start, stop, strength, tokens);
     const [cutter, cutStrength] = cutters[current.kind][level] ?? [];
     if (!cutter) return divideBySize(start, stop, strength);
-    const cuts = cutter(text, start, stop).filter((cut) => cut > current.start + (header?.length ?? 0) + 1);
+    const cuts = cutter(text, start, stop).filter((cut) => cut > firstCut + 1);
     if (cuts.length === 0) return divide(start, stop, { ...part, level: level + 1 });
     for (const [index, cut] of [...cuts, stop].entries()) {
       const from = cuts[index - 1] ?? start;
@@ -364,10 +365,16 @@ function splitBlock(
   return units;
 }
 
-/** The header is worth repeating while most of the chunk is left for rows. */
+/** The header is worth repeating while most of the chunk is left for rows. Padding is not: each dash of a rule is a token. */
 function tableHeader(table: Block, budget: number, measure: Measure): string | null {
   if (table.label === undefined || table.label.length > measure.maxCharacters) return null;
-  return measure.tokens(table.label) * 3 <= budget ? table.label : null;
+  const header = table.label.replace(/[ \t]{2,}/g, ' ').replace(/-{4,}/g, '---');
+  return measure.tokens(header) * 3 <= budget ? header : null;
+}
+
+/** How long the header rows are, which are not cut from the first of the others; 0 when both may not fit into a chunk. */
+function rowsStart({ label = '' }: Block, budget: number, measure: Measure): number {
+  return measure.tokens(label) * 2 <= budget ? label.length : 0;
 }
 
 /** Infinite when the stretch is too long for a chunk whatever its tokens. */

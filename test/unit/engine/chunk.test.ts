@@ -146,6 +146,15 @@ describe('blocks', () => {
     expect(kept).toEqual(rows);
   });
 
+  it('that are tables with padded cells repeat their header without the padding', () => {
+    const rows = Array.from({ length: 20 }, (_, index) => `| item ${index}     | ${index} EUR    |`);
+    const header = `| Item       | Price      |\n|${'-'.repeat(60)}|${'-'.repeat(12)}|`;
+    const found = contents(`${header}\n${rows.join('\n')}`, { maxTokens: 100 });
+    expect(found.length).toBeGreaterThan(2);
+    for (const content of found.slice(1))
+      expect(content).toMatch(/^\| Item \| Price \|\n\|---\|---\|\n\| item \d+ {5}\|/);
+  });
+
   it('that are lists are cut between their items', () => {
     const items = Array.from(
       { length: 12 },
