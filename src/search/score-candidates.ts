@@ -205,11 +205,13 @@ function fuse(
 
 /**
  * By what share words count. Where no text holds much of what a short query says, the one that holds most may hold the
- * words that say least; of a long one, no text holds much.
+ * words that say least; of a long one, no text holds much. A part for one of the terms is given: who asks in two words
+ * of which a text has one asks for that.
  */
 function trustInWords(coverages: readonly number[], terms: number): number {
   if (terms > trustedTerms) return 1;
-  return coverages.reduce((most, one) => Math.max(most, one), 0);
+  const most = coverages.reduce((best, one) => Math.max(best, one), 0);
+  return most + (1 - most) / Math.max(1, terms);
 }
 
 /** How near the beginnings of documents are of which later passages are candidates too. */

@@ -40,7 +40,8 @@ export function rank(world: World, request: SearchRequest, vector: readonly numb
   const dense = minMax(pool.map(({ cosine }) => cosine));
   const lexical = minMax(pool.map((item) => item.bm25));
   const covered = coverage(words, weights);
-  const trust = words.length > 8 ? 1 : Math.max(0, ...pool.map(covered));
+  const held = Math.max(0, ...pool.map(covered));
+  const trust = words.length > 8 ? 1 : held + (1 - held) / Math.max(1, words.length);
   const later = new Set(pool.flatMap((item) => (isPassage(item) ? [documentOf(item)] : [])));
   const heads = new Map(
     pool.flatMap((item, index) =>

@@ -18,8 +18,8 @@ const model = 'StatefulPartitionedCall/model/tf_bert_model/bert/';
 
 type Weights = ReadonlyMap<string, QuantizedWeight>;
 
-/** Layers after which the vectors of tokens are best compared with each other: after all six they tell less. */
-const comparedLayers = 3;
+/** Layers after which the vectors of tokens are compared: after all six they tell no more, and take longer. */
+const comparedLayers = 4;
 
 /**
  * all-MiniLM-L6-v2 as an ONNX graph for one text at a time: `input_ids` int32 [1, tokens] gives
@@ -41,7 +41,7 @@ export function buildMinilmGraph(weights: Weights, arithmetic: Arithmetic): Onnx
 }
 
 /**
- * The lower half of the model, which compares the tokens of a text with those of a question. `input_ids` gives
+ * The lower layers of the model, which compare the tokens of a text with those of a question. `input_ids` gives
  * `token_embeddings` float32 [1, tokens, 384], of unit length, without the tokens that frame the text. With the
  * question's, `question` float32 [1, asked, 384], it gives `nearest` float32 [1, asked]: the greatest cosine of each.
  */

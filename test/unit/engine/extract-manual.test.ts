@@ -51,6 +51,19 @@ describe('pages of the manual', () => {
     expect((await read('.so man1/tide.1\n')).text).toBe('See man1/tide.1.');
   });
 
+  it('keep the links of pages that Asciidoctor made', async () => {
+    const definition = ['.de URL', '\\fI\\\\$2\\fP <\\\\$1>\\\\$3', '..', '.als MTO URL'];
+    const said = [
+      'Written by',
+      '.MTO "kim\\(atexample.org" "Kim Roe" ","',
+      'see',
+      '.URL "https://a.example/x\\-y" "" "."',
+    ];
+    expect(await textOf(...definition, '.SH AUTHORS', ...said)).toBe(
+      '## AUTHORS\n\nWritten by Kim Roe <kim@example.org>, see https://a.example/x-y.',
+    );
+  });
+
   it('put terms above their explanations, and marks before them', async () => {
     const terms = ['.TP', '.BR \\-w ", " \\-\\-water', 'Water', 'level.', '.TP', 'a', '.TQ', 'b', 'Both.'];
     expect(await textOf(...terms)).toBe('-w, --water\nWater level.\n\na\nb\nBoth.');

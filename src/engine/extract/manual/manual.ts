@@ -107,10 +107,16 @@ function spoken(macro: string, args: readonly string[]): string {
   if (fonts.has(macro)) return args.join(' ');
   if (alternating.test(macro)) return args.join('');
   if (macro === 'UR' || macro === 'MT') return args[0] ?? '';
+  if (macro === 'URL' || macro === 'MTO') return linked(args);
   if (macro === 'SY') return args.join(' ');
   if (macro === 'OP') return `[${args.join(' ')}]`;
   if (macro === 'MR') return `${args[0] ?? ''}(${args[1] ?? ''})${args[2] ?? ''}`;
   return macro === 'so' ? `See ${args.join(' ')}.` : '';
+}
+
+/** Of pages that Asciidoctor made: an address, the text that is linked, and what stands behind it. */
+function linked([address = '', text = '', after = '']: readonly string[]): string {
+  return text === '' ? address + after : `${text} <${address}>${after}`;
 }
 
 function layOut(writer: Writer, macro: string): void {
