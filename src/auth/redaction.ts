@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import { ConnectorError, type Connector, type Page } from '../connector/contract.ts';
 
@@ -51,12 +52,8 @@ function redactedError(error: Error, text: (given: string) => string): Error {
   const message = text(error.message);
   if (ConnectorError.is(error)) {
     const { kind, retryAt, skip, remedy } = error;
-    return new ConnectorError(kind, message, {
-      ...(retryAt ? { retryAt } : {}),
-      ...(skip ? { skip } : {}),
-      ...(remedy === undefined ? {} : { remedy: text(remedy) }),
-      ...(error.cause instanceof Error ? { cause: redactedError(error.cause, text) } : {}),
-    });
+    const cause = error.cause instanceof Error ? redactedError(error.cause, text) : undefined;
+    return new ConnectorError(kind, message, present({ retryAt, skip, remedy: remedy && text(remedy), cause }));
   }
   if (MemorydError.is(error)) return error;
   const copy = new Error(message, error.cause instanceof Error ? { cause: redactedError(error.cause, text) } : {});

@@ -1,3 +1,4 @@
+import { present } from '../base/collections.ts';
 import { Agent, fetch, type Response } from 'undici';
 import type { AddressGuard } from '../base/address-guard.ts';
 import { MemorydError } from '../base/errors.ts';
@@ -113,8 +114,7 @@ async function readContent(response: Response, url: URL, maxBytes: number): Prom
   return {
     url: url.href,
     bytes,
-    ...(mimeType === null || mimeType === '' ? {} : { mimeType }),
-    ...(name === null ? {} : { name }),
+    ...present({ mimeType: mimeType || undefined, name: name ?? undefined }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { firstOf } from '../base/collections.ts';
+import { firstOf, present } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Access, MetadataValue, Ref, Fetched, FetchedDocument, SkipReason } from '../connector/contract.ts';
 import type { DocumentBody } from '../engine/document.ts';
@@ -115,11 +115,7 @@ function checkAccess(value: unknown): Access | undefined {
   if (Buffer.byteLength(JSON.stringify(value)) > maxAccessBytes) return undefined;
   const names = (list: unknown) => (Array.isArray(list) ? list.filter((name) => typeof name === 'string') : undefined);
   const [users, groups] = [names(value['users']), names(value['groups'])];
-  return {
-    ...(users ? { users } : {}),
-    ...(groups ? { groups } : {}),
-    ...(typeof value['public'] === 'boolean' ? { public: value['public'] } : {}),
-  };
+  return present({ users, groups, public: typeof value['public'] === 'boolean' ? value['public'] : undefined });
 }
 
 const maxLength = 255;
@@ -237,8 +233,10 @@ function checkFile(file: Record<string, unknown>): NonNullable<FetchedDocument['
   return {
     // Without the methods of a Buffer, one of which makes JSON of it.
     bytes: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    ...(typeof mimeType === 'string' ? { mimeType: storable(mimeType) } : {}),
-    ...(typeof name === 'string' ? { name: storable(name).slice(0, 1_000) } : {}),
+    ...present({
+      mimeType: typeof mimeType === 'string' ? storable(mimeType) : undefined,
+      name: typeof name === 'string' ? storable(name).slice(0, 1_000) : undefined,
+    }),
   };
 }
 

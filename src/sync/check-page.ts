@@ -160,9 +160,11 @@ export function checkPartitions(answer: unknown): Partition[] {
     const reason = textOf(unread);
     byId.set(id, {
       id,
-      ...present({ unread: reason }),
-      ...(typeof title === 'string' ? { title: storable(title).slice(0, 500) } : {}),
-      ...(typeof resource === 'string' ? { resource: storable(resource) } : {}),
+      ...present({
+        unread: reason,
+        title: typeof title === 'string' ? storable(title).slice(0, 500) : undefined,
+        resource: typeof resource === 'string' ? storable(resource) : undefined,
+      }),
     });
   }
   return [...byId.values()];

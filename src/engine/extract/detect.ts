@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { isUtf8 } from 'node:buffer';
 import { MemorydError } from '../../base/errors.ts';
 import { isWideText } from './charset.ts';
@@ -35,7 +36,7 @@ export function detect(bytes: Uint8Array, mimeType?: string, name?: string): Det
   if (binary) return refuseBinary(declared, bytes);
   const text = textFormat(sampleOf(bytes), formatOfMimeType(type), formatOfName(name));
   if (isPacked(text.format)) throw notWhatItSays(text.format);
-  return { ...text, ...(charset ? { charset } : {}) };
+  return { ...text, ...present({ charset: charset || undefined }) };
 }
 
 function sampleOf(bytes: Uint8Array): string {

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import type { Metadata } from '../document.ts';
 import { parseHtml, type DomDocument, type DomElement, isTooDeep } from './dom.ts';
 import { isoDate } from './plain.ts';
@@ -42,7 +43,7 @@ export async function htmlText(html: string, options: HtmlOptions): Promise<Page
     return {
       text,
       title: title ?? firstHeading(markdown),
-      metadata: { ...head.metadata, ...(author ? { author } : {}) },
+      metadata: { ...head.metadata, ...present({ author: author || undefined }) },
     };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -1,3 +1,4 @@
+import { present } from '../../base/collections.ts';
 import { Parser } from 'htmlparser2';
 import type { Metadata } from '../document.ts';
 import type { Parts } from './parts.ts';
@@ -30,7 +31,7 @@ export function propertiesOf(parts: Parts): { title?: string; metadata: Metadata
   const title = found['dc:title']?.trim();
   const author = (found['meta:initial-creator'] ?? found['dc:creator'])?.trim();
   const date = isoDate((found['dcterms:modified'] ?? found['dc:date'] ?? found['dcterms:created'] ?? '').trim());
-  return { ...(title ? { title } : {}), metadata: { ...(author ? { author } : {}), ...(date ? { date } : {}) } };
+  return { ...present({ title: title || undefined }), metadata: present({ author: author || undefined, date }) };
 }
 
 export interface XmlEvents {
@@ -41,13 +42,9 @@ export interface XmlEvents {
 
 /** Reads XML from front to back without keeping a tree: sheets have millions of cells. Entities of a DTD are not read. */
 export function readXmlEvents(xml: string, { open, text, close }: XmlEvents): void {
-  const parser = new Parser(
-    {
-      ...(open && { onopentag: open }),
-      ...(text && { ontext: text }),
-      ...(close && { onclosetag: close }),
-    },
-    { xmlMode: true, decodeEntities: true },
-  );
+  const parser = new Parser(present({ onopentag: open, ontext: text, onclosetag: close }), {
+    xmlMode: true,
+    decodeEntities: true,
+  });
   parser.end(xml);
 }

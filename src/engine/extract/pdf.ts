@@ -1,4 +1,4 @@
-import { at } from '../../base/collections.ts';
+import { at, present } from '../../base/collections.ts';
 import type { Metadata } from '../document.ts';
 import { checkSize, failed, type Extracted } from './extracted.ts';
 import { MemorydError } from '../../base/errors.ts';
@@ -81,7 +81,7 @@ async function readInfo(pdf: Pdf): Promise<{ title: string | null; metadata: Met
   const date = pdfDate(field('CreationDate'));
   return {
     title: sensibleTitle(field('Title')),
-    metadata: { ...(author ? { author } : {}), ...(date ? { date } : {}) },
+    metadata: present({ author: author || undefined, date: date || undefined }),
   };
 }
 

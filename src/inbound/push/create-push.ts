@@ -40,8 +40,14 @@ import {
   type PushRequest,
   type UpsertResult,
 } from './push-service.ts';
-import { continueSnapshot, snapshotTaken, type PageOfSnapshot } from './snapshot.ts';
-import { takePage, type TakenPage, removePushed } from './take-page.ts';
+import {
+  continueSnapshot,
+  snapshotTaken,
+  type PageOfSnapshot,
+  takePage,
+  type TakenPage,
+  removePushed,
+} from './take-page.ts';
 import { lockDisappeared, markUnseen, type Missed, type Unseen } from '../../store/sync-items.ts';
 import { unreadMessage } from '../../sync/check-page.ts';
 
