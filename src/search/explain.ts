@@ -3,7 +3,7 @@ import type { Database } from '../store/database.ts';
 import { memoriesOfDocument, readStanding } from '../store/search/document-standing.ts';
 import type { Line } from './results.ts';
 import type { Scored } from './score-candidates.ts';
-import type { Explanation, Outcome, SearchRequest } from './search.ts';
+import type { Explanation, SearchRequest } from './search.ts';
 
 /** The steps of a search. */
 export interface Trace {
@@ -27,7 +27,7 @@ export async function explained(request: SearchRequest, documentId: string, part
   const { ranked, lines, order } = trace;
   const own = await textsOf(documentId, ranked, database);
   const none = { rank: null, ranked: lines.length, similarity: null, scores: null, leftOutBy: [] };
-  const place = (list: readonly Line[], outcome: Outcome): Explanation | undefined => {
+  const place = (list: readonly Line[], outcome: Explanation['outcome']): Explanation | undefined => {
     const index = list.findIndex(({ id }) => own.has(id));
     if (index === -1) return undefined;
     const { similarity, scores } = at(list, index);

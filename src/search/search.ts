@@ -153,22 +153,20 @@ export interface ExplainedSearch extends Search {
   explain(request: SearchRequest, documentId: string): Promise<Explanation>;
 }
 
-export type Outcome =
-  /** It is among the results. */
-  | 'shown'
-  /** Others are better, and no more are asked for. */
-  | 'below_limit'
-  | 'below_threshold'
-  /** Another document with the same statement is a result already. */
-  | 'said_by_another'
-  /** The search is narrowed to a scope without it. */
-  | 'left_out'
-  /** There is nothing of it to be found, because its processing failed, or its text is empty. */
-  | 'not_indexed';
-
 /** Where a document stands for a search. */
 export interface Explanation {
-  outcome: Outcome;
+  outcome:
+    /** It is among the results. */
+    | 'shown'
+    /** Others are better, and no more are asked for. */
+    | 'below_limit'
+    | 'below_threshold'
+    /** Another document with the same statement is a result already. */
+    | 'said_by_another'
+    /** The search is narrowed to a scope without it. */
+    | 'left_out'
+    /** There is nothing of it to be found, because its processing failed, or its text is empty. */
+    | 'not_indexed';
   /** From 1: among what reaches the threshold or, where it does not, among all. Null: behind all that was ranked. */
   rank: number | null;
   /** How many were ranked. */
