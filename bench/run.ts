@@ -5,13 +5,13 @@
  * takes fewer items, `--save` writes the figures into bench/results.
  */
 import { fork } from 'node:child_process';
-import { parseArgs } from 'node:util';
 import { benchmarks } from './benchmarks.ts';
 import { engines, type Engine } from './databases.ts';
 import { printFigure, printTable, type Figure } from './report.ts';
 import { saveFigures } from './save.ts';
+import { readArguments } from '../scripts/read-arguments.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments(import.meta.filename, {
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false }, save: { type: 'boolean', default: false } },
 });

@@ -7,10 +7,10 @@
  * took at worst; an answer that is not expected is printed and ends it with 1. Nothing leaves this machine: the daemon
  * is started so that it reaches loopback alone, and what it tried is a fault. Ends by itself.
  */
-import { parseArgs } from 'node:util';
 import { runAttack } from './attack/run.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     requests: { type: 'string', default: '100000' },
     'bomb-size': { type: 'string', default: '1000000' },

@@ -7,12 +7,12 @@
  * difference prints the smallest program that shows it, and ends with 1. `servers` needs redis-server, and PG_BIN for
  * the programs of PostgreSQL (with pgvector); nothing but loopback is used, and no server that others use.
  */
-import { parseArgs } from 'node:util';
 import { runChaos } from '../test/support/chaos/run.ts';
 import { newSeed } from '../test/support/chaos/environment.ts';
 import type { Store } from '../test/support/chaos/program.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     minutes: { type: 'string', default: '10' },
     programs: { type: 'string' },

@@ -8,14 +8,14 @@
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { buildConsole, launchBrowser, openPage, type PageOptions } from '../test/support/browser.ts';
 import { startDaemon, type Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
+import { readArguments } from './read-arguments.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
-const { values } = parseArgs({ options: { png: { type: 'string' } } });
+const { values } = readArguments(import.meta.filename, { options: { png: { type: 'string' } } });
 const target = values.png ?? join(projectFolder, 'docs/console');
 const [format, quality] = values.png === undefined ? (['webp', 80] as const) : (['png', undefined] as const);
 

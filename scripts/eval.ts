@@ -7,14 +7,14 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { modes, startClient, type Client, type Mode, type Way } from './eval/client.ts';
 import { measureProfiles, measureSentences, measureUpdates } from './eval/memory-sets.ts';
 import { printFigures, type Figure } from './eval/report.ts';
 import { measureBeir, measureConversations, type Granularity } from './eval/retrieval.ts';
 import { loadSets, type EvalSet } from './eval/sets.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     set: { type: 'string', multiple: true, default: [join(import.meta.dirname, '../fixtures/memory')] },
     granularity: { type: 'string' },

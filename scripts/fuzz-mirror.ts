@@ -7,7 +7,6 @@
  * connector and a stand-in of its source, without frozen processes.
  */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import type fc from 'fast-check';
 import { checkPrograms, type ProgramCheck } from '../test/support/check-programs.ts';
 import { closeIdleDatabases, openTestDatabase } from '../test/support/databases.ts';
@@ -17,8 +16,9 @@ import { worldConnectors, type WorldConnectorName } from '../test/support/world-
 import { createWorldRunner } from '../test/support/world-program.ts';
 import { worldProgram } from '../test/support/world-steps.ts';
 import type { Database } from '../src/store/database.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     minutes: { type: 'string', default: '10' },
     programs: { type: 'string' },
@@ -94,8 +94,9 @@ if (values.seed !== undefined) {
   let well = true;
   while (well && programs < wanted && performance.now() < end) {
     const seed = randomInt(2 ** 31);
-    well = await check(seed, programsAtOnce, undefined);
-    if (well) console.log(`${(programs += programsAtOnce)} programs passed (last seed ${seed}).`);
+    const count = Math.min(programsAtOnce, wanted - programs);
+    well = await check(seed, count, undefined);
+    if (well) console.log(`${(programs += count)} programs passed (last seed ${seed}).`);
   }
   process.exitCode = well ? 0 : 1;
 }

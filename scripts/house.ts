@@ -8,12 +8,12 @@
  * each trip, with how many of their functions run.
  */
 import { posix } from 'node:path';
-import { parseArgs } from 'node:util';
 import { importsOf, listFiles, nodesOf, readFile } from '../test/support/imports-of.ts';
 import { circlesOf, type Arrow } from './house/circles.ts';
 import { countTrips } from './house/trips.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     connectors: { type: 'boolean', default: false },
     trips: { type: 'boolean', default: false },

@@ -12,7 +12,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
@@ -24,8 +23,9 @@ import { longestTaskMs, traced } from '../test/support/browser-trace.ts';
 import { signIn } from '../test/support/console-page.ts';
 import { putEmptyDatabase, startDaemon, type Daemon } from '../test/support/daemon.ts';
 import { call } from '../test/support/memory-of.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: { count: { type: 'string', default: '100000' }, connections: { type: 'string', default: '20' } },
 });
 const count = Number(values.count);

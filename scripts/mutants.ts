@@ -14,16 +14,16 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { coreMutants } from './mutants/core.ts';
 import { folderMutants } from './mutants/folder.ts';
 import { githubMutants } from './mutants/github.ts';
 import { imapMutants } from './mutants/imap.ts';
 import type { Mutant, MutantSet } from './mutants/mutant.ts';
+import { readArguments } from './read-arguments.ts';
 
 const root = join(import.meta.dirname, '..');
 const sets = [folderMutants, imapMutants, githubMutants, coreMutants];
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     area: { type: 'string', default: sets.map(({ area }) => area).join(',') },
     from: { type: 'string', default: '1' },

@@ -4,12 +4,12 @@
  * Feeds every function over text with every nasty text, up to the given size, and prints those whose time grows
  * faster than the length; ends with 1 when there is one. The short form is `test/unit/text-growth.test.ts`.
  */
-import { parseArgs } from 'node:util';
 import { steepGrowthOf } from '../test/support/text-growth/growth.ts';
 import { nastyTexts } from '../test/support/text-growth/nasty-texts.ts';
 import { textFunctions } from '../test/support/text-growth/text-functions.ts';
+import { readArguments } from './read-arguments.ts';
 
-const { values } = parseArgs({
+const { values } = readArguments(import.meta.filename, {
   options: {
     only: { type: 'string', default: '' },
     bytes: { type: 'string', default: '1000000' },
