@@ -38,10 +38,15 @@ import {
 } from './routes/container-tags.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsRoutes } from './routes/docs.ts';
-import { documentListRoutes, addDocumentRoutes, documentFileRoutes, documentRoutes } from './routes/documents.ts';
+import {
+  documentListRoutes,
+  addDocumentRoutes,
+  documentFileRoutes,
+  documentRoutes,
+  fileRoutes,
+} from './routes/documents.ts';
 import { backupRoutes } from './routes/backups.ts';
 import { erasureRoutes } from './routes/erasures.ts';
-import { fileRoutes } from './routes/files.ts';
 import { graphRoutes } from './routes/graph.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { itemRoutes } from './routes/items.ts';

@@ -8,9 +8,14 @@ import { withPatience, type Endpoint } from './client-request.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { fetchMem0, mem0Source, readMem0File } from './import-mem0.ts';
-import type { ImportPage, ImportSource } from './import-source.ts';
-import { openSupermemory } from './import-supermemory.ts';
+import {
+  fetchMem0,
+  mem0Source,
+  readMem0File,
+  openSupermemory,
+  type ImportPage,
+  type ImportSource,
+} from './import-services.ts';
 import {
   addExamples,
   addJsonOption,

@@ -1,17 +1,21 @@
 import Type from 'typebox';
-import * as schemas from '../schemas/documents.ts';
-import { documentParams } from '../schemas/documents.ts';
-import { fileParams, fileQuery, fileUrlAnswer } from '../schemas/document-changes.ts';
-import { containersOfWrite, listedTags, findDocument, callerOf, type Api, type RouteContext } from '../request.ts';
-import { documentInputOf } from '../document-input.ts';
-import { addInOrder, batchResults, readBatch } from '../batch.ts';
-import { firstOf } from '../../base/collections.ts';
 import { readScope, requireSomeWrite, requireWrite, addedBy } from '../../account/access.ts';
+import { firstOf } from '../../base/collections.ts';
 import { MemorydError } from '../../base/errors.ts';
-import { chunksView, documentView, listedDocumentView, paginationOf } from '../views.ts';
 import type { DocumentStatus, DocumentListQuery, DocumentSelectionQuery } from '../../engine/document.ts';
+import { addInOrder, batchResults, readBatch } from '../batch.ts';
 import { readDigits } from '../body.ts';
+import { documentInputOf, fileInputOf } from '../document-input.ts';
+import { readFileForm } from '../file-form.ts';
 import { parseFilters } from '../filters.ts';
+import { containersOfWrite, listedTags, findDocument, callerOf, type Api, type RouteContext } from '../request.ts';
+import { fileParams, fileQuery, fileUrlAnswer } from '../schemas/document-changes.ts';
+import * as schemas from '../schemas/documents.ts';
+import { documentParams, addAnswer } from '../schemas/documents.ts';
+import { fileForm } from '../schemas/files.ts';
+import { formRoute, type Uploads } from '../uploads.ts';
+import { noteWithoutV5 } from '../v5/without-counterpart.ts';
+import { chunksView, documentView, listedDocumentView, paginationOf } from '../views.ts';
 
 const tags = ['Documents'];
 
@@ -335,4 +339,50 @@ function selectionQuery(body: schemas.CountBody): Omit<DocumentSelectionQuery, '
     connectionId,
     type,
   };
+}
+
+/** Section 12.3 of the API. */
+export function fileRoutes(app: Api, { services, config }: RouteContext, uploads: Uploads): void {
+  app.post(
+    '/v3/documents/file',
+    {
+      ...formRoute(config),
+      schema: {
+        operationId: 'uploadFile',
+        summary: 'Upload a file',
+        description: 'Stored before the answer, processed afterwards.',
+        tags: ['Documents'],
+        consumes: ['multipart/form-data'],
+        body: fileForm,
+        response: { 200: addAnswer },
+      },
+    },
+    async (request, reply) =>
+      uploads.take(request, async (body, contentType) => {
+        const form = await readFileForm(body, contentType, config.limits.maxFileBytes);
+        noteWithoutV5(request, reply, form.fields);
+        const caller = callerOf(request);
+        const containers = containersOfWrite(caller, tagFieldsOf(form.fields), config);
+        const result = firstOf(
+          await services.documents.add([{ ...fileInputOf(form), ...containers, ...addedBy(caller) }]),
+        );
+        return { id: result.id, status: result.status };
+      }),
+  );
+}
+
+/** `containerTags` comes as one tag or as the JSON text of an array. */
+function tagFieldsOf(fields: { containerTag?: string | undefined; containerTags?: string | string[] | undefined }) {
+  const { containerTag, containerTags } = fields;
+  if (typeof containerTags !== 'string') return { containerTag };
+  const isList = containerTags.startsWith('[');
+  return { containerTag, containerTags: isList ? parsedTags(containerTags) : [containerTags] };
+}
+
+function parsedTags(text: string): string[] {
+  try {
+    return (JSON.parse(text) as unknown[]).map(String);
+  } catch {
+    return [];
+  }
 }
