@@ -251,32 +251,7 @@ export function createResultReader(database: Database, clock: Clock): ResultRead
 }
 
 export function resultOf(row: ResultRow, { similarity, scores, isWeak }: Chosen): SearchResult {
-  return {
-    id: row.id,
-    kind: row.kind,
-    text: row.text,
-    similarity,
-    scores,
-    isWeak,
-    containerTag: row.container_tag,
-    memoryKind: row.memory_kind,
-    category: row.category,
-    author: row.author,
-    extractor: row.extractor,
-    trust: row.trust,
-    saidAt: row.said_at,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    version: row.version,
-    isLatest: row.is_latest,
-    isInference: row.is_inference,
-    isForgotten: row.is_forgotten,
-    position: row.position,
-    rootMemoryId: row.root_memory_id,
-    filepath: row.filepath,
-    documents: row.documents.map(documentOf),
-  };
+  return { ...row, similarity, scores, isWeak, documents: row.documents.map(documentOf) };
 }
 
 function documentOf(row: ResultDocumentRow): ResultDocument {

@@ -1,8 +1,8 @@
+import type { ResultDocumentRow, ResultRow } from '../store/search/results.ts';
 import type { Narrower } from '../store/search/document-standing.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Filter } from '../store/filters.ts';
 import type { DateRange } from '../store/search/search-plan.ts';
-import type { Metadata } from '../engine/document.ts';
 import type { Scores } from './score-candidates.ts';
 
 /**
@@ -53,10 +53,7 @@ export interface SearchRequest {
   signal?: AbortSignal | undefined;
 }
 
-export interface SearchResult {
-  id: string;
-  kind: 'chunk' | 'memory';
-  text: string;
+export interface SearchResult extends Omit<ResultRow, 'documents'> {
   /** 0 to 1, comparable between embedders: 0.6 separates related from unrelated. */
   similarity: number;
   /** Absent of what is made of several. */
@@ -65,36 +62,6 @@ export interface SearchResult {
   isWeak: boolean;
   /** Made of several memories, for this request; stored nowhere. */
   isAggregated?: true;
-  containerTag: string;
-  /** Null for chunks. */
-  memoryKind: 'fact' | 'episode' | null;
-  /** Null for chunks, and where it is unknown. */
-  category: string | null;
-  /** Its speaker or author, as the source names them; null: nobody is named. */
-  author: string | null;
-  /** The extractor: `rules-1`, or `llm:` and a model. Null for chunks and for memories that were written as such. */
-  extractor: string | null;
-  trust: 'told' | 'own' | 'read';
-  /** When it was said, or the date of the chunk's document. */
-  saidAt: Date | null;
-  /** The memory's metadata, or that of the chunk's document. */
-  metadata: Record<string, unknown> | null;
-  /** Of the memory, or of the chunk's document. */
-  createdAt: Date;
-  updatedAt: Date;
-  /** Null for chunks. */
-  version: number | null;
-  /** Whether a later version has taken the memory's place by now. */
-  isLatest: boolean;
-  /** Of a memory: concluded from others. */
-  isInference: boolean;
-  /** Of a memory: forgotten or expired, which only `includeForgotten` finds. */
-  isForgotten: boolean;
-  /** Of a chunk in its document; null for memories. */
-  position: number | null;
-  rootMemoryId: string | null;
-  filepath: string | null;
-  /** The sources: the document of a chunk, and at most 10 of a memory, the first ones. */
   documents: ResultDocument[];
   /** Of a memory, when they were asked for; best first. */
   chunks?: MatchingChunk[];
@@ -127,18 +94,8 @@ export interface ContextEntry {
   updatedAt: Date;
 }
 
-export interface ResultDocument {
-  id: string;
-  customId: string | null;
-  title: string | null;
-  type: string;
-  url: string | null;
-  filepath: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
+export interface ResultDocument extends Omit<ResultDocumentRow, 'documentDate' | 'createdAt' | 'updatedAt'> {
   documentDate: Date | null;
-  metadata: Metadata;
-  summary: string | null;
   createdAt: Date;
   updatedAt: Date;
 }

@@ -2,29 +2,41 @@ import type { Queryable } from '../database.ts';
 import { shownMetadata } from '../memories.ts';
 import { joinSql, rawSql, sql, type Sql } from '../sql.ts';
 
+/** A text as a result shows it. */
 export interface ResultRow {
   id: string;
   kind: 'chunk' | 'memory';
   text: string;
-  container_tag: string;
-  memory_kind: 'fact' | 'episode' | null;
+  containerTag: string;
+  /** Null for chunks. */
+  memoryKind: 'fact' | 'episode' | null;
+  /** Null for chunks, and where it is unknown. */
   category: string | null;
+  /** Its speaker or author, as the source names them; null: nobody is named. */
   author: string | null;
+  /** The extractor: `rules-1`, or `llm:` and a model. Null for chunks and for memories that were written as such. */
   extractor: string | null;
   trust: 'told' | 'own' | 'read';
-  said_at: Date | null;
-  created_at: Date;
-  is_latest: boolean;
-  is_inference: boolean;
-  /** Or expired. */
-  is_forgotten: boolean;
+  /** When it was said, or the date of the chunk's document. */
+  saidAt: Date | null;
+  /** The memory's metadata, or that of the chunk's document. */
   metadata: Record<string, unknown> | null;
-  updated_at: Date;
+  /** Of the memory, or of the chunk's document. */
+  createdAt: Date;
+  updatedAt: Date;
+  /** Null for chunks. */
   version: number | null;
-  /** Of a chunk in its document. */
+  /** Whether a later version has taken the memory's place by now. */
+  isLatest: boolean;
+  /** Of a memory: concluded from others. */
+  isInference: boolean;
+  /** Of a memory: forgotten or expired, which only `includeForgotten` finds. */
+  isForgotten: boolean;
+  /** Of a chunk in its document; null for memories. */
   position: number | null;
-  root_memory_id: string | null;
+  rootMemoryId: string | null;
   filepath: string | null;
+  /** The sources: the document of a chunk, and at most 10 of a memory, the first ones. */
   documents: ResultDocumentRow[];
 }
 
@@ -80,18 +92,22 @@ export async function readTexts(
 const dateOf = rawSql('coalesce(d.written_at, d.document_date)');
 
 function chunkRows(ids: readonly string[], document: Sql): Sql {
-  return sql`select c.id, 'chunk' as kind, c.content as text, d.container_tag, null::text as memory_kind,
-      null::text as category, d.author, null::text as extractor, d.trust, ${dateOf} as said_at, d.metadata, d.created_at, d.updated_at,
-      null::integer as version, true as is_latest, false as is_inference, false as is_forgotten, c.position, null::text as root_memory_id, d.filepath,
+  return sql`select c.id, 'chunk' as kind, c.content as text, d.container_tag as "containerTag", null::text as "memoryKind",
+      null::text as category, d.author, null::text as extractor, d.trust, ${dateOf} as "saidAt", d.metadata,
+      d.created_at as "createdAt", d.updated_at as "updatedAt",
+      null::integer as version, true as "isLatest", false as "isInference", false as "isForgotten", c.position,
+      null::text as "rootMemoryId", d.filepath,
       jsonb_build_array(${document}) as documents
     from chunks c join documents d on d.id = c.document_id where c.id = any(${ids}::text[])`;
 }
 
 function memoryRows(ids: readonly string[], document: Sql, now: Date): Sql {
-  return sql`select m.id, 'memory' as kind, m.memory as text, m.container_tag, m.kind as memory_kind,
-      m.category, m.author, m.extractor, m.trust, m.said_at, ${shownMetadata} as metadata, m.created_at, m.updated_at,
-      m.version, m.is_latest, m.is_inference,
-      coalesce(m.is_forgotten or m.forget_after <= ${now}::timestamptz, false) as is_forgotten, null::integer as position, m.root_memory_id, sources.filepath, sources.documents
+  return sql`select m.id, 'memory' as kind, m.memory as text, m.container_tag as "containerTag", m.kind as "memoryKind",
+      m.category, m.author, m.extractor, m.trust, m.said_at as "saidAt", ${shownMetadata} as metadata,
+      m.created_at as "createdAt", m.updated_at as "updatedAt",
+      m.version, m.is_latest as "isLatest", m.is_inference as "isInference",
+      coalesce(m.is_forgotten or m.forget_after <= ${now}::timestamptz, false) as "isForgotten", null::integer as position,
+      m.root_memory_id as "rootMemoryId", sources.filepath, sources.documents
     from memories m cross join lateral (
       select (array_agg(d.filepath order by d.nth))[1] as filepath,
         coalesce(jsonb_agg(${document} order by d.nth), '[]') as documents
