@@ -57,6 +57,8 @@ function startDiskThread(): DiskThread {
   worker.on('error', end);
   worker.on('exit', end);
   worker.on('message', (answer: DiskAnswer | null) => {
+    // Under `node --watch` Node sends messages of its own the same way (nodejs/node#65044).
+    if (answer !== null && !('id' in answer)) return;
     isReady = true;
     if (answer !== null) settle(answer.id, answer);
     // From the first message on: a thread that is still starting does not heed it.

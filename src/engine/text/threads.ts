@@ -56,6 +56,8 @@ export function createTextThread(maxMemoryMb: number): TextThread {
   };
   worker.on('message', (message: Message) => {
     if (message === 'ready') return loading.resolve();
+    // Under `node --watch` Node sends messages of its own the same way (nodejs/node#65044).
+    if (!Array.isArray(message)) return;
     current?.resolve(message);
     current = null;
   });

@@ -198,6 +198,8 @@ function startModelThread(setup: WorkerSetup): ModelThread {
   worker.on('message', (reply: WorkerReply) => {
     if (reply.type === 'vectors') return running?.resolve(reply.values);
     if (reply.type === 'failed') return ready.reject(openError(reply));
+    // Under `node --watch` Node sends messages of its own the same way (nodejs/node#65044).
+    if (reply.type !== 'ready') return;
     dimensions = reply.facts.dimensions;
     ready.resolve(reply.facts);
   });
