@@ -51,6 +51,22 @@ describe('pages of the manual', () => {
     expect((await read('.so man1/tide.1\n')).text).toBe('See man1/tide.1.');
   });
 
+  it('go on after what they leave out, also where a comment stands behind its beginning', async () => {
+    const mdoc = [
+      '.ig \\"  -*- nroff -*-',
+      'Copyright',
+      '..',
+      '.Dd June 17, 2010',
+      '.Dt TIDE 1',
+      '.Sh NAME',
+      '.Nm tide',
+    ];
+    expect((await read([...mdoc, '.Nd tell the water level'].join('\n'))).text).toBe(
+      '## NAME\n\ntide - tell the water level',
+    );
+    expect(await textOf('.de XX yy \\" end', 'x', '.yy', '.SH NAME', 'tide')).toBe('## NAME\n\ntide');
+  });
+
   it('keep the links of pages that Asciidoctor made', async () => {
     const definition = ['.de URL', '\\fI\\\\$2\\fP <\\\\$1>\\\\$3', '..', '.als MTO URL'];
     const said = [

@@ -153,4 +153,11 @@ describe('terms', () => {
     },
     60_000,
   );
+
+  it('of a query that tells that it is in English have no stems of other languages', () => {
+    const forms = (query: string) => queryWords(query, ['fr']).flatMap((word) => word.forms);
+    expect(forms('which applicant could begin')).toEqual(['applicant', 'begin']);
+    expect(forms('applicant')).toEqual(expect.arrayContaining(['applicant', 'applic']));
+    expect(forms('le candidat pour le poste')).toContain('candidat');
+  });
 });

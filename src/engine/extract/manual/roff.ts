@@ -95,8 +95,8 @@ export function pageOf(text: string): Page {
     const line = queue[at]!;
     if (/^[.'][ \t]*(?:\\["#}]|$)/.test(line) || line.startsWith('\\"')) continue;
     const [, request = '', rest = ''] = /^[.'][ \t]*(\w+)[ \t]*(.*)$/.exec(line) ?? [];
-    if (request === 'ig') at = endOfDefinition(queue, at, rest);
-    else if (/^(?:de|am)1?$/.test(request)) at = endOfDefinition(queue, at, rest.split(/\s+/)[1]);
+    if (request === 'ig') at = endOfDefinition(queue, at, argumentsOf(rest)[0]);
+    else if (/^(?:de|am)1?$/.test(request)) at = endOfDefinition(queue, at, argumentsOf(rest)[1]);
     else if (request === 'ds') define(rest, strings);
     else if (request === 'if' || request === 'ie') {
       const [condition, body] = conditionOf(rest);
