@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Embedder } from '../embedder.ts';
 import { runCheck, type SelfCheck } from '../self-test.ts';
-import { parseTokenizer } from '../tokenizer-file.ts';
+import { parseTokenizer } from '../token-counting.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import {
   createTransformer,

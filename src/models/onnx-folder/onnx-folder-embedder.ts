@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { Embedder } from '../embedder.ts';
 import type { SelfCheck } from '../self-test.ts';
 import { measureRelatedness, relatedThreshold } from '../related-texts.ts';
-import { createBertTokenizer, isBertTokenizer, parseTokenizerJson, type TokenizerJson } from '../tokenizer-file.ts';
+import { createBertTokenizer, isBertTokenizer, parseTokenizerJson, type TokenizerJson } from '../token-counting.ts';
 import {
   createTransformer,
   createTransformerEmbedder,

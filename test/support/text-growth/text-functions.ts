@@ -496,7 +496,7 @@ export const notMeasured: Record<string, Record<string, string>> = {
   'src/source/rate-limit/limited-answers.ts': { readReset: bounded },
   'src/search/explain.ts': { explained: notText },
   'src/engine/extract/extracted.ts': { failed: notText, finish: 'measured by convert' },
-  'src/models/tokenizer-file.ts': {
+  'src/models/token-counting.ts': {
     parseTokenizer: 'reads a file of the operator',
     parseTokenizerJson: 'reads a file of the operator',
   },

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
-import { cutToTokens, estimateTokens } from '../../../src/models/token-counting.ts';
-import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
+import { cutToTokens, estimateTokens, parseTokenizer } from '../../../src/models/token-counting.ts';
 
 const samples = [
   'The meeting was moved to Thursday afternoon because two of the engineers are travelling.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemorydError } from '../../../src/base/errors.ts';
-import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
+import { parseTokenizer } from '../../../src/models/token-counting.ts';
 import { tokenizerJson } from '../../support/model-folder.ts';
 
 const vocabulary = ['[UNK]', '<s>', '[CLS]', '[SEP]', 'Über', 'uber', 'über', 'ü', '##ber', '北', '京', '北京'];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findModelFolder, readModelFile } from '../../../src/models/minilm/files.ts';
-import { parseTokenizer } from '../../../src/models/tokenizer-file.ts';
+import { parseTokenizer } from '../../../src/models/token-counting.ts';
 import { cpuMs } from '../../support/cpu-time.ts';
 
 const tokenizer = parseTokenizer(readModelFile(findModelFolder(), 'tokenizer').toString('utf8'), 'tokenizer.json');
