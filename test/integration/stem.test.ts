@@ -7,7 +7,10 @@ import { listFiles } from '../support/imports-of.ts';
 const database = new PGlite();
 afterAll(() => database.close());
 
-it('gives each word of this project the stem that PostgreSQL gives it', async () => {
+/** Stems of their own; PostgreSQL gives these words those of application, import, account, depart, apart and the like. */
+const toldApart = new Set('applicant important accountant department apartment informant occupant'.split(' '));
+
+it('gives each word of this project the stem that PostgreSQL gives it, but for a few that mean something else', async () => {
   const files = listFiles('src/**/*.ts', 'test/**/*.ts', 'fixtures/documents/*.md', 'docs/**/*.md');
   const words = new Set(
     files.flatMap(
@@ -24,5 +27,6 @@ it('gives each word of this project the stem that PostgreSQL gives it', async ()
   );
   const known = rows.filter((row) => row.stem !== null);
   expect(known.length).toBeGreaterThan(3000);
-  expect(known.filter((row) => stem(row.word) !== row.stem)).toEqual([]);
+  const unlike = known.filter((row) => stem(row.word) !== row.stem);
+  expect(unlike.filter((row) => !toldApart.has(stem(row.word)))).toEqual([]);
 });
