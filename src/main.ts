@@ -26,7 +26,10 @@ function screenOf(stream: WriteStream): Screen {
 /** npm hands a Ctrl-C on to a program that got it from the terminal already. */
 const sameInterruptMs = 500;
 
-/** Aborts at the first SIGINT or SIGTERM; the next one ends the process at once, as the shell expects. */
+/**
+ * Aborts at the first SIGINT or SIGTERM; the next one ends the process at once, by the signal itself: `process.exit`
+ * ends threads first, and one that runs a model would abort the process with a message of its own.
+ */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
@@ -34,7 +37,11 @@ function interruption(): AbortSignal {
     process.on(name, () => {
       const nowMs = systemClock.now().getTime();
       if (!controller.signal.aborted) firstMs = nowMs;
-      else if (nowMs - firstMs > sameInterruptMs) process.exit(128 + number);
+      else if (nowMs - firstMs > sameInterruptMs) {
+        process.emit('exit', 128 + number);
+        process.removeAllListeners(name);
+        process.kill(process.pid, name);
+      }
       controller.abort();
     });
   }

@@ -182,8 +182,11 @@ interface ModelThread {
   close(): Promise<void>;
 }
 
-/** A run takes tens of milliseconds; a thread that has not ended by then is stopped. */
-const closeTimeoutMs = 5_000;
+/**
+ * A thread that has not ended by then is stopped. That takes the process down when it opens or runs a model, as native
+ * code throws where nothing may be thrown any more; so it has longer than a busy machine needs for either.
+ */
+const closeTimeoutMs = 60_000;
 const restartAfterMs = 1_000;
 /** `.ts` in the source tree, `.js` once built. */
 const workerUrl = new URL(`./model-worker${extname(import.meta.url)}`, import.meta.url);
