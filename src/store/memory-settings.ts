@@ -11,10 +11,10 @@ export async function noteMemoriesSwitch(database: Queryable, isOn: boolean, now
 }
 
 /** Where a setting changed that decides what makes memories, who wrote it, or how far it is trusted. */
-export type SettingChange = { scope: 'connection' | 'container'; id: string } | { scope: 'everything' };
+export type MemorySettingChange = { scope: 'connection' | 'container'; id: string } | { scope: 'everything' };
 
 /** All documents below it are looked at again, in the background. One that changes meanwhile begins anew. */
-export async function noteSettingChange(tx: Queryable, changed: SettingChange): Promise<void> {
+export async function noteSettingChange(tx: Queryable, changed: MemorySettingChange): Promise<void> {
   const id = 'id' in changed ? changed.id : '';
   await tx.execute(sql`
     insert into memory_setting_changes (scope, id) values (${changed.scope}, ${id})
@@ -31,7 +31,7 @@ export async function hasSettingChanges(database: Queryable): Promise<boolean> {
  * made some, wait to be mined again. Looks at `limit` documents at the most, wherever they belong.
  */
 export async function applySettingChange(tx: Transaction, limit: number, now: Date): Promise<void> {
-  const [change] = await tx.query<{ scope: SettingChange['scope']; id: string; position: string }>(sql`
+  const [change] = await tx.query<{ scope: MemorySettingChange['scope']; id: string; position: string }>(sql`
     select scope, id, position from memory_setting_changes order by scope, id limit 1 for update`);
   if (!change) return;
   const { scope, id, position } = change;
