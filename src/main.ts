@@ -26,10 +26,7 @@ function screenOf(stream: WriteStream): Screen {
 /** npm hands a Ctrl-C on to a program that got it from the terminal already. */
 const sameInterruptMs = 500;
 
-/**
- * Aborts at the first SIGINT or SIGTERM; the next one ends the process at once, by the signal itself: `process.exit`
- * ends threads first, and one that runs a model would abort the process with a message of its own.
- */
+/** Aborts at the first SIGINT or SIGTERM; the next one ends the process at once, as the shell expects. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
@@ -37,15 +34,18 @@ function interruption(): AbortSignal {
     process.on(name, () => {
       const nowMs = systemClock.now().getTime();
       if (!controller.signal.aborted) firstMs = nowMs;
-      else if (nowMs - firstMs > sameInterruptMs) {
-        process.emit('exit', 128 + number);
-        process.removeAllListeners(name);
-        process.kill(process.pid, name);
-      }
+      else if (nowMs - firstMs > sameInterruptMs) endBy(name, 128 + number);
       controller.abort();
     });
   }
   return controller.signal;
+}
+
+/** Not by `process.exit`, which ends threads first: one that runs a model would abort the process. */
+function endBy(signal: string, exitCode: number): void {
+  process.emit('exit', exitCode);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 const isDaemon = process.argv[2] === 'start';
