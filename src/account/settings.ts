@@ -75,6 +75,7 @@ const standard: ContentSettings = {
   profileBuckets: [],
   workspacePrompt: null,
 };
+export const contentSettingNames = Object.keys(standard) as (keyof ContentSettings)[];
 
 /** The settings about content, with defaults filled in. */
 export async function readContentSettings(database: Pick<Database, 'query' | 'execute'>): Promise<ContentSettings> {

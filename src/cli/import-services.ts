@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import type { ContentSettings } from '../account/settings.ts';
 import { valueOf } from '../base/collections.ts';
 import type { JsonObject } from '../connector/contract.ts';
 import { call, type Endpoint } from './client-request.ts';
@@ -72,17 +71,6 @@ export interface SupermemoryOptions {
 const pageSize = 100;
 const synced = 'came from a connection: connect the source here, or say --with-synced';
 const empty = 'has no content yet, or could not be read there';
-/** Settings that both have; secrets of applications are never shown. */
-const carriedSettings: readonly (keyof ContentSettings)[] = [
-  'shouldLLMFilter',
-  'filterPrompt',
-  'includeItems',
-  'excludeItems',
-  'chunkSize',
-  'profileBuckets',
-  'workspacePrompt',
-];
-
 /** A running service, in the dialect that it speaks: v3 and v4 where it still does, else v5. */
 export async function openSupermemory(endpoint: Endpoint, options: SupermemoryOptions): Promise<ImportSource> {
   try {
@@ -106,8 +94,11 @@ function older(endpoint: Endpoint, options: SupermemoryOptions, tags: readonly s
   return {
     containers: async () => tags.toSorted(),
     async settings() {
+      // Other commands start without it.
+      const { contentSettingNames } = await import('../account/settings.ts');
       const all = await call<JsonObject>(endpoint, 'GET', '/v3/settings');
-      return present(Object.fromEntries(carriedSettings.map((name) => [name, all[name]])));
+      // Secrets of applications are never shown.
+      return present(Object.fromEntries(contentSettingNames.map((name) => [name, all[name]])));
     },
     async containerSettings(container) {
       const path = `/v3/container-tags/${encodeURIComponent(container)}`;

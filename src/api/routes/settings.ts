@@ -1,5 +1,10 @@
 import type { SettingsAnswer, SettingsBody } from '../schemas/settings.ts';
-import { clientNames, type OrganizationSettings, type SettingsChange } from '../../account/settings.ts';
+import {
+  clientNames,
+  contentSettingNames,
+  type OrganizationSettings,
+  type SettingsChange,
+} from '../../account/settings.ts';
 import { requireFullKey, requireManagement } from '../../account/access.ts';
 import { callerOf, type Api, type RouteContext } from '../request.ts';
 import * as schemas from '../schemas/settings.ts';
@@ -115,19 +120,9 @@ function settingsView({ content, clients }: OrganizationSettings): SettingsAnswe
   return { ...content, ...Object.fromEntries(fields) } as SettingsAnswer;
 }
 
-const contentNames = [
-  'shouldLLMFilter',
-  'filterPrompt',
-  'includeItems',
-  'excludeItems',
-  'chunkSize',
-  'profileBuckets',
-  'workspacePrompt',
-] as const;
-
 /** The change that a body asks for; a secret sent back masked is no change. */
 function settingsChange(body: SettingsBody): SettingsChange {
-  const content = contentNames.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]));
+  const content = contentSettingNames.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]));
   const clients = clientNames.flatMap((name) => {
     const secret = body[`${name}ClientSecret`];
     const change = {
