@@ -65,7 +65,7 @@ async function fill(database: Database, world: SearchWorld, count: number): Prom
     const texts = Array.from({ length: Math.min(batchSize, count - start) }, () => world.text(60));
     const vectors = await embedder.embed(texts);
     const chunks = texts.map((text, index) => chunkOf(start + index, text, vectors[index]!, embedder.id));
-    const documents = [...new Set(chunks.map((chunk) => chunk.document_id))];
+    const documents = [...new Set(chunks.map((chunk) => chunk.documentId))];
     const tags = documents.map((id) => containerOf(Number(id.slice(1))));
     await database.transaction(async (tx) => {
       await tx.execute(sql`
@@ -86,10 +86,10 @@ function chunkOf(number: number, content: string, embedding: Float32Array, model
   const found = terms(content);
   const document = Math.floor(number / chunksPerDocument);
   return {
-    ...{ id: `c${String(number).padStart(9, '0')}`, document_id: `d${String(document).padStart(9, '0')}` },
-    ...{ container_tag: containerOf(document), position: number % chunksPerDocument, content, context: null },
-    ...{ type: 'text', token_count: 100, content_hash: String(number), embedding, embedding_model: model },
-    ...{ terms: found.terms, term_counts: found.counts, term_total: found.total, languages: [] },
+    ...{ id: `c${String(number).padStart(9, '0')}`, documentId: `d${String(document).padStart(9, '0')}` },
+    ...{ containerTag: containerOf(document), position: number % chunksPerDocument, content, context: null },
+    ...{ type: 'text', tokenCount: 100, contentHash: String(number), embedding, embeddingModel: model },
+    ...{ terms: found.terms, termCounts: found.counts, termTotal: found.total, languages: [] },
   };
 }
 

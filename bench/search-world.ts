@@ -62,7 +62,7 @@ export async function fillSearchWorld(database: Database, world: SearchWorld, co
     const chunks = Array.from({ length: Math.min(batchSize, count - start) }, (_, index) =>
       chunkOf(world, start + index),
     );
-    const documents = [...new Set(chunks.map((chunk) => chunk.document_id))];
+    const documents = [...new Set(chunks.map((chunk) => chunk.documentId))];
     await database.transaction(async (tx) => {
       await tx.execute(sql`
         insert into documents (id, container_tag, status, type, content_hash, created_at, updated_at)
@@ -78,19 +78,19 @@ function chunkOf(world: SearchWorld, number: number): ChunkWrite {
   const found = terms(content);
   return {
     id: `c${String(number).padStart(9, '0')}`,
-    document_id: `d${String(Math.floor(number / chunksPerDocument)).padStart(9, '0')}`,
-    container_tag: 'bench',
+    documentId: `d${String(Math.floor(number / chunksPerDocument)).padStart(9, '0')}`,
+    containerTag: 'bench',
     position: number % chunksPerDocument,
     content,
     context: null,
     type: 'text',
-    token_count: 128,
-    content_hash: String(number),
+    tokenCount: 128,
+    contentHash: String(number),
     terms: found.terms,
-    term_counts: found.counts,
-    term_total: found.total,
+    termCounts: found.counts,
+    termTotal: found.total,
     languages: [],
     embedding: world.vector(),
-    embedding_model: worldModel.id,
+    embeddingModel: worldModel.id,
   };
 }

@@ -55,7 +55,7 @@ export const coreMutants: MutantSet = {
       file: 'src/sync/fetch-group.ts',
       loses: true,
       suites: model,
-      find: 'const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));',
+      find: 'const mine = outcomes.filter(({ item }) => leased.has(item.extId));',
       replace: 'const mine = leased.size < 0 ? [] : outcomes;',
     },
     {
@@ -245,8 +245,8 @@ export const coreMutants: MutantSet = {
     {
       file: 'src/sync/fetch-group.ts',
       loses: true,
-      find: 'rev: outcome.document.rev ?? outcome.item.want_rev,',
-      replace: 'rev: outcome.item.want_rev, ...{ want_rev: outcome.document.rev },',
+      find: 'rev: outcome.document.rev ?? outcome.item.wantRev,',
+      replace: 'rev: outcome.item.wantRev, ...{ wantRev: outcome.document.rev },',
     },
     {
       file: 'src/sync/fetch-group.ts',

@@ -16,7 +16,7 @@ import { writeContents } from '../store/document-contents.ts';
 import { ensureContainers } from '../store/documents.ts';
 import { requireQuota } from '../store/quotas.ts';
 import type { FileBody, PartialDocumentChange, WrittenBody } from './document.ts';
-import { contentHash, contentWrite, trustOf } from './ingest.ts';
+import { contentWrite, hashOf, trustOf } from './ingest.ts';
 import { requireWritable } from './add-documents.ts';
 
 /**
@@ -46,24 +46,24 @@ async function changeIn(tx: Transaction, id: string, change: PartialDocumentChan
   const before = await lockDocument(tx, id);
   if (!before) throw new MemorydError('not_found', 'Document not found');
   const after = changed(before, change);
-  await requireWritable(tx, [before.container_tag, after.container_tag]);
+  await requireWritable(tx, [before.containerTag, after.containerTag]);
   const isRequeued = isToBeProcessed(before, after, change);
   if (isRequeued || differs(before, after)) {
-    if (after.container_tag !== before.container_tag) {
-      await ensureContainers(tx, [{ tag: after.container_tag, id: newId(now) }], now);
+    if (after.containerTag !== before.containerTag) {
+      await ensureContainers(tx, [{ tag: after.containerTag, id: newId(now) }], now);
     }
     await writeChangedDocument(tx, after, { isRequeued, now });
-    if (after.container_tag !== before.container_tag) {
-      await moveParts(tx, id, { from: before.container_tag, to: after.container_tag }, now);
+    if (after.containerTag !== before.containerTag) {
+      await moveParts(tx, id, { from: before.containerTag, to: after.containerTag }, now);
     }
   }
   if (change.body && isRequeued) await writeContents(tx, [contentWrite(id, { body: change.body })]);
-  await requireQuota(tx, { tags: [after.container_tag], keys: change.addedBy === undefined ? [] : [change.addedBy] });
-  if (before.task_type === 'memory' && after.task_type === 'superrag') {
+  await requireQuota(tx, { tags: [after.containerTag], keys: change.addedBy === undefined ? [] : [change.addedBy] });
+  if (before.taskType === 'memory' && after.taskType === 'superrag') {
     await forgetMemoriesOnlyFrom(tx, id, { reason: 'the document has no memories any more', now });
   }
   if (change.entityContext !== undefined) {
-    await writeEntityContext(tx, new Map([[after.container_tag, change.entityContext]]), now);
+    await writeEntityContext(tx, new Map([[after.containerTag, change.entityContext]]), now);
   }
   return isRequeued;
 }
@@ -73,26 +73,26 @@ function changed(stored: ChangingDocument, change: PartialDocumentChange): Chang
   const before = change.clearsFields === true ? { ...stored, ...cleared } : stored;
   const metadata = given === undefined ? before.metadata : mergedMetadata(before.metadata, given);
   const title = typeof given?.['title'] === 'string' ? given['title'] : undefined;
-  const moved = containerTag !== undefined && containerTag !== before.container_tag;
+  const moved = containerTag !== undefined && containerTag !== before.containerTag;
   return {
     ...before,
     ...(body === undefined ? {} : contentFields(before, body, change)),
-    container_tag: containerTag ?? before.container_tag,
-    container_tags: containerTags === undefined ? (moved ? null : before.container_tags) : [...containerTags],
-    custom_id: change.customId ?? before.custom_id,
-    given_title: title ?? before.given_title,
+    containerTag: containerTag ?? before.containerTag,
+    containerTags: containerTags === undefined ? (moved ? null : before.containerTags) : [...containerTags],
+    customId: change.customId ?? before.customId,
+    givenTitle: title ?? before.givenTitle,
     title: title ?? before.title,
     filepath: change.filepath ?? before.filepath,
     metadata,
-    task_type: change.taskType ?? before.task_type,
+    taskType: change.taskType ?? before.taskType,
     dreaming: change.dreaming ?? before.dreaming,
-    document_date: change.documentDate ?? before.document_date,
-    filter_by_metadata: change.filterByMetadata ?? before.filter_by_metadata,
-    supporting_context: change.supportingContext ?? before.supporting_context,
+    documentDate: change.documentDate ?? before.documentDate,
+    filterByMetadata: change.filterByMetadata ?? before.filterByMetadata,
+    supportingContext: change.supportingContext ?? before.supportingContext,
   };
 }
 
-const cleared = { metadata: {}, document_date: null, filter_by_metadata: null, supporting_context: null };
+const cleared = { metadata: {}, documentDate: null, filterByMetadata: null, supportingContext: null };
 
 /** An address becomes a page and back; what a connector or an upload was stays its source. */
 function contentFields(
@@ -100,8 +100,8 @@ function contentFields(
   body: WrittenBody | FileBody,
   { addedBy, type: given }: PartialDocumentChange,
 ) {
-  const content_hash = contentHash(body);
-  if (content_hash === before.content_hash) return {};
+  const contentHash = hashOf(body);
+  if (contentHash === before.contentHash) return {};
   const written = body.kind === 'text' ? 'api' : body.kind;
   const isCallers = body.kind === 'file' || ['api', 'url'].includes(before.source ?? '');
   const source = isCallers ? written : before.source;
@@ -109,7 +109,7 @@ function contentFields(
   const url = body.kind === 'url' ? body.url : wasPage ? null : before.url;
   const trust = trustOf(body);
   const type = given ?? (body.kind === 'url' ? 'webpage' : 'text');
-  return { content_hash, source, url, author: null, trust, type, added_by: addedBy ?? null };
+  return { contentHash, source, url, author: null, trust, type, addedBy: addedBy ?? null };
 }
 
 function mergedMetadata(before: object, change: object): Record<string, unknown> {
@@ -117,9 +117,9 @@ function mergedMetadata(before: object, change: object): Record<string, unknown>
 }
 
 function isToBeProcessed(before: ChangingDocument, after: ChangingDocument, change: PartialDocumentChange): boolean {
-  const contentIsNew = after.content_hash !== before.content_hash;
+  const contentIsNew = after.contentHash !== before.contentHash;
   const contentIsAgain = change.body !== undefined && (change.body.kind === 'url' || before.status === 'failed');
-  return contentIsNew || contentIsAgain || (before.task_type === 'superrag' && after.task_type === 'memory');
+  return contentIsNew || contentIsAgain || (before.taskType === 'superrag' && after.taskType === 'memory');
 }
 
 function differs(before: ChangingDocument, after: ChangingDocument): boolean {
@@ -137,7 +137,7 @@ export async function reindexDocument(database: Database, id: string, now: Date)
   await database.transaction(async (tx) => {
     const document = await lockDocument(tx, id);
     if (!document) throw new MemorydError('not_found', 'Document not found');
-    await requireWritable(tx, [document.container_tag]);
+    await requireWritable(tx, [document.containerTag]);
     const reason =
       document.source === 'memory'
         ? 'This document holds a memory and has no text to index.'

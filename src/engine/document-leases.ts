@@ -21,8 +21,8 @@ interface Failing {
 }
 
 /** Throws when too many workers were lost with a document. */
-export function requireHarmless({ lost_workers }: Pick<ClaimedDocument, 'lost_workers'>): void {
-  if (lost_workers >= mostLostWorkers)
+export function requireHarmless({ lostWorkers }: Pick<ClaimedDocument, 'lostWorkers'>): void {
+  if (lostWorkers >= mostLostWorkers)
     throw new MemorydError('lost_worker', 'Workers keep dying while they process this.');
 }
 
@@ -44,7 +44,7 @@ export async function fail(
     const row = { id: document.id, type: document.type, ...nextAttempt(error, document, now, options.redrivesMs) };
     const unexpected = !MemorydError.is(error);
     options.log[unexpected ? 'error' : 'debug'](
-      { documentId: row.id, code: row.error_code, status: row.status, ...(unexpected ? { err: error } : {}) },
+      { documentId: row.id, code: row.errorCode, status: row.status, ...(unexpected ? { err: error } : {}) },
       'document not processed',
     );
     return row;
@@ -73,9 +73,9 @@ const retryableCodes: ReadonlySet<ErrorCode> = new Set([
 
 interface NextAttempt {
   status: 'queued' | 'failed';
-  next_attempt_at: Date | null;
-  error_code: string;
-  error_message: string;
+  nextAttemptAt: Date | null;
+  errorCode: string;
+  errorMessage: string;
 }
 
 /**
@@ -91,18 +91,18 @@ export function nextAttempt(
   const known = MemorydError.is(error) ? error : undefined;
   const code: ErrorCode = known?.code ?? 'internal';
   const shown = {
-    error_code: code === 'unavailable' || code === 'disk_full' || code === 'database_unreachable' ? 'internal' : code,
-    error_message: known?.message ?? 'Unexpected failure while processing; see the log.',
+    errorCode: code === 'unavailable' || code === 'disk_full' || code === 'database_unreachable' ? 'internal' : code,
+    errorMessage: known?.message ?? 'Unexpected failure while processing; see the log.',
   };
   if (!retryableCodes.has(code) || known?.shouldRetry === false)
-    return { status: 'failed', next_attempt_at: null, ...shown };
+    return { status: 'failed', nextAttemptAt: null, ...shown };
   // Whoever it ended was one of many already.
   const pauseMs = code === 'lost_worker' ? undefined : attemptPausesMs[document.attempts];
   if (pauseMs !== undefined) {
-    return { status: 'queued', next_attempt_at: later(now, Math.max(pauseMs, known?.retryAfterMs ?? 0)), ...shown };
+    return { status: 'queued', nextAttemptAt: later(now, Math.max(pauseMs, known?.retryAfterMs ?? 0)), ...shown };
   }
   const redriveMs = redrivesMs[document.redrives];
-  return { status: 'failed', next_attempt_at: redriveMs === undefined ? null : later(now, redriveMs), ...shown };
+  return { status: 'failed', nextAttemptAt: redriveMs === undefined ? null : later(now, redriveMs), ...shown };
 }
 
 function later(now: Date, ms: number): Date {

@@ -107,7 +107,7 @@ async function ingestRound(
       inserts.push({ ...one, row, content: contentWrite(row.id, { ...one.input, body }) });
       continue;
     }
-    const requeue = row.content_hash !== before.content_hash || before.status === 'failed' || body.kind === 'url';
+    const requeue = row.contentHash !== before.contentHash || before.status === 'failed' || body.kind === 'url';
     // What failed is read again as it is stored.
     if (requeue && text !== null) contents.push(contentWrite(row.id, { ...one.input, body }));
     const changed = requeue || fieldsDiffer(row, before);
@@ -138,11 +138,11 @@ async function ingestRound(
 }
 
 function claimedDocument(row: DocumentWrite, content: ContentWrite): ClaimedDocument {
-  const { kind, raw, bytes, mime_type, file_name } = content;
-  const { id, container_tag, type, given_title, filepath, dreaming } = row;
-  const fresh = { revision: 1, attempts: 0, lost_workers: 0, redrives: 0, text_hash: null, content: null };
-  const written = { id, container_tag, type, given_title, filepath, dreaming };
-  return { ...written, kind, raw, bytes, mime_type, file_name, ...fresh };
+  const { kind, raw, bytes, mimeType, fileName } = content;
+  const { id, containerTag, type, givenTitle, filepath, dreaming } = row;
+  const fresh = { revision: 1, attempts: 0, lostWorkers: 0, redrives: 0, textHash: null, content: null };
+  const written = { id, containerTag, type, givenTitle, filepath, dreaming };
+  return { ...written, kind, raw, bytes, mimeType, fileName, ...fresh };
 }
 
 function storedKey(input: DocumentInput): string {
@@ -162,10 +162,10 @@ async function storedDocuments(tx: Transaction, round: readonly Pending[]): Prom
   );
   if (named.length === 0) return { stored: new Map(), hidden: new Set() };
   const visible = await lockByCustomId(tx, named);
-  const stored = new Map(visible.map((row) => [keyOf(row.container_tag, row.custom_id), row]));
+  const stored = new Map(visible.map((row) => [keyOf(row.containerTag, row.customId), row]));
   const missing = named.filter((one) => one.mirrored && !stored.has(keyOf(one.tag, one.customId)));
   const hidden = missing.length > 0 ? await lockHiddenByCustomId(tx, missing) : [];
-  for (const row of hidden) stored.set(keyOf(row.container_tag, row.custom_id), row);
+  for (const row of hidden) stored.set(keyOf(row.containerTag, row.customId), row);
   return { stored, hidden: new Set(hidden.map((row) => row.id)) };
 }
 
@@ -203,24 +203,24 @@ function documentWrite(
   const metadata = metadataOf(input, before);
   const metadataTitle = typeof metadata.title === 'string' ? metadata.title : undefined;
   const givenTitle = titleOf(input, body) ?? metadataTitle ?? keptTitle(input, before);
-  const supportingContext = input.supportingContext ?? before?.supporting_context ?? null;
+  const supportingContext = input.supportingContext ?? before?.supportingContext ?? null;
   return {
     ...(body === null ? contentFields(before!) : newContentFields(input, body, before)),
     id: before?.id ?? newId(now),
-    container_tag: input.containerTag,
-    custom_id: input.customId ?? null,
-    connection_id: input.connectionId ?? before?.connection_id ?? null,
-    given_title: givenTitle,
+    containerTag: input.containerTag,
+    customId: input.customId ?? null,
+    connectionId: input.connectionId ?? before?.connectionId ?? null,
+    givenTitle,
     title: givenTitle ?? titleUntilRead(input, body, before),
     filepath: input.filepath ?? before?.filepath ?? null,
     metadata,
-    task_type: input.taskType ?? before?.task_type ?? 'memory',
+    taskType: input.taskType ?? before?.taskType ?? 'memory',
     dreaming: input.dreaming ?? before?.dreaming ?? 'dynamic',
-    document_date: input.documentDate ?? before?.document_date ?? null,
-    filter_by_metadata: input.filterByMetadata ?? before?.filter_by_metadata ?? null,
-    supporting_context: supportingContext,
-    created_at: input.createdAt ?? now,
-    updated_at: now,
+    documentDate: input.documentDate ?? before?.documentDate ?? null,
+    filterByMetadata: input.filterByMetadata ?? before?.filterByMetadata ?? null,
+    supportingContext,
+    createdAt: input.createdAt ?? now,
+    updatedAt: now,
   };
 }
 
@@ -233,8 +233,8 @@ function titleOf({ title, connectionId }: DocumentInput, body: DocumentBody | nu
 
 /** A mirrored file that was given its name as title before, and none now, is called what its text calls itself. */
 function keptTitle({ connectionId }: DocumentInput, before: StoredDocument | undefined): string | null {
-  if (!before || (connectionId !== undefined && before.given_title === nameOf(before.filepath))) return null;
-  return before.given_title;
+  if (!before || (connectionId !== undefined && before.givenTitle === nameOf(before.filepath))) return null;
+  return before.givenTitle;
 }
 
 /** A mirrored file without a title is called by its name, also by a new one. */
@@ -252,24 +252,24 @@ function nameOf(filepath: string | null): string | null {
   return filepath === null ? null : posix.basename(filepath);
 }
 
-type ContentFields = Pick<DocumentWrite, 'content_hash' | 'type' | 'source' | 'url' | 'author' | 'trust' | 'added_by'>;
+type ContentFields = Pick<DocumentWrite, 'contentHash' | 'type' | 'source' | 'url' | 'author' | 'trust' | 'addedBy'>;
 
-function contentFields({ content_hash, type, source, url, author, trust, added_by }: StoredDocument): ContentFields {
-  return { content_hash, type, source, url, author, trust, added_by };
+function contentFields({ contentHash, type, source, url, author, trust, addedBy }: StoredDocument): ContentFields {
+  return { contentHash, type, source, url, author, trust, addedBy };
 }
 
 function newContentFields(input: DocumentInput, body: DocumentBody, before: StoredDocument | undefined): ContentFields {
-  const content_hash = contentHash(body);
-  const same = before?.content_hash === content_hash ? before : undefined;
+  const contentHash = hashOf(body);
+  const same = before?.contentHash === contentHash ? before : undefined;
   return {
-    content_hash,
+    contentHash,
     type: input.type ?? same?.type ?? typeBeforeProcessing(body),
     source: input.source,
     url: input.url ?? urlOf(body, before),
     // What the text itself says of its author is known after processing, and holds as long as the text does.
     author: input.author ?? same?.author ?? null,
     trust: input.trust ?? trustOf(body),
-    added_by: same ? same.added_by : (input.addedBy ?? null),
+    addedBy: same ? same.addedBy : (input.addedBy ?? null),
   };
 }
 
@@ -294,7 +294,7 @@ interface ContentInput {
   turns?: DocumentInput['turns'] | null;
 }
 
-export function contentHash(body: DocumentBody): string {
+export function hashOf(body: DocumentBody): string {
   switch (body.kind) {
     case 'file':
       return hash('sha256', body.bytes, 'base64');
@@ -311,8 +311,8 @@ export function trustOf({ kind }: DocumentBody): 'told' | 'read' {
 }
 
 export function contentWrite(id: string, { body, turns = null }: ContentInput): ContentWrite {
-  const sent = { document_id: id, kind: body.kind, turns };
-  const base = { ...sent, bytes: null, mime_type: null, file_name: null, keep_bytes: false };
+  const sent = { documentId: id, kind: body.kind, turns };
+  const base = { ...sent, bytes: null, mimeType: null, fileName: null, keepBytes: false };
   if (body.kind === 'url') return { ...base, raw: body.url };
   if (body.kind !== 'file') return { ...base, raw: body.text };
   const text = body.keep ? null : textOf(body.bytes);
@@ -320,9 +320,9 @@ export function contentWrite(id: string, { body, turns = null }: ContentInput): 
     ...base,
     raw: text,
     bytes: text === null ? body.bytes : null,
-    mime_type: body.mimeType ?? null,
-    file_name: body.name ?? null,
-    keep_bytes: body.keep ?? false,
+    mimeType: body.mimeType ?? null,
+    fileName: body.name ?? null,
+    keepBytes: body.keep ?? false,
   };
 }
 
@@ -342,18 +342,18 @@ function textOf(bytes: Uint8Array): string | null {
 }
 
 const comparedFields = [
-  'connection_id',
+  'connectionId',
   'type',
   'source',
-  'given_title',
+  'givenTitle',
   'url',
   'filepath',
   'metadata',
-  'task_type',
+  'taskType',
   'dreaming',
-  'document_date',
-  'filter_by_metadata',
-  'supporting_context',
+  'documentDate',
+  'filterByMetadata',
+  'supportingContext',
   'author',
   'trust',
 ] as const;

@@ -74,7 +74,7 @@ async function workInRounds(options: VectorWorkOptions, signal: AbortSignal): Pr
     const round = await claimRound(options);
     if (!round) return null;
     mayBeLeft = true;
-    const isSuspect = round.held.documents.some(({ lost_workers }) => lost_workers >= suspectAfter);
+    const isSuspect = round.held.documents.some(({ lostWorkers }) => lostWorkers >= suspectAfter);
     const ended = caught(runRound(options, round, isSuspect ? Promise.allSettled(underWay) : undefined, signal));
     underWay.add(ended);
     const end = () => {

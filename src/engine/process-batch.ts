@@ -180,9 +180,9 @@ async function tryPrepare(
 }
 
 async function chunksByDocument(options: BatchOptions, batch: Batch): Promise<Map<string, StoredChunk[]>> {
-  const processedBefore = batch.documents.filter((one) => one.text_hash !== null).map(({ id }) => id);
+  const processedBefore = batch.documents.filter((one) => one.textHash !== null).map(({ id }) => id);
   if (processedBefore.length === 0) return new Map();
-  return Map.groupBy(await storedChunks(options.database, processedBefore), (one) => one.document_id);
+  return Map.groupBy(await storedChunks(options.database, processedBefore), (one) => one.documentId);
 }
 
 async function prepareOne(
@@ -197,10 +197,10 @@ async function prepareOne(
     maxTokens,
     overlapTokens: options.overlapTokens ?? Math.floor(maxTokens / 10),
     tokens: embedder.tokens,
-    title: document.given_title,
+    title: document.givenTitle,
     place: placeOf(document),
   };
-  const work: WorkOptions = { container: document.container_tag, signal };
+  const work: WorkOptions = { container: document.containerTag, signal };
   const read = (input: ExtractInput) => textWork.prepare(input, cutting, work);
   const cut = await readDocument({ read, ...options }, document, signal);
   const isAsSent = document.raw !== null && document.raw === cut.extracted.text;
@@ -213,7 +213,7 @@ async function prepareOne(
 const tellingFolders = 2;
 
 /** Of a file: its name, with the folders that it lies in. */
-function placeOf({ kind, filepath, file_name: name }: ClaimedDocument): string | null {
+function placeOf({ kind, filepath, fileName: name }: ClaimedDocument): string | null {
   if (kind !== 'file') return null;
   const path = filepath ?? name;
   return (
@@ -306,7 +306,7 @@ async function withResults(
 function partOf({ inserts, moves, deletes, toEmbed }: WritePlan, id: string): WritePlan {
   const isOwn = ({ documentId }: { documentId: string }) => documentId === id;
   return {
-    inserts: inserts.filter(({ document_id }) => document_id === id),
+    inserts: inserts.filter(({ documentId }) => documentId === id),
     moves: moves.filter(isOwn),
     deletes: deletes.filter(isOwn),
     toEmbed: toEmbed.filter(isOwn),

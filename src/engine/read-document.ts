@@ -28,7 +28,7 @@ export async function readDocument(
   signal: AbortSignal,
 ): Promise<CutDocument> {
   const { read, fetcher } = reading;
-  const { kind, raw, bytes, mime_type: mimeType, file_name: name } = document;
+  const { kind, raw, bytes, mimeType, fileName: name } = document;
   if (kind === 'url') {
     if (!fetcher) throw new MemorydError('fetch_blocked', 'This process fetches no addresses.');
     const page = await fetcher.fetch(raw ?? '', signal);

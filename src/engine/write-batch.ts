@@ -112,9 +112,9 @@ async function writeChunks(
   const deletes = plan.deletes.filter((one) => written.has(one.documentId)).map(({ id }) => id);
   const moves = plan.moves.filter((one) => written.has(one.documentId));
   const inserts = plan.inserts.flatMap((one) => {
-    const tag = written.get(one.document_id);
+    const tag = written.get(one.documentId);
     if (tag === undefined) return [];
-    return [{ ...one, container_tag: tag, embedding: vectorOf(one.id), embedding_model: model }];
+    return [{ ...one, containerTag: tag, embedding: vectorOf(one.id), embeddingModel: model }];
   });
   if (deletes.length > 0) await deleteChunks(tx, deletes);
   if (moves.length > 0)
@@ -145,15 +145,15 @@ function finishedDocument({ document, extracted, textHash, isTranscript, chunks,
   return {
     id: document.id,
     revision: document.revision,
-    title: extracted.title ?? document.file_name,
+    title: extracted.title ?? document.fileName,
     type: document.type === 'text' || document.kind === 'url' ? extracted.type : document.type,
-    og_image: ogImageOf(extracted),
-    text_hash: textHash,
+    ogImage: ogImageOf(extracted),
+    textHash,
     author,
-    written_at: writtenAt,
-    is_transcript: isTranscript,
-    chunk_starts: chunks.map(({ start }) => start),
-    chunk_ends: chunks.map(({ end }) => end),
+    writtenAt,
+    isTranscript,
+    chunkStarts: chunks.map(({ start }) => start),
+    chunkEnds: chunks.map(({ end }) => end),
     content: isAsSent ? null : extracted.text,
   };
 }
@@ -188,7 +188,7 @@ export interface Work extends CutDocument {
 
 /** Turns the stored chunks of documents into those of their new texts. */
 export interface WritePlan {
-  inserts: Omit<ChunkWrite, 'container_tag' | 'embedding' | 'embedding_model'>[];
+  inserts: Omit<ChunkWrite, 'containerTag' | 'embedding' | 'embeddingModel'>[];
   moves: { id: string; documentId: string; position: number }[];
   deletes: { id: string; documentId: string }[];
   /** Chunks whose vectors are to be made: those that are inserted, then those that are stored without one. */
@@ -214,10 +214,10 @@ export async function planWrites(
   const now = clock.now();
   for (const work of works) {
     const documentId = work.document.id;
-    const hasVector = (chunk: StoredChunk) => chunk.embedding_model === embedder.id;
+    const hasVector = (chunk: StoredChunk) => chunk.embeddingModel === embedder.id;
     const kept = Map.groupBy(
       work.stored.toSorted((a, b) => Number(hasVector(a)) - Number(hasVector(b))),
-      (one) => one.content_hash,
+      (one) => one.contentHash,
     );
     const used = new Set<string>();
     for (const chunk of work.chunks) {
@@ -243,16 +243,16 @@ export async function planWrites(
 function insertOf(id: string, documentId: string, chunk: CutChunk): WritePlan['inserts'][number] {
   return {
     id,
-    document_id: documentId,
+    documentId,
     position: chunk.position,
     content: chunk.content,
     context: chunk.context,
     type: chunk.type,
-    token_count: chunk.tokenCount,
-    content_hash: chunk.hash,
+    tokenCount: chunk.tokenCount,
+    contentHash: chunk.hash,
     terms: chunk.terms,
-    term_counts: chunk.termCounts,
-    term_total: chunk.termTotal,
+    termCounts: chunk.termCounts,
+    termTotal: chunk.termTotal,
     languages: chunk.languages,
   };
 }

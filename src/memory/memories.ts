@@ -189,7 +189,7 @@ interface Creating {
 
 async function createIn(tx: Transaction, creating: Creating) {
   const { containerTag, memories, indexed, now } = creating;
-  const hashes = indexed.map((one) => one.content_hash);
+  const hashes = indexed.map((one) => one.contentHash);
   await allowStatements(tx, containerTag, hashes);
   const there = await lockByHashes(tx, containerTag, hashes, now);
   const ids = new Map(there.map((one) => [one.contentHash, one.id]));
@@ -209,7 +209,7 @@ function repeated({ memories, indexed }: Creating, places: ReadonlySet<number>, 
   const merged = new Map<string, Record<string, unknown>>();
   memories.forEach(({ metadata }, place) => {
     if (places.has(place) || metadata === null) return;
-    const id = valueOf(ids, at(indexed, place).content_hash);
+    const id = valueOf(ids, at(indexed, place).contentHash);
     merged.set(id, { ...merged.get(id), ...metadata });
   });
   return [...merged].map(([id, metadata]) => ({ id, metadata }));
@@ -228,15 +228,15 @@ async function insertNew(
     return {
       ...searched,
       ...writtenByCaller,
-      id: valueOf(ids, searched.content_hash),
-      container_tag: containerTag,
+      id: valueOf(ids, searched.contentHash),
+      containerTag,
       metadata,
-      said_at: now,
-      temporal_context: temporalContext,
+      saidAt: now,
+      temporalContext,
       buckets: classify(statementOf(content), buckets, (text) => options.index(text).terms),
-      is_static: isStatic,
-      forget_after: forgetAfter,
-      forget_reason: forgetReason,
+      isStatic,
+      forgetAfter,
+      forgetReason,
     };
   });
   const content = rows.map(({ memory }) => memory).join('\n');
@@ -245,7 +245,7 @@ async function insertNew(
     containerTag,
     title: firstOf(rows).memory.slice(0, 100),
     content,
-    contentHash: firstOf(rows).content_hash,
+    contentHash: firstOf(rows).contentHash,
     addedBy,
   };
   await insertMemoryDocument(tx, document, now);
@@ -253,7 +253,7 @@ async function insertNew(
   await insertMemories(tx, rows, now);
   await addSources(
     tx,
-    rows.map(({ id }) => ({ memory_id: id, document_id: document.id, span: null })),
+    rows.map(({ id }) => ({ memoryId: id, documentId: document.id, span: null })),
     now,
   );
   return document.id;
@@ -266,13 +266,13 @@ const writtenByCaller = {
   trust: 'told' as const,
   subject: null,
   slot: null,
-  slot_value: null,
+  slotValue: null,
   extractor: null,
-  is_inference: false,
-  is_latest: true,
+  isInference: false,
+  isLatest: true,
   version: 1,
-  parent_memory_id: null,
-  root_memory_id: null,
+  parentMemoryId: null,
+  rootMemoryId: null,
 };
 
 const preference = /\b(?:prefers?|likes?|loves?|enjoys?|hates?|dislikes?|favou?rites?|rather|allergic)\b/i;
@@ -295,30 +295,30 @@ async function writeVersion(
     ...indexed,
     ...writtenByCaller,
     id,
-    container_tag: containerTag,
+    containerTag,
     metadata: after.metadata,
-    said_at: now,
-    temporal_context: after.temporalContext,
+    saidAt: now,
+    temporalContext: after.temporalContext,
     buckets: classify(statementOf(input.newContent), buckets, (text) => options.index(text).terms),
-    is_static: before.isStatic,
-    is_inference: before.isInference,
+    isStatic: before.isStatic,
+    isInference: before.isInference,
     version: before.version + 1,
-    parent_memory_id: before.id,
-    root_memory_id: before.rootMemoryId ?? before.id,
-    forget_after: after.forgetAfter,
-    forget_reason: after.forgetReason,
+    parentMemoryId: before.id,
+    rootMemoryId: before.rootMemoryId ?? before.id,
+    forgetAfter: after.forgetAfter,
+    forgetReason: after.forgetReason,
   };
-  await allowStatements(tx, containerTag, [indexed.content_hash]);
+  await allowStatements(tx, containerTag, [indexed.contentHash]);
   await supersede(tx, [before.id], now);
   await insertMemories(tx, [row], now);
   await copySources(tx, before.id, id);
-  await addRelations(tx, [{ from_id: id, to_id: before.id, relation: 'updates' }], now);
+  await addRelations(tx, [{ fromId: id, toId: before.id, relation: 'updates' }], now);
   return {
     ...after,
     id,
     version: row.version,
     parentMemoryId: before.id,
-    rootMemoryId: row.root_memory_id,
+    rootMemoryId: row.rootMemoryId,
     createdAt: now,
     updatedAt: now,
   };

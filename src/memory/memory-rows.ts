@@ -23,14 +23,14 @@ export function wordsHashOf(text: string, terms: readonly string[]): string {
 export type IndexedText = Pick<
   MemoryWrite,
   | 'memory'
-  | 'content_hash'
-  | 'words_hash'
+  | 'contentHash'
+  | 'wordsHash'
   | 'terms'
-  | 'term_counts'
-  | 'term_total'
+  | 'termCounts'
+  | 'termTotal'
   | 'languages'
   | 'embedding'
-  | 'embedding_model'
+  | 'embeddingModel'
 >;
 
 /** The texts with all that search needs; one call of the model for all of them. */
@@ -44,14 +44,14 @@ export async function indexTexts(
     const { terms, counts, total, languages } = index(memory);
     return {
       memory,
-      content_hash: memoryHash(memory),
-      words_hash: wordsHashOf(memory, terms),
+      contentHash: memoryHash(memory),
+      wordsHash: wordsHashOf(memory, terms),
       terms,
-      term_counts: counts,
-      term_total: total,
+      termCounts: counts,
+      termTotal: total,
       languages,
       embedding: at(vectors, place),
-      embedding_model: embedder.id,
+      embeddingModel: embedder.id,
     };
   });
 }

@@ -72,7 +72,7 @@ export function createRemembering(options: RememberingOptions): Remembering {
     for (const document of documents) mined.push(await minedOf(options, document, signal));
     const texts = new Map(mined.flatMap(({ statements }) => statements.map(({ hash, text }) => [hash, text])));
     const indexed = await indexTexts([...texts.values()], { ...options, signal });
-    return { documents, mined, indexed: new Map(indexed.map((one) => [one.content_hash, one])) };
+    return { documents, mined, indexed: new Map(indexed.map((one) => [one.contentHash, one])) };
   }
 
   return {
@@ -212,10 +212,10 @@ function rowOf(
   return {
     ...valueOf(indexed, statement.hash),
     id: known.id,
-    container_tag: known.containerTag,
+    containerTag: known.containerTag,
     memory: statement.text,
     metadata: null,
-    temporal_context: {
+    temporalContext: {
       documentDate: known.saidAt.toISOString(),
       ...(eventDates.length > 0 && { eventDate: eventDates }),
     },
@@ -223,19 +223,19 @@ function rowOf(
     category: statement.category,
     author: statement.author,
     trust: statement.trust,
-    said_at: known.saidAt,
+    saidAt: known.saidAt,
     subject: known.subject,
     slot: known.slot,
-    slot_value: known.value,
+    slotValue: known.value,
     buckets: statement.kind === 'fact' ? classify(statement, buckets, (text) => index(text).terms) : [],
-    is_static: isStatic,
-    is_inference: isInference,
-    is_latest: known.isLatest,
+    isStatic,
+    isInference,
+    isLatest: known.isLatest,
     version: known.version,
-    parent_memory_id: known.parentMemoryId,
-    root_memory_id: known.rootMemoryId,
-    forget_after: forgetAfter,
-    forget_reason: null,
+    parentMemoryId: known.parentMemoryId,
+    rootMemoryId: known.rootMemoryId,
+    forgetAfter,
+    forgetReason: null,
     extractor: statement.extractor ?? extractor.id,
   };
 }
@@ -248,7 +248,7 @@ async function write(tx: Transaction, changes: Changes, rows: readonly MemoryWri
   await reviveMemories(tx, changes.revived, now);
   await restateMemories(
     tx,
-    [...changes.restated].map(([id, said_at]) => ({ id, said_at })),
+    [...changes.restated].map(([id, saidAt]) => ({ id, saidAt })),
   );
   // One that the same change both revived and dropped is not said any more.
   await forgetMemories(tx, changes.forgotten, { by: 'source', reason: 'source changed' }, now);
@@ -258,12 +258,12 @@ async function write(tx: Transaction, changes: Changes, rows: readonly MemoryWri
 
 /** One statement of a document may stand for several of its sentences. */
 function uniqueSources(sources: Changes['sources']): Changes['sources'] {
-  return [...new Map(sources.map((one) => [`${one.memory_id} ${one.document_id}`, one])).values()];
+  return [...new Map(sources.map((one) => [`${one.memoryId} ${one.documentId}`, one])).values()];
 }
 
 function detailsOf({ added }: Changes) {
   return added.flatMap(({ known, details }) =>
-    details === null ? [] : [{ from_id: known.id, to_id: details, relation: 'extends' as const }],
+    details === null ? [] : [{ fromId: known.id, toId: details, relation: 'extends' as const }],
   );
 }
 

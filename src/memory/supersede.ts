@@ -20,7 +20,7 @@ export interface Mined {
 export interface Changes {
   added: { known: KnownMemory; statement: Statement; details: string | null }[];
   sources: MemorySource[];
-  lostSources: { memory_id: string; document_id: string }[];
+  lostSources: { memoryId: string; documentId: string }[];
   forgotten: string[];
   /** Memories that only hidden documents still state: they come back with those. */
   hidden: string[];
@@ -120,7 +120,7 @@ function keep(
   }
   if (same.documentIds.includes(documentId)) return;
   known.addDocument(same, documentId);
-  changes.sources.push({ memory_id: same.id, document_id: documentId, span });
+  changes.sources.push({ memoryId: same.id, documentId, span });
 }
 
 function add({ known, changes, makeId, now }: Reconciling, statement: Statement, document: Mined): KnownMemory {
@@ -134,7 +134,7 @@ function add({ known, changes, makeId, now }: Reconciling, statement: Statement,
   known.add(memory);
   known.settle(memory);
   changes.added.push({ known: memory, statement, details: details?.id ?? null });
-  changes.sources.push({ memory_id: memory.id, document_id: document.documentId, span: statement.span });
+  changes.sources.push({ memoryId: memory.id, documentId: document.documentId, span: statement.span });
   return memory;
 }
 
@@ -216,7 +216,7 @@ function dropUnsaid({ known, changes }: Reconciling, { documentId }: Mined, kept
     const hasOthers = one.documentIds.length > 1;
     if (hasOthers) {
       known.removeDocument(one, documentId);
-      changes.lostSources.push({ memory_id: one.id, document_id: documentId });
+      changes.lostSources.push({ memoryId: one.id, documentId });
     }
     if (hasOthers && one.documentIds.some((id) => !one.hiddenDocumentIds.includes(id))) continue;
     one.isForgotten = true;

@@ -17,11 +17,11 @@ const moved = (reason: Sql, detail: Sql, now: Date) => sql`
   updated_at = ${now}::timestamptz`;
 
 export interface JudgedItem {
-  ext_id: string;
+  extId: string;
   /** Null when it is mirrored. */
   reason: LeftOutReason | null;
   ref: Record<string, unknown>;
-  source_updated_at: Date | null;
+  sourceUpdatedAt: Date | null;
 }
 
 /** Items that the coverage lets in or leaves out, by id. */
@@ -31,19 +31,20 @@ export async function itemsToJudge(
   page: { after: string; limit: number },
 ): Promise<JudgedItem[]> {
   return database.query<JudgedItem>(sql`
-    select i.ext_id, case when i.state = 'skipped' then i.error_class end as reason, i.ref, i.source_updated_at
+    select i.ext_id as "extId", case when i.state = 'skipped' then i.error_class end as reason, i.ref,
+      i.source_updated_at as "sourceUpdatedAt"
     from sync_items i
     where ${itemsOf(key)} and i.kind = 'document' and i.ext_id > ${page.after} and (${isMirrored} or ${isLeftOut})
     order by i.ext_id limit ${page.limit}`);
 }
 
 export interface Judgement {
-  ext_id: string;
+  extId: string;
   reason: LeftOutReason | null;
   detail: string | null;
 }
 
-const judgementColumns: Columns<Judgement> = { ext_id: 'text', reason: 'text', detail: 'text' };
+const judgementColumns: Columns<Judgement> = { extId: 'text', reason: 'text', detail: 'text' };
 
 /** Lets items in and leaves others out. */
 export async function moveItems(
@@ -53,7 +54,7 @@ export async function moveItems(
   now: Date,
 ): Promise<void> {
   const set = rowSet('r', judgementColumns, judgements);
-  const ids = judgements.map((one) => one.ext_id);
+  const ids = judgements.map((one) => one.extId);
   await tx.execute(sql`
     with moves as materialized (
       select i.ext_id, r.reason, r.detail from sync_items i join ${set.from} on r.ext_id = i.ext_id
@@ -68,10 +69,10 @@ export async function moveItems(
 export async function timeItems(
   tx: Queryable,
   key: PartitionKey,
-  times: readonly { ext_id: string; source_updated_at: Date }[],
+  times: readonly { extId: string; sourceUpdatedAt: Date }[],
 ): Promise<void> {
-  const set = rowSet('r', { ext_id: 'text', source_updated_at: 'timestamptz' }, times);
-  const ids = times.map((one) => one.ext_id);
+  const set = rowSet('r', { extId: 'text', sourceUpdatedAt: 'timestamptz' }, times);
+  const ids = times.map((one) => one.extId);
   await tx.execute(sql`
     update sync_items i set source_updated_at = r.source_updated_at
     from ${set.from} where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.ext_id = r.ext_id`);
@@ -219,9 +220,9 @@ export async function takeSkippedDocuments(tx: Transaction, key: PartitionKey, l
 
 /** Some items of a partition that goes, locked. */
 export async function lockSomeItems(tx: Transaction, key: PartitionKey, limit: number): Promise<string[]> {
-  const rows = await tx.query<{ ext_id: string }>(sql`
-    select i.ext_id from sync_items i where ${itemsOf(key)} order by i.ext_id limit ${limit} for update`);
-  return rows.map((row) => row.ext_id);
+  const rows = await tx.query<{ id: string }>(sql`
+    select i.ext_id as id from sync_items i where ${itemsOf(key)} order by i.ext_id limit ${limit} for update`);
+  return rows.map(({ id }) => id);
 }
 
 /** Notes the coverage that the items of a partition were judged for, or `dirty` before they are. */

@@ -1,22 +1,19 @@
 import type { Transaction } from './database.ts';
-import type { StoredDocument } from './documents.ts';
+import { storedColumns, type StoredDocument } from './documents.ts';
 import { settleChains } from './memory-versions.ts';
-import { rawSql, sql } from './sql.ts';
+import { sql } from './sql.ts';
 import { moveLanguages } from './text-languages.ts';
 
 /** A document that is about to be changed, locked. */
-export interface ChangingDocument extends Omit<StoredDocument, 'custom_id' | 'connection_id'> {
-  custom_id: string | null;
-  container_tags: string[] | null;
+export interface ChangingDocument extends Omit<StoredDocument, 'customId'> {
+  customId: string | null;
+  containerTags: string[] | null;
 }
-
-const columns = rawSql(`id, container_tag, container_tags, custom_id, status, type, source, given_title, title, url,
-  filepath, metadata, task_type, dreaming, document_date, filter_by_metadata, supporting_context, author, trust, added_by,
-  content_hash`);
 
 export async function lockDocument(tx: Transaction, id: string): Promise<ChangingDocument | null> {
   const rows = await tx.query<ChangingDocument>(sql`
-    select ${columns} from documents where id = ${id} and deleted_at is null for update`);
+    select ${storedColumns}, d.container_tags as "containerTags" from documents d
+    where d.id = ${id} and d.deleted_at is null for update`);
   return rows[0] ?? null;
 }
 
@@ -28,15 +25,15 @@ export async function writeChangedDocument(
 ): Promise<void> {
   await tx.execute(sql`
     update documents d set
-      container_tag = ${row.container_tag}, container_tags = ${row.container_tags}::text[],
-      custom_id = ${row.custom_id}, type = ${row.type}, source = ${row.source}, given_title = ${row.given_title},
+      container_tag = ${row.containerTag}, container_tags = ${row.containerTags}::text[],
+      custom_id = ${row.customId}, type = ${row.type}, source = ${row.source}, given_title = ${row.givenTitle},
       title = ${row.title}, url = ${row.url}, filepath = ${row.filepath},
-      metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.task_type}, dreaming = ${row.dreaming},
-      document_date = ${row.document_date}::timestamptz,
-      filter_by_metadata = ${row.filter_by_metadata === null ? null : JSON.stringify(row.filter_by_metadata)}::jsonb,
-      supporting_context = ${row.supporting_context},
-      author = ${row.author}, trust = ${row.trust}, added_by = ${row.added_by},
-      content_hash = ${row.content_hash}, updated_at = ${now}
+      metadata = ${JSON.stringify(row.metadata)}::jsonb, task_type = ${row.taskType}, dreaming = ${row.dreaming},
+      document_date = ${row.documentDate}::timestamptz,
+      filter_by_metadata = ${row.filterByMetadata === null ? null : JSON.stringify(row.filterByMetadata)}::jsonb,
+      supporting_context = ${row.supportingContext},
+      author = ${row.author}, trust = ${row.trust}, added_by = ${row.addedBy},
+      content_hash = ${row.contentHash}, updated_at = ${now}
     where d.id = ${row.id}`);
   if (isRequeued) await requeue(tx, row.id, now);
 }

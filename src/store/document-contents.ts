@@ -16,24 +16,24 @@ export interface WrittenTurn {
 }
 
 export interface ContentWrite {
-  document_id: string;
+  documentId: string;
   kind: string;
   raw: string | null;
   bytes: Uint8Array | null;
-  mime_type: string | null;
-  file_name: string | null;
-  keep_bytes: boolean;
+  mimeType: string | null;
+  fileName: string | null;
+  keepBytes: boolean;
   turns: readonly WrittenTurn[] | null;
 }
 
 const contentColumns: Columns<ContentWrite> = {
-  document_id: 'text',
+  documentId: 'text',
   kind: 'text',
   raw: 'text',
   bytes: 'bytea',
-  mime_type: 'text',
-  file_name: 'text',
-  keep_bytes: 'boolean',
+  mimeType: 'text',
+  fileName: 'text',
+  keepBytes: 'boolean',
   turns: 'jsonb',
 };
 
@@ -93,42 +93,42 @@ export async function writeMessages(tx: Transaction, documentId: string, message
 
 export interface ChunkWrite {
   id: string;
-  document_id: string;
-  container_tag: string;
+  documentId: string;
+  containerTag: string;
   position: number;
   content: string;
   context: string | null;
   /** The kind of text, see `ChunkDraft`. */
   type: string;
-  token_count: number;
-  content_hash: string;
+  tokenCount: number;
+  contentHash: string;
   /** Joined by spaces, or one by one. */
   terms: string | readonly string[];
   /** As PostgreSQL writes an array, or one by one. */
-  term_counts: string | readonly number[];
-  term_total: number;
+  termCounts: string | readonly number[];
+  termTotal: number;
   /** Whose stems are among the terms. */
   languages: readonly string[];
   /** Null while its vector is to be made. */
   embedding: Float32Array | null;
-  embedding_model: string | null;
+  embeddingModel: string | null;
 }
 
 const chunkColumns: Columns<Omit<ChunkWrite, 'languages'>> = {
   id: 'text',
-  document_id: 'text',
-  container_tag: 'text',
+  documentId: 'text',
+  containerTag: 'text',
   position: 'integer',
   content: 'text',
   context: 'text',
   type: 'text',
-  token_count: 'integer',
-  content_hash: 'text',
+  tokenCount: 'integer',
+  contentHash: 'text',
   terms: 'words',
-  term_counts: 'smallint[]',
-  term_total: 'integer',
+  termCounts: 'smallint[]',
+  termTotal: 'integer',
   embedding: 'vector',
-  embedding_model: 'text',
+  embeddingModel: 'text',
 };
 
 export async function insertChunks(tx: Transaction, chunks: readonly ChunkWrite[], now: Date): Promise<void> {
@@ -141,15 +141,16 @@ export async function insertChunks(tx: Transaction, chunks: readonly ChunkWrite[
 
 export interface StoredChunk {
   id: string;
-  document_id: string;
+  documentId: string;
   position: number;
-  content_hash: string;
-  embedding_model: string | null;
+  contentHash: string;
+  embeddingModel: string | null;
 }
 
 export async function storedChunks(database: Queryable, documentIds: readonly string[]): Promise<StoredChunk[]> {
   return database.query<StoredChunk>(sql`
-    select id, document_id, position, content_hash, embedding_model from chunks
+    select id, document_id as "documentId", position, content_hash as "contentHash", embedding_model as "embeddingModel"
+    from chunks
     where document_id = any(${documentIds}::text[])
     order by document_id, position`);
 }

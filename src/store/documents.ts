@@ -44,63 +44,65 @@ const documentColumns: Sql = rawSql(`
 /** The stored state that ingestion compares an input with. */
 export interface StoredDocument {
   id: string;
-  container_tag: string;
-  custom_id: string;
+  containerTag: string;
+  customId: string;
   status: string;
-  content_hash: string;
-  connection_id: string | null;
+  contentHash: string;
+  connectionId: string | null;
   type: string;
   source: string | null;
-  given_title: string | null;
+  givenTitle: string | null;
   title: string | null;
   url: string | null;
   filepath: string | null;
   metadata: Record<string, unknown>;
-  task_type: string;
+  taskType: string;
   dreaming: string;
-  document_date: Date | null;
-  filter_by_metadata: Record<string, unknown> | null;
-  supporting_context: string | null;
+  documentDate: Date | null;
+  filterByMetadata: Record<string, unknown> | null;
+  supportingContext: string | null;
   author: string | null;
   trust: 'told' | 'own' | 'read';
-  added_by: string | null;
+  addedBy: string | null;
 }
 
-export const storedColumns =
-  rawSql(`d.id, d.container_tag, d.custom_id, d.status, d.content_hash, d.connection_id, d.type,
-  d.source, d.given_title, d.title, d.url, d.filepath, d.metadata, d.task_type, d.dreaming, d.document_date,
-  d.filter_by_metadata, d.supporting_context, d.author, d.trust, d.added_by`);
+/** Of a document `d`. */
+export const storedColumns = rawSql(`d.id, d.container_tag as "containerTag", d.custom_id as "customId", d.status,
+  d.content_hash as "contentHash", d.connection_id as "connectionId", d.type, d.source, d.given_title as "givenTitle",
+  d.title, d.url, d.filepath, d.metadata, d.task_type as "taskType", d.dreaming, d.document_date as "documentDate",
+  d.filter_by_metadata as "filterByMetadata", d.supporting_context as "supportingContext", d.author, d.trust,
+  d.added_by as "addedBy"`);
 
-/** The columns that ingesting writes. */
-export interface DocumentWrite extends Omit<StoredDocument, 'custom_id' | 'status'> {
-  custom_id: string | null;
-  created_at: Date;
-  updated_at: Date;
+/** The fields that ingesting writes. */
+export interface DocumentWrite extends Omit<StoredDocument, 'customId' | 'status'> {
+  customId: string | null;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
 const writeColumns: Columns<DocumentWrite> = {
   id: 'text',
-  container_tag: 'text',
-  custom_id: 'text',
-  connection_id: 'text',
+  containerTag: 'text',
+  customId: 'text',
+  connectionId: 'text',
   type: 'text',
   source: 'text',
-  given_title: 'text',
+  givenTitle: 'text',
   title: 'text',
   url: 'text',
   filepath: 'text',
   metadata: 'jsonb',
-  task_type: 'text',
+  taskType: 'text',
   dreaming: 'text',
-  document_date: 'timestamptz',
-  filter_by_metadata: 'jsonb',
-  supporting_context: 'text',
+  documentDate: 'timestamptz',
+  filterByMetadata: 'jsonb',
+  supportingContext: 'text',
   author: 'text',
   trust: 'text',
-  added_by: 'text',
-  content_hash: 'text',
-  created_at: 'timestamptz',
-  updated_at: 'timestamptz',
+  addedBy: 'text',
+  contentHash: 'text',
+  createdAt: 'timestamptz',
+  updatedAt: 'timestamptz',
 };
 
 /** Makes the containers that do not exist yet. */
@@ -124,8 +126,8 @@ export interface CustomIdKey {
 
 /** As rows `k`. */
 export function customIdSet(keys: readonly CustomIdKey[]) {
-  const rows = keys.map(({ tag, customId }) => ({ tag, custom_id: customId }));
-  return rowSet('k', { tag: 'text', custom_id: 'text' }, rows);
+  const rows = keys.map(({ tag, customId }) => ({ tag, customId }));
+  return rowSet('k', { tag: 'text', customId: 'text' }, rows);
 }
 
 /**

@@ -47,7 +47,7 @@ export async function withdrawDocuments(
 }
 
 export interface RestoredItem {
-  ext_id: string;
+  extId: string;
   /** State of its document; work on it goes on where it stopped. */
   status: string;
 }
@@ -62,7 +62,7 @@ export async function restoreItems(
   ids: readonly string[],
   options: { leaseToken: string; containerTag: string; now: Date },
 ): Promise<RestoredItem[]> {
-  const items = await tx.query<RestoredItem & { document_id: string }>(sql`
+  const items = await tx.query<RestoredItem & { documentId: string }>(sql`
     with held as materialized (
       select i.ext_id, i.custom_id, i.want_rev from sync_items i
       where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${options.leaseToken}
@@ -87,10 +87,10 @@ export async function restoreItems(
       error_class = null, error = null, lease_token = null, updated_at = ${options.now}
     from found join restored on restored.id = found.id
     where ${itemsOf(key)} and i.ext_id = found.ext_id
-    returning i.ext_id, restored.status, i.document_id`);
+    returning i.ext_id as "extId", restored.status, i.document_id as "documentId"`);
   await showMemoriesOf(
     tx,
-    items.map(({ document_id }) => document_id),
+    items.map(({ documentId }) => documentId),
     options.now,
   );
   return items;

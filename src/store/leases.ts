@@ -99,15 +99,15 @@ export function isLeaseLost(error: unknown): boolean {
 /** Statements by which workers take items of the ledger, keep them, and give them back. */
 
 export interface ClaimedItem {
-  ext_id: string;
-  custom_id: string;
-  want_rev: string;
+  extId: string;
+  customId: string;
+  wantRev: string;
   fingerprint: string | null;
   /** Failures in a row before this claim. */
   attempts: number;
   /** Workers that were lost in a row while they held it. */
-  lost_workers: number;
-  document_id: string | null;
+  lostWorkers: number;
+  documentId: string | null;
   ref: Record<string, unknown>;
 }
 
@@ -160,7 +160,8 @@ export async function claimItems(database: Queryable, key: PartitionKey, claim: 
     set state = 'fetching', lease_token = ${claim.leaseToken}, next_try = ${claim.leaseUntil},
       lost_workers = i.lost_workers + case when i.state = 'fetching' then 1 else 0 end
     where ${itemsOf(key)} and i.ext_id = any(array(select ext_id from due))
-    returning i.ext_id, i.custom_id, i.want_rev, i.fingerprint, i.attempts, i.lost_workers, i.document_id, i.ref`);
+    returning i.ext_id as "extId", i.custom_id as "customId", i.want_rev as "wantRev", i.fingerprint, i.attempts,
+      i.lost_workers as "lostWorkers", i.document_id as "documentId", i.ref`);
 }
 
 function orderOf({ newest }: Claim): Sql {
@@ -185,30 +186,30 @@ export async function lockLeased(
   ids: readonly string[],
   leaseToken: string,
 ): Promise<Set<string>> {
-  const rows = await tx.query<{ ext_id: string }>(sql`
-    select i.ext_id from sync_items i
+  const rows = await tx.query<{ id: string }>(sql`
+    select i.ext_id as id from sync_items i
     where ${itemsOf(key)} and i.ext_id = any(${ids}::text[]) and i.lease_token = ${leaseToken}
     order by i.ext_id for update`);
-  return new Set(rows.map((row) => row.ext_id));
+  return new Set(rows.map(({ id }) => id));
 }
 
 export interface FinishedItem {
-  ext_id: string;
+  extId: string;
   state: 'done' | 'skipped' | 'failed' | 'pending';
   rev: string | null;
-  document_id: string | null;
-  next_try: Date | null;
-  error_class: string | null;
+  documentId: string | null;
+  nextTry: Date | null;
+  errorClass: string | null;
   error: string | null;
 }
 
 const finishedColumns: Columns<FinishedItem> = {
-  ext_id: 'text',
+  extId: 'text',
   state: 'text',
   rev: 'text',
-  document_id: 'text',
-  next_try: 'timestamptz',
-  error_class: 'text',
+  documentId: 'text',
+  nextTry: 'timestamptz',
+  errorClass: 'text',
   error: 'text',
 };
 
@@ -223,7 +224,7 @@ export async function finishItems(
   options: { leaseToken: string; now: Date },
 ): Promise<void> {
   const set = rowSet('r', finishedColumns, items);
-  const ids = items.map((item) => item.ext_id);
+  const ids = items.map((item) => item.extId);
   await tx.execute(sql`
     update sync_items i
     set state = r.state, rev = coalesce(r.rev, i.rev), document_id = r.document_id,

@@ -6,31 +6,31 @@ import { rowSet, type Columns, sql, rawSql, type Sql } from './sql.ts';
 
 /** One listed item, as the ledger stores it. */
 export interface ItemWrite {
-  ext_id: string;
-  custom_id: string;
+  extId: string;
+  customId: string;
   kind: string;
-  want_rev: string;
+  wantRev: string;
   fingerprint: string | null;
   parent: string | null;
   ref: Record<string, unknown>;
   /** When it last changed at its source, where the source tells. */
-  source_updated_at: Date | null;
+  sourceUpdatedAt: Date | null;
   /** Why it is not mirrored as far as it is known by now (a `LeftOutReason`), and in words. */
   skip: string | null;
-  skip_detail: string | null;
+  skipDetail: string | null;
 }
 
 const itemColumns: Columns<ItemWrite> = {
-  ext_id: 'text',
-  custom_id: 'text',
+  extId: 'text',
+  customId: 'text',
   kind: 'text',
-  want_rev: 'text',
+  wantRev: 'text',
   fingerprint: 'text',
   parent: 'text',
   ref: 'jsonb',
-  source_updated_at: 'timestamptz',
+  sourceUpdatedAt: 'timestamptz',
   skip: 'text',
-  skip_detail: 'text',
+  skipDetail: 'text',
 };
 
 export interface PageCounts {
@@ -42,7 +42,7 @@ export interface PageCounts {
 /** One page of a listing: enough of each item to detect changes, and changed items whole. */
 export interface ListedPage {
   /** One per id. */
-  items: readonly { ext_id: string; want_rev: string }[];
+  items: readonly { extId: string; wantRev: string }[];
   write(ids: ReadonlySet<string>): ItemWrite[];
 }
 
@@ -85,15 +85,15 @@ export async function unlikeLedger(
   key: PartitionKey,
   items: ListedPage['items'],
 ): Promise<Set<string>> {
-  const page = rowSet('p', { ext_id: 'text', want_rev: 'text' }, items);
-  const rows = await database.query<{ ext_id: string }>(sql`
-    select p.ext_id from ${page.from}
+  const page = rowSet('p', { extId: 'text', wantRev: 'text' }, items);
+  const rows = await database.query<{ id: string }>(sql`
+    select p.ext_id as id from ${page.from}
     left join lateral (
       select i.want_rev = p.want_rev and i.state <> 'gone' and i.missing_since is null and not ${isReadOtherwise} as alike
       from sync_items i where ${itemsOf(key)} and i.ext_id = p.ext_id limit 1
     ) stored on true
     where stored.alike is not true`);
-  return new Set(rows.map((row) => row.ext_id));
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Moves items to the epoch of a listing that showed them, or for which the source was asked about them. */
@@ -115,9 +115,9 @@ async function markSeen(
   items: ListedPage['items'],
   { epoch, checkpoint }: PageOptions,
 ): Promise<Set<string>> {
-  const page = rowSet('p', { ext_id: 'text', want_rev: 'text' }, items);
-  const ids = items.map((item) => item.ext_id);
-  const rows = await database.query<{ ext_id: string }>(sql`
+  const page = rowSet('p', { extId: 'text', wantRev: 'text' }, items);
+  const ids = items.map((item) => item.extId);
+  const rows = await database.query<{ id: string }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
     seen as (
       update sync_items i set seen_epoch = greatest(i.seen_epoch, ${epoch}), missing_since = null,
@@ -129,8 +129,8 @@ async function markSeen(
     ),
     rest as materialized (select p.ext_id from page p where not exists (select 1 from seen where seen.ext_id = p.ext_id)),
     checkpoint as (${checkpoint} and not exists (select 1 from rest) returning 1)
-    select ext_id from rest`);
-  return new Set(rows.map((row) => row.ext_id));
+    select ext_id as id from rest`);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /**
@@ -145,7 +145,7 @@ async function writeItems(
   { epoch, now, checkpoint }: PageOptions,
 ): Promise<number> {
   const page = rowSet('p', itemColumns, items);
-  const ids = items.map((item) => item.ext_id);
+  const ids = items.map((item) => item.extId);
   const leftOut = rawSql(`(p.skip = 'filtered' or (p.skip is not null and i.document_id is null))`);
   const [counts] = await database.query<{ added: number }>(sql`
     with page as materialized (select ${page.select} from ${page.from}),
@@ -187,13 +187,13 @@ async function writeItems(
 
 /** Content that a listing brought along, kept with the item until it is done. */
 export interface ItemDocumentWrite {
-  ext_id: string;
+  extId: string;
   rev: string;
   /** A fetched document as JSON. */
   document: string;
 }
 
-const columns: Columns<ItemDocumentWrite> = { ext_id: 'text', rev: 'text', document: 'text' };
+const columns: Columns<ItemDocumentWrite> = { extId: 'text', rev: 'text', document: 'text' };
 
 /** The revision of each item that the ledger knows already, by id. */
 export async function knownRevisions(
@@ -201,10 +201,10 @@ export async function knownRevisions(
   key: PartitionKey,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await database.query<{ ext_id: string; want_rev: string }>(sql`
-    select ext_id, want_rev from sync_items
+  const rows = await database.query<{ id: string; rev: string }>(sql`
+    select ext_id as id, want_rev as rev from sync_items
     where ${ofPartition(key)} and ext_id = any(${ids}::text[]) and state <> 'gone'`);
-  return new Map(rows.map((row) => [row.ext_id, row.want_rev]));
+  return new Map(rows.map(({ id, rev }) => [id, rev]));
 }
 
 export async function writeItemDocuments(
@@ -226,7 +226,7 @@ export async function readItemDocuments(
   ids: readonly string[],
 ): Promise<ItemDocumentWrite[]> {
   return database.query<ItemDocumentWrite>(sql`
-    select ext_id, rev, document from sync_item_documents
+    select ext_id as "extId", rev, document from sync_item_documents
     where ${ofPartition(key)} and ext_id = any(${ids}::text[])`);
 }
 

@@ -8,69 +8,69 @@ export const shownMetadata = rawSql(`case when m.temporal_context is null then m
 
 export interface MemoryWrite {
   id: string;
-  container_tag: string;
+  containerTag: string;
   memory: string;
   metadata: Record<string, unknown> | null;
-  temporal_context: Record<string, unknown> | null;
+  temporalContext: Record<string, unknown> | null;
   kind: 'fact' | 'episode';
   category: string | null;
   author: string | null;
   trust: 'told' | 'own' | 'read';
-  said_at: Date | null;
+  saidAt: Date | null;
   subject: string | null;
   slot: string | null;
-  slot_value: string | null;
+  slotValue: string | null;
   buckets: readonly string[];
-  is_static: boolean;
-  is_inference: boolean;
-  is_latest: boolean;
+  isStatic: boolean;
+  isInference: boolean;
+  isLatest: boolean;
   version: number;
-  parent_memory_id: string | null;
-  root_memory_id: string | null;
-  forget_after: Date | null;
-  forget_reason: string | null;
+  parentMemoryId: string | null;
+  rootMemoryId: string | null;
+  forgetAfter: Date | null;
+  forgetReason: string | null;
   extractor: string | null;
-  content_hash: string;
-  words_hash: string;
+  contentHash: string;
+  wordsHash: string;
   terms: readonly string[];
-  term_counts: readonly number[];
-  term_total: number;
+  termCounts: readonly number[];
+  termTotal: number;
   /** Whose stems are among the terms. */
   languages: readonly string[];
   embedding: Float32Array;
-  embedding_model: string;
+  embeddingModel: string;
 }
 
 const memoryColumns: Columns<Omit<MemoryWrite, 'buckets' | 'languages'>> = {
   id: 'text',
-  container_tag: 'text',
+  containerTag: 'text',
   memory: 'text',
   metadata: 'jsonb',
-  temporal_context: 'jsonb',
+  temporalContext: 'jsonb',
   kind: 'text',
   category: 'text',
   author: 'text',
   trust: 'text',
-  said_at: 'timestamptz',
+  saidAt: 'timestamptz',
   subject: 'text',
   slot: 'text',
-  slot_value: 'text',
-  is_static: 'boolean',
-  is_inference: 'boolean',
-  is_latest: 'boolean',
+  slotValue: 'text',
+  isStatic: 'boolean',
+  isInference: 'boolean',
+  isLatest: 'boolean',
   version: 'integer',
-  parent_memory_id: 'text',
-  root_memory_id: 'text',
-  forget_after: 'timestamptz',
-  forget_reason: 'text',
+  parentMemoryId: 'text',
+  rootMemoryId: 'text',
+  forgetAfter: 'timestamptz',
+  forgetReason: 'text',
   extractor: 'text',
-  content_hash: 'text',
-  words_hash: 'text',
+  contentHash: 'text',
+  wordsHash: 'text',
   terms: 'words',
-  term_counts: 'smallint[]',
-  term_total: 'integer',
+  termCounts: 'smallint[]',
+  termTotal: 'integer',
   embedding: 'vector',
-  embedding_model: 'text',
+  embeddingModel: 'text',
 };
 
 export async function insertMemories(tx: Transaction, rows: readonly MemoryWrite[], now: Date): Promise<void> {
@@ -96,14 +96,14 @@ export async function lockMemoriesOf(tx: Transaction, containerTags: readonly st
 }
 
 export interface MemorySource {
-  memory_id: string;
-  document_id: string;
+  memoryId: string;
+  documentId: string;
   span: { start: number; end: number } | null;
 }
 
 export async function addSources(tx: Transaction, rows: readonly MemorySource[], now: Date): Promise<void> {
   if (rows.length === 0) return;
-  const set = rowSet('r', { memory_id: 'text', document_id: 'text', span: 'jsonb' }, rows);
+  const set = rowSet('r', { memoryId: 'text', documentId: 'text', span: 'jsonb' }, rows);
   await tx.execute(sql`
     insert into memory_sources (${set.names}, created_at) select ${set.select}, ${now}::timestamptz from ${set.from}
     on conflict (memory_id, document_id) do update set span = excluded.span`);
@@ -111,10 +111,10 @@ export async function addSources(tx: Transaction, rows: readonly MemorySource[],
 
 export async function removeSources(
   tx: Transaction,
-  rows: readonly { memory_id: string; document_id: string }[],
+  rows: readonly { memoryId: string; documentId: string }[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const set = rowSet('r', { memory_id: 'text', document_id: 'text' }, rows);
+  const set = rowSet('r', { memoryId: 'text', documentId: 'text' }, rows);
   await tx.execute(sql`
     delete from memory_sources s using ${set.from} where s.memory_id = r.memory_id and s.document_id = r.document_id`);
 }
@@ -127,14 +127,14 @@ export async function copySources(tx: Transaction, from: string, to: string): Pr
 }
 
 export interface RelationWrite {
-  from_id: string;
-  to_id: string;
+  fromId: string;
+  toId: string;
   relation: 'updates' | 'extends' | 'derives';
 }
 
 export async function addRelations(tx: Transaction, rows: readonly RelationWrite[], now: Date): Promise<void> {
   if (rows.length === 0) return;
-  const set = rowSet('r', { from_id: 'text', to_id: 'text', relation: 'text' }, rows);
+  const set = rowSet('r', { fromId: 'text', toId: 'text', relation: 'text' }, rows);
   await tx.execute(sql`
     insert into memory_relations (${set.names}, created_at) select ${set.select}, ${now}::timestamptz from ${set.from}
     on conflict do nothing`);
@@ -174,9 +174,9 @@ export async function reviveMemories(tx: Queryable, ids: readonly string[], now:
 }
 
 /** Moves the time at which statements were last made, for those that are repeated later. */
-export async function restateMemories(tx: Queryable, rows: readonly { id: string; said_at: Date }[]): Promise<void> {
+export async function restateMemories(tx: Queryable, rows: readonly { id: string; saidAt: Date }[]): Promise<void> {
   if (rows.length === 0) return;
-  const set = rowSet('r', { id: 'text', said_at: 'timestamptz' }, rows);
+  const set = rowSet('r', { id: 'text', saidAt: 'timestamptz' }, rows);
   await tx.execute(sql`
     update memories m set said_at = r.said_at from ${set.from} where m.id = r.id and m.said_at < r.said_at`);
 }

@@ -98,10 +98,10 @@ export async function doubtContents(tx: Transaction, key: PartitionKey, epoch: n
 export async function addUnlisted(
   tx: Transaction,
   key: PartitionKey,
-  items: readonly { ext_id: string; custom_id: string }[],
+  items: readonly { extId: string; customId: string }[],
   now: Date,
 ): Promise<number> {
-  const set = rowSet('r', { ext_id: 'text', custom_id: 'text' }, items);
+  const set = rowSet('r', { extId: 'text', customId: 'text' }, items);
   return tx.execute(sql`
     insert into sync_items (connection_id, partition_id, ${set.names}, want_rev, state, error_class, error, seen_epoch,
       created_at, updated_at)

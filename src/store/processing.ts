@@ -11,25 +11,25 @@ export const lacksVectors = sql`${isOpen} and words_revision = revision`;
 /** A document that this worker may process until its lease ends. */
 export interface ClaimedDocument {
   id: string;
-  container_tag: string;
+  containerTag: string;
   revision: number;
   /** Failures in a row before this claim. */
   attempts: number;
   /** Workers that were lost in a row while they held it. */
-  lost_workers: number;
+  lostWorkers: number;
   redrives: number;
   /** `instant`: its memories are there when it is done. */
   dreaming: string;
   type: string;
-  given_title: string | null;
+  givenTitle: string | null;
   filepath: string | null;
-  text_hash: string | null;
+  textHash: string | null;
   kind: string;
   raw: string | null;
   content: string | null;
   bytes: Uint8Array | null;
-  mime_type: string | null;
-  file_name: string | null;
+  mimeType: string | null;
+  fileName: string | null;
 }
 
 export interface ClaimOptions {
@@ -76,10 +76,10 @@ export async function claimDocuments(database: Queryable, options: ClaimOptions)
         lost_workers = d.lost_workers + case when d.lease_token is null then 0 else 1 end,
         lease_token = ${options.leaseToken}, next_attempt_at = ${options.leaseUntil}
       from due where d.id = due.id
-      returning d.id, d.container_tag, d.revision, d.attempts, d.lost_workers, d.redrives, d.dreaming, d.type,
-        d.given_title, d.filepath, d.text_hash
+      returning d.id, d.container_tag as "containerTag", d.revision, d.attempts, d.lost_workers as "lostWorkers",
+        d.redrives, d.dreaming, d.type, d.given_title as "givenTitle", d.filepath, d.text_hash as "textHash"
     )
-    select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type, c.file_name
+    select claimed.*, c.kind, c.raw, c.content, c.bytes, c.mime_type as "mimeType", c.file_name as "fileName"
     from claimed join document_contents c on c.document_id = claimed.id
     order by claimed.id`);
 }
@@ -135,16 +135,16 @@ export interface FinishedDocument {
   title: string | null;
   type: string;
   /** Picture that a page names for itself. */
-  og_image: string | null;
-  text_hash: string;
+  ogImage: string | null;
+  textHash: string;
   /** Whom the text names as its author, which counts when the source names nobody. */
   author: string | null;
   /** When it was written, if the text says so and the time of its file means nothing: that of a mail. */
-  written_at: Date | null;
-  is_transcript: boolean;
+  writtenAt: Date | null;
+  isTranscript: boolean;
   /** Where its chunks start and end in the text, by position. */
-  chunk_starts: readonly number[];
-  chunk_ends: readonly number[];
+  chunkStarts: readonly number[];
+  chunkEnds: readonly number[];
   /** Null when it equals what was sent. */
   content: string | null;
 }
@@ -154,13 +154,13 @@ const finishedColumns: Columns<Omit<FinishedDocument, 'content'>> = {
   revision: 'integer',
   title: 'text',
   type: 'text',
-  og_image: 'text',
-  text_hash: 'text',
+  ogImage: 'text',
+  textHash: 'text',
   author: 'text',
-  written_at: 'timestamptz',
-  is_transcript: 'boolean',
-  chunk_starts: 'integer[]',
-  chunk_ends: 'integer[]',
+  writtenAt: 'timestamptz',
+  isTranscript: 'boolean',
+  chunkStarts: 'integer[]',
+  chunkEnds: 'integer[]',
 };
 
 interface Writing {
@@ -268,18 +268,18 @@ export interface FailedDocument {
   type: string;
   status: 'queued' | 'failed';
   /** When it is tried again; null = never by itself. */
-  next_attempt_at: Date | null;
-  error_code: string;
-  error_message: string;
+  nextAttemptAt: Date | null;
+  errorCode: string;
+  errorMessage: string;
 }
 
 const failedColumns: Columns<FailedDocument> = {
   id: 'text',
   type: 'text',
   status: 'text',
-  next_attempt_at: 'timestamptz',
-  error_code: 'text',
-  error_message: 'text',
+  nextAttemptAt: 'timestamptz',
+  errorCode: 'text',
+  errorMessage: 'text',
 };
 
 export async function failDocuments(

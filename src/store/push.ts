@@ -26,11 +26,10 @@ export async function lockPushConnection(tx: Transaction, id: string): Promise<P
 }
 
 export interface PushedItemRow {
-  ext_id: string;
-  custom_id: string;
+  extId: string;
+  customId: string;
   state: string;
-  want_rev: string;
-  document_id: string | null;
+  documentId: string | null;
   error: string | null;
 }
 
@@ -40,17 +39,17 @@ export async function findPushedItems(
   ids: readonly string[],
 ): Promise<Map<string, PushedItemRow>> {
   const rows = await tx.query<PushedItemRow>(sql`
-    select ext_id, custom_id, state, want_rev, document_id, error from sync_items
+    select ext_id as "extId", custom_id as "customId", state, document_id as "documentId", error from sync_items
     where connection_id = ${key.connectionId} and partition_id = ${key.partitionId} and ext_id = any(${ids}::text[])`);
-  return new Map(rows.map((row) => [row.ext_id, row]));
+  return new Map(rows.map((row) => [row.extId, row]));
 }
 
 export interface PushedDocument {
-  ext_id: string;
-  document_id: string;
+  extId: string;
+  documentId: string;
 }
 
-const documentColumns: Columns<PushedDocument> = { ext_id: 'text', document_id: 'text' };
+const documentColumns: Columns<PushedDocument> = { extId: 'text', documentId: 'text' };
 
 /** Marks items as mirrored by these documents. */
 export async function finishPushedItems(
@@ -61,7 +60,7 @@ export async function finishPushedItems(
 ): Promise<void> {
   if (items.length === 0) return;
   const set = rowSet('r', documentColumns, items);
-  const ids = items.map((item) => item.ext_id);
+  const ids = items.map((item) => item.extId);
   await tx.execute(sql`
     update sync_items i set state = 'done', rev = i.want_rev, document_id = r.document_id, next_try = null,
       error_class = null, error = null, updated_at = ${now}

@@ -76,15 +76,20 @@ const transport = {
 
 export type ColumnType = keyof typeof transport;
 
-/** Column names with their types, in the order in which they are written. */
+/** The fields of a row with the types of their columns, in the order in which they are written. */
 export type Columns<Row> = { readonly [Name in keyof Row & string]: ColumnType };
+
+/** `textHash` is stored in the column `text_hash`. */
+function columnOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
 
 export interface RowSet {
   /** `unnest($1::text[], …) as name(column, …)`: a fixed number of parameters, whatever the number of rows. */
   from: Sql;
   /** The columns, cast to their types. */
   select: Sql;
-  /** The bare column names, for an `insert into t (…)`. */
+  /** The bare names of the columns, for an `insert into t (…)`. */
   names: Sql;
 }
 
@@ -94,7 +99,7 @@ export interface RowSet {
  */
 export function rowSet<Row extends object>(alias: string, columns: Columns<Row>, rows: readonly Row[]): RowSet {
   const entries = Object.entries(columns) as [keyof Row & string, ColumnType][];
-  const sent = entries.flatMap(([name, type]) => send(alias, name, type, rows));
+  const sent = entries.flatMap(([field, type]) => send(alias, field, type, rows));
   const arrays = sent.flatMap((column) => column.arrays);
   const unnested = joinSql(
     arrays.map(({ array }) => array),
@@ -104,7 +109,7 @@ export function rowSet<Row extends object>(alias: string, columns: Columns<Row>,
   return {
     from: sql`unnest(${unnested}) as ${rawSql(`${alias}(${arrays.map(({ name }) => name).join(', ')})`)}`,
     select: joinSql(read, ', '),
-    names: rawSql(entries.map(([name]) => name).join(', ')),
+    names: rawSql(entries.map(([field]) => columnOf(field)).join(', ')),
   };
 }
 
@@ -117,19 +122,20 @@ interface SentColumn {
 
 function send<Row extends object>(
   alias: string,
-  name: keyof Row & string,
+  field: keyof Row & string,
   type: ColumnType,
   rows: readonly Row[],
 ): SentColumn {
+  const name = columnOf(field);
   const column = `${alias}.${name}`;
   if (type === 'vector') {
-    const vectors = vectorArray(rows.map((row) => (row[name] ?? null) as ArrayLike<number> | null));
+    const vectors = vectorArray(rows.map((row) => (row[field] ?? null) as ArrayLike<number> | null));
     const starts = { name, array: sql`${vectors.starts}::integer[]` };
     const ends = { name: `${name}_end`, array: sql`${vectors.ends}::integer[]` };
     const read = sql`(${vectors.bytes}::float4[])[${rawSql(`${column}:${column}_end]::vector`)}`;
     return { arrays: [starts, ends], read };
   }
-  const values = rows.map((row) => encode(row[name], type));
+  const values = rows.map((row) => encode(row[field], type));
   const parameter = transport[type] === 'text' ? textArray(values as (string | null)[]) : values;
   const array = sql`${parameter}${rawSql(`::${transport[type]}[]`)}`;
   return { arrays: [{ name, array }], read: rawSql(readColumn(column, type)) };

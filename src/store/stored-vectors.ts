@@ -47,7 +47,7 @@ export interface WordedDocument {
   status: 'embedding' | 'indexing';
   type: string;
   attempts: number;
-  lost_workers: number;
+  lostWorkers: number;
   redrives: number;
   dreaming: string;
 }
@@ -89,7 +89,7 @@ export async function claimForVectors(database: Queryable, claim: VectorClaim): 
       lost_workers = d.lost_workers + case when d.lease_token is null then 0 else 1 end,
       lease_token = ${claim.leaseToken}, next_attempt_at = ${claim.leaseUntil}
     from due where d.id = due.id
-    returning d.id, d.revision, d.status, d.type, d.attempts, d.lost_workers, d.redrives, d.dreaming`);
+    returning d.id, d.revision, d.status, d.type, d.attempts, d.lost_workers as "lostWorkers", d.redrives, d.dreaming`);
 }
 
 export interface ChunkWithoutVector {

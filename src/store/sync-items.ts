@@ -182,11 +182,11 @@ export async function lockDisappeared(
   which: Disappeared,
   limit: number,
 ): Promise<string[]> {
-  const rows = await tx.query<{ ext_id: string }>(sql`
-    select i.ext_id from sync_items i
+  const rows = await tx.query<{ id: string }>(sql`
+    select i.ext_id as id from sync_items i
     where ${itemsOf(key)} and ${disappeared(which)}
     order by i.ext_id limit ${limit} for update`);
-  return rows.map((row) => row.ext_id);
+  return rows.map(({ id }) => id);
 }
 
 /** A document that an item no longer stands for, and the revision that it has. */
@@ -271,18 +271,18 @@ type Prospect = 'added' | 'updated' | 'same';
 export async function compareItems(
   database: Reader,
   key: PartitionKey,
-  items: readonly { ext_id: string; rev: string }[],
+  items: readonly { extId: string; rev: string }[],
 ): Promise<Map<string, Prospect>> {
-  const set = rowSet('p', { ext_id: 'text', rev: 'text' }, items);
-  const rows = await database.query<{ ext_id: string; prospect: Prospect }>(sql`
-    select p.ext_id, case
+  const set = rowSet('p', { extId: 'text', rev: 'text' }, items);
+  const rows = await database.query<{ id: string; prospect: Prospect }>(sql`
+    select p.ext_id as id, case
       when i.ext_id is null or (i.document_id is null and i.state in ('pending', 'held', 'fetching', 'failed')) then 'added'
       when i.want_rev = p.rev and (i.state in ('skipped', 'suppressed') or i.state = 'done' and i.rev is null or i.rev = p.rev)
         then 'same'
       when i.document_id is null then 'added' else 'updated' end as prospect
     from ${set.from} left join sync_items i on i.connection_id = ${key.connectionId}
       and i.partition_id = ${key.partitionId} and i.ext_id = p.ext_id`);
-  return new Map(rows.map((row) => [row.ext_id, row.prospect]));
+  return new Map(rows.map(({ id, prospect }) => [id, prospect]));
 }
 
 /** Mirrored items by id, some at a time, without those that lie at the paths of `except`. */
@@ -291,12 +291,12 @@ export async function mirroredItems(
   key: PartitionKey,
   page: { after: string; limit: number; except: readonly string[] },
 ): Promise<string[]> {
-  const rows = await database.query<{ ext_id: string }>(sql`
-    select i.ext_id from sync_items i
+  const rows = await database.query<{ id: string }>(sql`
+    select i.ext_id as id from sync_items i
     where i.connection_id = ${key.connectionId} and i.partition_id = ${key.partitionId} and i.ext_id > ${page.after}
       and i.document_id is not null and not ${liesIn(page.except)}
     order by i.ext_id limit ${page.limit}`);
-  return rows.map((row) => row.ext_id);
+  return rows.map(({ id }) => id);
 }
 
 /** Items that could not be mirrored, and those whose document could not be processed; connections without any are left out. */

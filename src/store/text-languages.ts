@@ -3,7 +3,7 @@ import { rowSet, sql } from './sql.ts';
 
 /** A text as it is written, with the languages whose stems it is indexed with, by ISO 639-1 code. */
 interface LanguageText {
-  container_tag: string;
+  containerTag: string;
   languages: readonly string[];
 }
 
@@ -12,11 +12,11 @@ interface LanguageText {
  * one twice, so that neither waits for the other.
  */
 export async function noteLanguages(tx: Transaction, texts: readonly LanguageText[]): Promise<void> {
-  const found = new Map<string, { container_tag: string; language: string }>();
-  for (const { container_tag, languages } of texts)
-    for (const language of languages) found.set(`${language} ${container_tag}`, { container_tag, language });
+  const found = new Map<string, { containerTag: string; language: string }>();
+  for (const { containerTag, languages } of texts)
+    for (const language of languages) found.set(`${language} ${containerTag}`, { containerTag, language });
   if (found.size === 0) return;
-  const set = rowSet('r', { container_tag: 'text', language: 'text' }, [...found.values()]);
+  const set = rowSet('r', { containerTag: 'text', language: 'text' }, [...found.values()]);
   await tx.execute(sql`
     insert into text_languages (${set.names}) select ${set.select} from ${set.from}
     where not exists (select from text_languages k where k.language = r.language and k.container_tag = r.container_tag)`);

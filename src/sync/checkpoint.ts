@@ -27,7 +27,7 @@ function listedPage(ledger: Ledger, refs: readonly Ref[]): ListedPage {
   const now = ledger.clock.now();
   const byId = new Map(refs.map((ref) => [ref.id, ref]));
   return {
-    items: Array.from(byId.values(), ({ id, rev }) => ({ ext_id: id, want_rev: rev })),
+    items: Array.from(byId.values(), ({ id, rev }) => ({ extId: id, wantRev: rev })),
     write(ids) {
       const items = Array.from(ids, (id) => itemWrite(connection.provider, coverage, valueOf(byId, id), now));
       report.counters.itemsSkipped += items.filter((item) => item.skip === 'filtered').length;
@@ -39,10 +39,10 @@ function listedPage(ledger: Ledger, refs: readonly Ref[]): ListedPage {
 function itemWrite(provider: string, coverage: Coverage, ref: Ref, now: Date): ItemWrite {
   const { id, rev, kind, parent, fingerprint, document: _, ...rest } = ref;
   return {
-    ext_id: id,
-    custom_id: customIdOf(provider, id),
+    extId: id,
+    customId: customIdOf(provider, id),
     kind: kind ?? 'document',
-    want_rev: rev,
+    wantRev: rev,
     fingerprint: fingerprint ?? null,
     parent: parent ?? null,
     ref: rest,
@@ -82,7 +82,7 @@ export async function recordDifferences(
 ): Promise<PageCounts> {
   const { items } = listedPage(ledger, page.refs);
   const unlike = await unlikeLedger(ledger.database, ledger.key, items);
-  for (const { ext_id: id } of items) if (!unlike.has(id)) options.shown.add(id);
+  for (const { extId: id } of items) if (!unlike.has(id)) options.shown.add(id);
   // An earlier page may have shown it as it was; it is written now.
   for (const id of unlike) options.shown.delete(id);
   const unchanged = items.length - unlike.size;
@@ -123,7 +123,7 @@ export async function recordChanges(
 ): Promise<void> {
   const now = ledger.clock.now();
   const listed = listedPage(ledger, changes.refs);
-  const present = new Set(listed.items.map((item) => item.ext_id));
+  const present = new Set(listed.items.map((item) => item.extId));
   const absent = (ids: readonly string[]) => [...new Set(ids)].filter((id) => !present.has(id));
   const [tombstones, missing] = [absent(changes.tombstones), absent(changes.missing)];
   await keepContents(ledger, changes.refs);
@@ -158,7 +158,7 @@ export async function keepContents({ key, database, lease }: PartitionRows, refs
     const document = known.get(ref.id) === ref.rev ? null : writeInline(inline);
     if (document === null) continue;
     ref.inline = true;
-    writes.set(ref.id, { ext_id: ref.id, rev: ref.rev, document });
+    writes.set(ref.id, { extId: ref.id, rev: ref.rev, document });
   }
   if (writes.size > 0) await lease.write((tx) => writeItemDocuments(tx, key, [...writes.values()]));
 }

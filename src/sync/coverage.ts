@@ -67,15 +67,14 @@ export function judgeRef(
   coverage: Coverage,
   ref: Ref,
   now: Date,
-): Pick<ItemWrite, 'skip' | 'skip_detail' | 'source_updated_at'> {
-  const source_updated_at = updateTime(ref.updatedAt);
-  if (ref.kind === 'container') return { skip: null, skip_detail: null, source_updated_at };
+): Pick<ItemWrite, 'skip' | 'skipDetail' | 'sourceUpdatedAt'> {
+  const sourceUpdatedAt = updateTime(ref.updatedAt);
+  if (ref.kind === 'container') return { skip: null, skipDetail: null, sourceUpdatedAt };
   const filter = passes(coverage.filters, ref, now);
-  if (filter !== null) return { skip: 'filtered', skip_detail: filteredDetail(filter), source_updated_at };
-  if (coverage.rules?.admits(ref) === false)
-    return { skip: 'filtered', skip_detail: ruledOutDetail, source_updated_at };
+  if (filter !== null) return { skip: 'filtered', skipDetail: filteredDetail(filter), sourceUpdatedAt };
+  if (coverage.rules?.admits(ref) === false) return { skip: 'filtered', skipDetail: ruledOutDetail, sourceUpdatedAt };
   const skip = entrance(coverage);
-  return { skip, skip_detail: detailOf(skip), source_updated_at };
+  return { skip, skipDetail: detailOf(skip), sourceUpdatedAt };
 }
 
 /** Where what passes the filters waits for the rest of the judgement, which looks at many items at once. */
@@ -90,17 +89,17 @@ function detailOf(reason: LeftOutReason | null): string | null {
 }
 
 /** The changes for one item; none for most. Places and the limit are judged for all items together. */
-function judge(coverage: Coverage, { ext_id, reason, ref }: JudgedItem, now: Date): Judgement[] {
+function judge(coverage: Coverage, { extId, reason, ref }: JudgedItem, now: Date): Judgement[] {
   const filter = passes(coverage.filters, ref, now);
   if (filter !== null)
-    return reason === 'filtered' ? [] : [{ ext_id, reason: 'filtered', detail: filteredDetail(filter) }];
+    return reason === 'filtered' ? [] : [{ extId, reason: 'filtered', detail: filteredDetail(filter) }];
   // The rules are for what comes in; what is mirrored already stays until it changes.
   if (reason === 'filtered' && coverage.rules?.admits(ref) === false) return [];
   const isPlaced = reason === 'over_limit' && coverage.limit !== null;
   const isKept = reason === null || isPlaced || (reason === 'out_of_scope' && coverage.roots !== null);
   if (isKept) return [];
   const next = reason === 'over_limit' ? null : entrance(coverage);
-  return [{ ext_id, reason: next, detail: detailOf(next) }];
+  return [{ extId, reason: next, detail: detailOf(next) }];
 }
 
 const limitDetail = 'Newer items take all places under the document limit of the connection.';
@@ -211,7 +210,7 @@ async function judgeAll(ledger: Ledger): Promise<void> {
     const items = await itemsToJudge(ledger.database, ledger.key, { after, limit: judgedAtOnce });
     await judgeSome(ledger, items);
     count = items.length;
-    after = items.at(-1)?.ext_id ?? after;
+    after = items.at(-1)?.extId ?? after;
   }
 }
 
@@ -222,9 +221,9 @@ async function judgeSome(ledger: Ledger, items: readonly JudgedItem[]): Promise<
     await ledger.lease.write((tx) => moveItems(tx, ledger.key, judgements, now));
     ledger.documentLimit.unsettle();
   }
-  const times = items.flatMap(({ ext_id, ref, source_updated_at }) => {
-    const time = source_updated_at === null ? updateTime(ref.updatedAt) : null;
-    return time === null ? [] : [{ ext_id, source_updated_at: time }];
+  const times = items.flatMap(({ extId, ref, sourceUpdatedAt }) => {
+    const time = sourceUpdatedAt === null ? updateTime(ref.updatedAt) : null;
+    return time === null ? [] : [{ extId, sourceUpdatedAt: time }];
   });
   if (times.length > 0) await ledger.lease.write((tx) => timeItems(tx, ledger.key, times));
 }

@@ -130,7 +130,7 @@ function compareNumbers(left: number, right: number): number {
 async function comparePartition(shown: Shown, report: DryRunReport): Promise<void> {
   const { part, items, incomplete } = shown;
   const { key, database, signal, report: run } = part.ledger;
-  const entries = Array.from(items.values(), ({ id, rev }) => ({ ext_id: id, rev }));
+  const entries = Array.from(items.values(), ({ id, rev }) => ({ extId: id, rev }));
   for (let start = 0; start < entries.length; start += comparedAtOnce) {
     signal.throwIfAborted();
     const some = entries.slice(start, start + comparedAtOnce);

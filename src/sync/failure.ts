@@ -86,12 +86,12 @@ export function stopsFetching(error: unknown): boolean {
 /** A failed item with the time of its next attempt: 30 s, doubling to 6 h, then daily for two weeks. */
 export function failItem(item: ClaimedItem, error: unknown, now: Date): FinishedItem {
   return {
-    ext_id: item.ext_id,
+    extId: item.extId,
     state: 'failed',
     rev: null,
-    document_id: item.document_id,
-    next_try: nextTry(item.attempts + 1, now),
-    error_class: ConnectorError.is(error) ? error.kind : MemorydError.is(error) ? error.code : 'transient',
+    documentId: item.documentId,
+    nextTry: nextTry(item.attempts + 1, now),
+    errorClass: ConnectorError.is(error) ? error.kind : MemorydError.is(error) ? error.code : 'transient',
     error: shownError(error),
   };
 }
@@ -101,7 +101,7 @@ const mostLostWorkers = 10;
 
 /** An item that ends workers is not given to another one for ever. */
 export function wearsOut(item: ClaimedItem): boolean {
-  return item.lost_workers >= mostLostWorkers;
+  return item.lostWorkers >= mostLostWorkers;
 }
 
 function nextTry(attempts: number, now: Date): Date | null {

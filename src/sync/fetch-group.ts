@@ -55,7 +55,7 @@ export async function fetchGroup(
     else wanted.push(item);
   }
   if (part.source.has('fetchMany')) await fetchMany(part, wanted, known, result);
-  const queue = result.stopped ? wanted.filter((item) => known.has(item.ext_id)) : [...wanted];
+  const queue = result.stopped ? wanted.filter((item) => known.has(item.extId)) : [...wanted];
   const worker = async () => {
     for (let item = queue.shift(); item; item = queue.shift()) await fetchInto(part, item, known, result);
   };
@@ -94,9 +94,9 @@ async function fetchMany(
   result: GroupResult,
 ): Promise<void> {
   const { signal } = part.ledger;
-  const missing = items.filter((item) => !known.has(item.ext_id));
+  const missing = items.filter((item) => !known.has(item.extId));
   for (let start = 0; start < missing.length && !result.stopped; start += manySize) {
-    const refs = missing.slice(start, start + manySize).map((item) => ({ key: item.ext_id, ref: refOf(item) }));
+    const refs = missing.slice(start, start + manySize).map((item) => ({ key: item.extId, ref: refOf(item) }));
     const keys = new Map(refs.map(({ key, ref }) => [ref.id, key]));
     const take = (id: string, answer: unknown) => {
       const key = keys.get(id);
@@ -113,9 +113,9 @@ async function fetchMany(
 
 async function fetchInto(part: GroupFetch, item: ClaimedItem, known: Known, result: GroupResult): Promise<void> {
   // What is known already is worth keeping even when nothing more may be asked for.
-  if (result.stopped && !known.has(item.ext_id)) return;
+  if (result.stopped && !known.has(item.extId)) return;
   try {
-    const answer = known.get(item.ext_id)?.() ?? (await ask(part, item));
+    const answer = known.get(item.extId)?.() ?? (await ask(part, item));
     // One answer "not there" may be a slip of the source; two are evidence.
     const fetched = 'gone' in answer && !result.stopped ? await ask(part, item) : answer;
     if ('gone' in fetched && result.stopped) return;
@@ -173,8 +173,8 @@ function refOf(item: ClaimedItem): Ref {
   const { sourceId, inline: _, ...ref } = item.ref as Partial<Ref> & { sourceId?: string; inline?: true };
   return {
     ...ref,
-    id: sourceId ?? item.ext_id,
-    rev: item.want_rev,
+    id: sourceId ?? item.extId,
+    rev: item.wantRev,
     ...(item.fingerprint !== null && { fingerprint: item.fingerprint }),
   };
 }
@@ -223,7 +223,7 @@ async function storeRefused(
   { code, constraint, table }: { code: string; constraint?: string; table?: string },
 ): Promise<Committed> {
   const { key, log } = parts.ledger;
-  log.error({ connectionId: key.connectionId, customId: item.custom_id, code, constraint, table }, 'item not stored');
+  log.error({ connectionId: key.connectionId, customId: item.customId, code, constraint, table }, 'item not stored');
   if (kind === 'failed') throw new MemorydError('internal', 'The failure of an item could not be stored; see the log.');
   const error = new MemorydError('index_failed', 'The item could not be stored; the log has the reason.');
   return store(parts, [{ item, kind: 'failed', error }], leaseToken);
@@ -234,9 +234,9 @@ async function store(parts: Committing, outcomes: readonly FetchOutcome[], lease
   const { key, runId, connection, lease, clock, documentLimit } = ledger;
   const reserved = handOver?.reserve() ?? null;
   const { ingested, documents, showsUnlisted } = await lease.write(async (tx) => {
-    const ids = outcomes.map(({ item }) => item.ext_id);
+    const ids = outcomes.map(({ item }) => item.extId);
     const leased = await lockLeased(tx, key, ids, leaseToken);
-    const mine = outcomes.filter(({ item }) => leased.has(item.ext_id));
+    const mine = outcomes.filter(({ item }) => leased.has(item.extId));
     const documents = mine.filter((one) => one.kind === 'document');
     const inputs = documents.map((one) => documentInput(connection, source.spec.documentType, one));
     const ingested = await ingest(tx, inputs, clock, reserved);
@@ -251,7 +251,7 @@ async function store(parts: Committing, outcomes: readonly FetchOutcome[], lease
     // What is not mirrored leaves its place under the document limit to others.
     if (mine.some((one) => one.kind === 'skipped')) documentLimit.unsettle();
     // What is no longer mirrored must not stay in memory either.
-    const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.document_id));
+    const stale = mine.filter((one) => one.kind === 'skipped').flatMap(({ item }) => leftDocument(item.documentId));
     const dropped = await dropDocuments(tx, ledger, stale);
     const counters = count(ingested, dropped, mine);
     await addToRun(tx, runId, { counters, failures: failuresOf(mine, clock.now()) }, clock.now());
@@ -261,7 +261,7 @@ async function store(parts: Committing, outcomes: readonly FetchOutcome[], lease
   if (reserved) handOver?.accept(reserved, claimed);
   const queued = ingested.filter((one) => one.status === 'queued').length - claimed.length;
   if (queued > 0) await wake(queued);
-  const readAgain = paired(documents, ingested).filter(([{ item }]) => item.document_id !== null);
+  const readAgain = paired(documents, ingested).filter(([{ item }]) => item.documentId !== null);
   const same = readAgain.filter(([, { outcome }]) => outcome === 'unchanged');
   return { readAgain: readAgain.length, same: same.length, showsUnlisted };
 }
@@ -270,7 +270,7 @@ async function store(parts: Committing, outcomes: readonly FetchOutcome[], lease
 async function settleGone(tx: Transaction, ledger: Ledger, outcomes: readonly FetchOutcome[]): Promise<void> {
   const gone = outcomes.filter((one) => one.kind === 'gone').map(({ item }) => item);
   const ids = (isMirrored: boolean) =>
-    gone.filter((item) => (item.document_id !== null) === isMirrored).map((item) => item.ext_id);
+    gone.filter((item) => (item.documentId !== null) === isMirrored).map((item) => item.extId);
   const [unknown, missing] = [ids(false), ids(true)];
   if (unknown.length > 0) await removeItems(tx, ledger, unknown);
   if (missing.length > 0) await markGone(tx, ledger.key, missing, { as: 'missing', now: ledger.clock.now() });
@@ -287,7 +287,7 @@ async function dropKept(tx: Transaction, key: PartitionKey, outcomes: readonly F
   await dropItemDocuments(
     tx,
     key,
-    ids.map(({ item }) => item.ext_id),
+    ids.map(({ item }) => item.extId),
   );
 }
 
@@ -301,18 +301,18 @@ async function noteUnlisted(
   // In one order, so that batches that show the same items wait for each other instead of deadlocking.
   const ids = [...new Set(outcomes.flatMap(({ document }) => document.leadsTo ?? []))].toSorted();
   if (ids.length === 0) return false;
-  const items = ids.map((id) => ({ ext_id: id, custom_id: customIdOf(connection.provider, id) }));
+  const items = ids.map((id) => ({ extId: id, customId: customIdOf(connection.provider, id) }));
   return (await addUnlisted(tx, key, items, clock.now())) > 0;
 }
 
 function doneItem(outcome: Extract<FetchOutcome, { kind: 'document' }>, result: IngestResult): FinishedItem {
   return {
-    ext_id: outcome.item.ext_id,
+    extId: outcome.item.extId,
     state: 'done',
-    rev: outcome.document.rev ?? outcome.item.want_rev,
-    document_id: result.id,
-    next_try: null,
-    error_class: null,
+    rev: outcome.document.rev ?? outcome.item.wantRev,
+    documentId: result.id,
+    nextTry: null,
+    errorClass: null,
     error: null,
   };
 }
@@ -321,9 +321,9 @@ function leftovers(outcomes: readonly FetchOutcome[], now: Date): FinishedItem[]
   return outcomes.flatMap((one): FinishedItem[] => {
     if (one.kind === 'failed') return [failItem(one.item, one.error, now)];
     if (one.kind !== 'skipped') return [];
-    const { ext_id, want_rev } = one.item;
-    const base = { ext_id, rev: want_rev, document_id: null, next_try: null };
-    return [{ ...base, state: 'skipped', error_class: skipClass(one.reason), error: one.detail }];
+    const { extId, wantRev } = one.item;
+    const base = { extId, rev: wantRev, documentId: null, nextTry: null };
+    return [{ ...base, state: 'skipped', errorClass: skipClass(one.reason), error: one.detail }];
   });
 }
 
@@ -349,7 +349,7 @@ function count(ingested: readonly IngestResult[], deleted: number, outcomes: rea
 function failuresOf(outcomes: readonly FetchOutcome[], now: Date): RunItemFailure[] {
   return outcomes.flatMap((one) => {
     if (one.kind !== 'failed') return [];
-    const { custom_id: customId, document_id: documentId, ref } = one.item;
+    const { customId, documentId, ref } = one.item;
     const title = typeof ref['title'] === 'string' ? ref['title'] : null;
     return [{ customId, documentId, title, error: failItem(one.item, one.error, now).error ?? 'failed' }];
   });
@@ -367,7 +367,7 @@ function documentInput(
   const ownId = (item.ref as { sourceId?: string }).sourceId;
   return {
     containerTag: connection.containerTag,
-    customId: item.custom_id,
+    customId: item.customId,
     connectionId: connection.id,
     source: connection.provider,
     ...content,

@@ -182,7 +182,7 @@ async function fetchBatch(work: Fetching, claim: { limit: number; newest: boolea
   };
   try {
     // What workers were lost with is fetched while nothing else is under way that would be lost, and blamed, as well.
-    if (items.some(({ lost_workers }) => lost_workers >= suspectAfter)) await settle(work);
+    if (items.some(({ lostWorkers }) => lostWorkers >= suspectAfter)) await settle(work);
     const store = await fetchClaimed(work, items, token);
     const elapsedMs = clock.now().getTime() - now.getTime();
     return { items: items.length, elapsedMs, store: () => store().then(letGo, giveBack) };
@@ -201,10 +201,10 @@ async function fetchClaimed(
   token: string,
 ): Promise<() => Promise<void>> {
   const { ledger, settings, breaker } = work;
-  const fresh = items.filter((item) => item.document_id === null).map((item) => item.ext_id);
+  const fresh = items.filter((item) => item.documentId === null).map((item) => item.extId);
   const restored = await restoreClaimed(ledger, fresh, token);
   if (restored.waiting > 0) await work.wake(restored.waiting);
-  const wanted = items.filter((item) => !restored.ids.has(item.ext_id));
+  const wanted = items.filter((item) => !restored.ids.has(item.extId));
   const contents = await keptContents(ledger, wanted);
   let store = async () => {};
   for (const group of groupBySize(wanted, settings.groupBytes)) {
@@ -257,11 +257,11 @@ async function keptContents(
   { key, database }: PartitionRows,
   items: readonly ClaimedItem[],
 ): Promise<Map<string, FetchedDocument>> {
-  const revs = new Map(items.filter((item) => item.ref['inline'] === true).map((item) => [item.ext_id, item.want_rev]));
+  const revs = new Map(items.filter((item) => item.ref['inline'] === true).map((item) => [item.extId, item.wantRev]));
   if (revs.size === 0) return new Map();
   const rows = await readItemDocuments(database, key, [...revs.keys()]);
-  const current = rows.filter((row) => revs.get(row.ext_id) === row.rev);
-  return new Map(current.map((row) => [row.ext_id, readInline(row.document)]));
+  const current = rows.filter((row) => revs.get(row.extId) === row.rev);
+  return new Map(current.map((row) => [row.extId, readInline(row.document)]));
 }
 
 /** Groups whose sizes add up to no more than `maxBytes`, so that a few large files do not fill the memory. */
@@ -296,7 +296,7 @@ async function restoreClaimed(
   const restored = await ledger.lease.write((tx) => restoreItems(tx, ledger.key, ids, options));
   ledger.report.counters.itemsAdded += restored.length;
   const waiting = restored.filter((one) => !['done', 'failed'].includes(one.status)).length;
-  return { ids: new Set(restored.map((one) => one.ext_id)), waiting };
+  return { ids: new Set(restored.map((one) => one.extId)), waiting };
 }
 
 /** Tells the fetching side of a run that there may be more to claim, and that nothing will be added any more. */

@@ -8,13 +8,13 @@ import { engines, openTestDatabase } from '../support/databases.ts';
 
 const key = { connectionId: 'connection', partitionId: 'partition' };
 const now = new Date('2026-03-01T00:00:00.000Z');
-const item = { ext_id: 'item', rev: null, document_id: null, next_try: null, error_class: null, error: null } as const;
+const item = { extId: 'item', rev: null, documentId: null, nextTry: null, errorClass: null, error: null } as const;
 
 const writes: Record<string, (tx: Transaction) => Promise<unknown>> = {
   finished: (tx) => finishItems(tx, key, [{ ...item, state: 'done' }], { leaseToken: 'lease', now }),
-  pushed: (tx) => finishPushedItems(tx, key, [{ ext_id: 'item', document_id: 'document' }], now),
-  moved: (tx) => moveItems(tx, key, [{ ext_id: 'item', reason: 'filtered', detail: null }], now),
-  dated: (tx) => timeItems(tx, key, [{ ext_id: 'item', source_updated_at: now }]),
+  pushed: (tx) => finishPushedItems(tx, key, [{ extId: 'item', documentId: 'document' }], now),
+  moved: (tx) => moveItems(tx, key, [{ extId: 'item', reason: 'filtered', detail: null }], now),
+  dated: (tx) => timeItems(tx, key, [{ extId: 'item', sourceUpdatedAt: now }]),
 };
 
 describe.each(engines)('items of the ledger, on %s', async (engine) => {

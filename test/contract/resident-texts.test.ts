@@ -173,7 +173,7 @@ describe.each(engines)('texts in memory on %s', async (engine) => {
     for (let time = 0; time < 2; time++) texts.note(scope, 1);
     await texts.settled();
     expect((await texts.upToDate(scope))!.languages).toEqual([]);
-    const german = [{ container_tag: 'team', languages: ['de'] }];
+    const german = [{ containerTag: 'team', languages: ['de'] }];
     await database.transaction((tx) => noteLanguages(tx, german));
     await storeWorld(database, { documents: [document('b', 'ein Wal', ships)] });
     expect((await texts.upToDate(scope))!.languages).toContain('de');

@@ -383,7 +383,7 @@ describe.each(engines)('runs on %s', (engine) => {
       });
       const key = { connectionId: mirror.id, partitionId: 'all' };
       const claimed = await claimItems(opened.database, key, claim(5));
-      expect(claimed.map((item) => item.ext_id).filter((id) => id >= 'item-009')).toHaveLength(3);
+      expect(claimed.map((item) => item.extId).filter((id) => id >= 'item-009')).toHaveLength(3);
       expect(claimed).toHaveLength(5);
     });
 

@@ -120,7 +120,7 @@ export async function storeWorld(database: Database, world: World): Promise<void
 function languagesIn({ documents, memories = [] }: World) {
   const chunks = documents.flatMap(({ containerTag, chunks }) => chunks.map(({ text }) => ({ containerTag, text })));
   return [...chunks, ...memories].map(({ containerTag, text }) => ({
-    container_tag: containerTag,
+    containerTag,
     languages: terms(text).languages,
   }));
 }

@@ -117,7 +117,7 @@ async function admit(
 ): Promise<Map<string, PushUpsert>> {
   if (connection.documentLimit === null) return new Map(upserts);
   let free = connection.documentLimit - (await countPushedItems(tx, connection.id));
-  return new Map([...upserts].filter(([id]) => (before.get(id)?.document_id ? true : free-- > 0)));
+  return new Map([...upserts].filter(([id]) => (before.get(id)?.documentId ? true : free-- > 0)));
 }
 
 /** Stores what is listed; false when all of it was known. */
@@ -136,7 +136,7 @@ async function record(
   if (skipped.length > 0) await forgetSkipped(tx, key, skipped);
   const write = (ids: ReadonlySet<string>) =>
     Array.from(ids, (id) => itemWrite(connection, valueOf(upserts, id), before.get(id), { filters, rules, now }));
-  const items = Array.from(upserts.values(), (upsert) => ({ ext_id: upsert.id, want_rev: revOf(upsert) }));
+  const items = Array.from(upserts.values(), (upsert) => ({ extId: upsert.id, wantRev: revOf(upsert) }));
   const options = { epoch, now, checkpoint: noCheckpoint(key, now) };
   const { added, changed } = await recordPage(tx, key, { items, write }, options);
   return added + changed > 0;
@@ -157,17 +157,17 @@ function itemWrite(
   const ruledOut = rules?.admits(ref) === false ? ruledOutDetail : null;
   const detail = filter === null ? ruledOut : `The filter "${filter}" leaves it out.`;
   return {
-    ext_id: id,
+    extId: id,
     // A document keeps its customId, also when the name of the connection changed.
-    custom_id: before?.custom_id ?? customIdOf(namespaceOf(connection), id),
+    customId: before?.customId ?? customIdOf(namespaceOf(connection), id),
     kind: 'document',
-    want_rev: revOf(upsert),
+    wantRev: revOf(upsert),
     fingerprint: null,
     parent: null,
     ref,
-    source_updated_at: updateTime(updatedAt),
+    sourceUpdatedAt: updateTime(updatedAt),
     skip: detail === null ? null : 'filtered',
-    skip_detail: detail,
+    skipDetail: detail,
   };
 }
 
@@ -188,19 +188,19 @@ async function ingestChanged(
   after: Known,
 ): Promise<Map<string, IngestResult>> {
   const changed = [...after.values()].filter(({ state }) => state === 'pending');
-  const inputs = changed.map((row) => documentInput(connection, row, valueOf(upserts, row.ext_id)));
+  const inputs = changed.map((row) => documentInput(connection, row, valueOf(upserts, row.extId)));
   const results = await ingest(tx, inputs, clock, null);
   const stored = paired(changed, results);
-  const finished = stored.map(([{ ext_id }, { id }]) => ({ ext_id, document_id: id }));
+  const finished = stored.map(([{ extId }, { id }]) => ({ extId, documentId: id }));
   await finishPushedItems(tx, key, finished, clock.now());
-  return new Map(stored.map(([{ ext_id }, result]) => [ext_id, result]));
+  return new Map(stored.map(([{ extId }, result]) => [extId, result]));
 }
 
 function documentInput(connection: PushConnection, row: PushedItemRow, upsert: PushUpsert): DocumentInput {
   const { title, url, path, metadata, updatedAt, content } = upsert;
   return {
     containerTag: connection.containerTag,
-    customId: row.custom_id,
+    customId: row.customId,
     connectionId: connection.id,
     source: connection.provider,
     body: content,
@@ -235,7 +235,7 @@ interface Took {
 function upsertResult(entry: PushEntry, took: Took): UpsertResult {
   if ('refused' in entry) return { ...entry.refused, status: 'failed', documentId: null };
   const { id } = entry.upsert;
-  const documentId = took.ingested.get(id)?.id ?? took.after.get(id)?.document_id ?? null;
+  const documentId = took.ingested.get(id)?.id ?? took.after.get(id)?.documentId ?? null;
   if (took.latest.get(id) !== entry.upsert) return { id, status: 'superseded', documentId, error: null };
   if (!took.admitted.has(id)) {
     return { id, status: 'failed', documentId: null, error: 'The document limit of the connection is reached.' };

@@ -9,7 +9,7 @@ const away = new MemorydError('embed_failed', 'The model is away.');
 describe('the pauses before a failed document is processed again', () => {
   const pausesMs = (redrivesMs?: number[]) =>
     [0, 1, 2, 3, 4, 5].map((redrives) => {
-      const { status, next_attempt_at: at } = nextAttempt(away, { attempts: 2, redrives }, now, redrivesMs);
+      const { status, nextAttemptAt: at } = nextAttempt(away, { attempts: 2, redrives }, now, redrivesMs);
       expect(status).toBe('failed');
       return at && at.getTime() - now.getTime();
     });

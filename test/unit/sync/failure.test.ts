@@ -21,21 +21,21 @@ import {
 
 const now = new Date('2026-03-01T09:00:00Z');
 const item = (attempts: number, lostWorkers = 0) => ({
-  ext_id: 'a',
-  custom_id: 'x:a',
-  want_rev: '1',
+  extId: 'a',
+  customId: 'x:a',
+  wantRev: '1',
   fingerprint: null,
   attempts,
-  lost_workers: lostWorkers,
-  document_id: null,
+  lostWorkers,
+  documentId: null,
   ref: {},
 });
 
 describe('a failed item', () => {
   it('is tried again after 30 s, doubling to 6 h, then daily for two weeks, then only on request', () => {
     const pauses = Array.from({ length: 24 }, (_, index) => {
-      const { next_try } = failItem(item(index), transient('down'), now);
-      return next_try === null ? null : (next_try.getTime() - now.getTime()) / 1_000;
+      const { nextTry } = failItem(item(index), transient('down'), now);
+      return nextTry === null ? null : (nextTry.getTime() - now.getTime()) / 1_000;
     });
     const day = 86_400;
     expect(pauses.slice(0, 10)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360]);
@@ -45,7 +45,7 @@ describe('a failed item', () => {
   it('says what a connector wrote on purpose, and nothing that may quote content', () => {
     expect(failItem(item(0), transient('The drive is away.'), now)).toMatchObject({
       error: 'The drive is away.',
-      error_class: 'transient',
+      errorClass: 'transient',
     });
     expect(failItem(item(0), new Error('secret text'), now).error).not.toContain('secret');
   });
