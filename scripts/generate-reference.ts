@@ -139,7 +139,7 @@ async function commandReference(): Promise<string> {
   } satisfies Record<keyof typeof exitCodes, string>);
   return [
     '# Command line',
-    'Commands other than `start`, `config`, `doctor` and `models` talk to a running daemon. On the same machine they find it by its data directory. With `--json` a command prints exactly one JSON document on standard output; progress and notes are on standard error. Colours follow `NO_COLOR` and the terminal.',
+    'Most commands talk to a running daemon; `start`, `config`, `doctor`, `models`, `encryption`, `connector new` and `connector test` need none. On the same machine they find it by its data directory. With `--json` a command prints exactly one JSON document on standard output; progress and notes are on standard error. Colours follow `NO_COLOR` and the terminal.',
     overview,
     '## Exit codes',
     table(

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { createInterface } from 'node:readline/promises';
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { CommandFailure, exitCodes } from './cli/exit.ts';
@@ -75,7 +75,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   signal,
   stdout: screenOf(process.stdout),
   stderr: screenOf(process.stderr),
-  readInput: () => text(process.stdin),
+  readInput: () => buffer(process.stdin),
   ask: process.stdin.isTTY ? (question, { hidden }) => askTerminal({ question, hidden, signal }) : null,
   openBrowser: (url) => openBrowser(url, { env, clock: systemClock, platform: process.platform, signal }),
   // Loaded only by the commands that need them: the others start in a tenth of the time.

@@ -46,36 +46,65 @@ async function add(what: string, options: AddOptions, context: CommandContext): 
   const answer = options.wait ? await waitUntilDone(client, accepted, context) : accepted;
   if (options.json) printJson(context.stdout, answer);
   else printLine(context.stdout, `${answer.id} ${answer.status}`);
-  if (answer.status === 'failed') throw new CommandFailure(exitCodes.failure, 'The document could not be processed.');
+  if (answer.status === 'failed') throw await unprocessed(client, answer.id);
+}
+
+async function unprocessed(client: Client, id: string): Promise<CommandFailure> {
+  const { error } = await client.failedDocument(id);
+  const why = error?.message ?? 'It does not say why.';
+  return new CommandFailure(exitCodes.failure, `The document could not be processed: ${why}`);
 }
 
 async function send(client: Client, what: string, options: AddOptions, context: CommandContext): Promise<AddAnswer> {
-  if (what === '-') return client.addText({ content: await context.readInput(), ...fields(options) });
+  if (what === '-') return sendBytes(client, await context.readInput(), undefined, options);
+  if (what.trim() === '') throw nothingToAdd();
   const path = resolve(context.cwd, what);
-  const bytes = await readIfFile(path);
-  if (bytes === null) return client.addText({ content: typed(what, path), ...fields(options) });
-  const filepath = basename(path);
-  const content = textOf(bytes);
-  return content === null
-    ? client.addFile(form(bytes, filepath, options))
-    : client.addText({ content, filepath, ...fields(options) });
+  const found = await stat(path).catch(() => null);
+  if (found?.isFile()) return sendBytes(client, await readFile(path), basename(path), options);
+  return client.addText({ content: typed(what, path, found?.isDirectory() === true), ...fields(options) });
+}
+
+/** `name`: that of the file; the standard input has none. */
+async function sendBytes(
+  client: Client,
+  bytes: Buffer,
+  name: string | undefined,
+  options: AddOptions,
+): Promise<AddAnswer> {
+  const content = name === undefined || isWriting(name) ? textOf(bytes) : null;
+  if (content === null) return client.addFile(form(bytes, name, options));
+  if (content.trim() === '') throw nothingToAdd();
+  return client.addText({ content, filepath: name, ...fields(options) });
+}
+
+function nothingToAdd(): CommandFailure {
+  return new CommandFailure(exitCodes.usage, 'There is nothing to add: it is empty.');
 }
 
 /** A text of several words or an address; a single word is more likely a mistyped path. */
-function typed(what: string, path: string): string {
+function typed(what: string, path: string, isFolder: boolean): string {
   if (/\s/.test(what) || /^https?:\/\//.test(what)) return what;
+  if (isFolder) {
+    throw new CommandFailure(exitCodes.usage, `${path} is a folder.`, {
+      remedy: `To mirror what is in it: memoryd connect folder ${what}`,
+    });
+  }
   throw new CommandFailure(exitCodes.usage, `There is no file ${path}.`, {
     remedy: 'To add a single word as text, pipe it in: echo word | memoryd add -',
   });
 }
 
-async function readIfFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
-  const found = await stat(path).catch(() => null);
-  return found?.isFile() ? new Uint8Array(await readFile(path)) : null;
+/** A file of plain text or Markdown is told to memory as it stands; of every other kind the daemon takes the text out. */
+function isWriting(name: string): boolean {
+  return /^[^.]+$|\.(?:md|markdown|mdown|txt|text)$/i.test(name);
 }
 
-/** Null for what is not UTF-8 text. */
-function textOf(bytes: Uint8Array): string | null {
+/** Formats that other programs write, and that may be plain ASCII. */
+const madeByPrograms = /^(?:%PDF-|\{\\rtf|<!doctype|<html|<\?xml)/i;
+
+/** Null for what is not UTF-8 text, and for text that somebody else's program has to be read from. */
+function textOf(bytes: Buffer): string | null {
+  if (madeByPrograms.test(bytes.toString('latin1', 0, 32).trimStart())) return null;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return text.includes('\0') ? null : text;
@@ -92,11 +121,12 @@ function fields({ namespace, customId, title }: AddOptions): Omit<AddBody, 'cont
   };
 }
 
-function form(bytes: Uint8Array<ArrayBuffer>, name: string, options: AddOptions): FormData {
+function form(bytes: Buffer, name: string | undefined, options: AddOptions): FormData {
   const form = new FormData();
-  form.set('file', new Blob([bytes]), name);
+  // A part without a file name would be a field.
+  form.set('file', new Blob([new Uint8Array(bytes)]), name ?? 'standard input');
   const { metadata, ...texts } = { filepath: name, ...fields(options) };
-  for (const [key, value] of Object.entries(texts)) form.set(key, value);
+  for (const [key, value] of Object.entries(texts)) if (value !== undefined) form.set(key, value);
   if (metadata) form.set('metadata', JSON.stringify(metadata));
   return form;
 }

@@ -175,7 +175,13 @@ function errorBody(text: string): ErrorBody {
 /** Both error bodies of the API in one line. */
 function describe({ error }: ErrorBody): string | undefined {
   if (!Array.isArray(error)) return error;
-  return error.map((issue) => (issue.path?.length ? `${issue.path.join('.')}: ` : '') + issue.message).join('; ');
+  return error.map(issueText).join('; ');
+}
+
+/** Many messages name their field already. */
+function issueText({ path = [], message }: { message: string; path?: (string | number)[] }): string {
+  const named = path.length === 0 || message.startsWith(`${path.join('.')} `);
+  return named ? message : `${path.join('.')}: ${message}`;
 }
 
 /** Attempts at a busy or restarting service before a command gives up. */

@@ -112,7 +112,9 @@ async function connect(
   const asked = (['include', 'exclude', 'gitignore'] as const).filter((name) => options[name] !== undefined);
   checkSettings(asked, provider, configSchema);
   for (const note of doubtfulKeys(texts.keys(), configSchema)) printLine(context.stderr, note);
-  await askMissing(texts, options.again === undefined ? settings : undefined, ways, context);
+  const required = options.again === undefined ? settings : undefined;
+  await askMissing(texts, required, ways, context);
+  requireSettings(texts, required, provider);
   const created = await client.connect(provider, {
     metadata: typedSettings(texts, configSchema),
     containerTag: options.namespace,
@@ -193,7 +195,7 @@ async function settingTexts(
   if (target !== undefined) add('path', resolve(context.cwd, target));
   for (const pair of options.set ?? []) add(...splitSetting(pair));
   for (const pair of options.setFile ?? [])
-    add(...(await readSettingFile(pair, context.cwd, () => context.readInput())));
+    add(...(await readSettingFile(pair, context.cwd, async () => String(await context.readInput()))));
   for (const pair of options.setEnv ?? []) add(...readSettingVariable(pair, context.env));
   for (const glob of options.include ?? []) add('include', glob);
   for (const glob of options.exclude ?? []) add('exclude', glob);
@@ -223,6 +225,16 @@ async function askMissing(
     const answer = await ask(`${question(name, property)}: `, { hidden: property['x-secret'] === true });
     if (answer !== '') texts.set(name, [answer]);
   }
+}
+
+/** Throws a usage failure for settings that the connector requires and that nobody gave. */
+function requireSettings(texts: SettingTexts, configSchema: JsonSchema | undefined, provider: string): void {
+  const left = configSchema ? missing(configSchema, texts) : [];
+  if (left.length === 0) return;
+  const named = left.map(([name, property]) => question(name, property)).join(', ');
+  throw new CommandFailure(exitCodes.usage, `${provider} cannot be connected without ${named}.`, {
+    remedy: `Give it with ${left.map(([name]) => `--set ${name}=…`).join(' ')}`,
+  });
 }
 
 /** The schema of the authorization with all its ways: what is given is given the types that it says. */
@@ -304,7 +316,7 @@ async function completeByHand(
     stderr,
     'The browser ends at an address that may not load. Paste that whole address here, or the code in it.',
   );
-  const pasted = ask ? await ask('Address or code: ', { hidden: false }) : await context.readInput();
+  const pasted = ask ? await ask('Address or code: ', { hidden: false }) : String(await context.readInput());
   await client.completeAuthorization(provider, readPasted(pasted, authLink));
 }
 

@@ -19,7 +19,7 @@ export interface CommandContext {
   /** Progress, notes and errors. */
   stderr: Screen;
   /** The whole standard input. */
-  readInput(): Promise<string>;
+  readInput(): Promise<Buffer>;
   /** Asks whoever sits at the terminal for one line; null when nobody does. */
   ask: ((question: string, options: { hidden: boolean }) => Promise<string>) | null;
   /** Null when there is no browser, or none could be started. */

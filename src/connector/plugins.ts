@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
@@ -108,7 +108,17 @@ function importProblem(name: string, folder: string, error: unknown): string {
   if (code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') {
     return 'It is TypeScript in node_modules, which Node does not run. Its author has to publish JavaScript.';
   }
-  return `It cannot be loaded: ${message.split('\n', 1)[0]}`;
+  return `It cannot be loaded: ${message.split('\n', 1)[0]}${placeOf(error, folder)}`;
+}
+
+/** Where in the plugin it failed. Of JavaScript that does not parse Node tells that only when it runs the file itself. */
+function placeOf(error: unknown, folder: string): string {
+  if (!(error instanceof Error)) return '';
+  const stack = (error.stack ?? '').replaceAll(pathToFileURL(folder).href, folder);
+  const [, start] = stack.split(folder + sep, 2);
+  const [, file, line] = /^([^():\n]+):(\d+)/.exec(start ?? '') ?? [];
+  if (file !== undefined) return ` (${file}, line ${line})`;
+  return error instanceof SyntaxError ? ' (`node --check` with the file shows where)' : '';
 }
 
 /** Packages are looked for where the daemon runs, then beside memoryd itself. */

@@ -16,7 +16,13 @@ describe('connect', () => {
         displayName: 'IMAP',
         configSchema: { properties: { host: {}, port: { type: 'integer' }, password: { type: 'string' } } },
       },
+      {
+        provider: 'wiki',
+        displayName: 'Wiki',
+        configSchema: { required: ['baseUrl'], properties: { baseUrl: { type: 'string', title: 'Address' } } },
+      },
     ]);
+    cli.api.on('POST /v3/connections/wiki', () => ({ id: imapId, authLink: null, expiresIn: null }));
     cli.api.on('POST /v3/connections/folder', () => ({ id: folderId, authLink: null, expiresIn: null }));
     cli.api.on('POST /v3/connections/imap', () => ({ id: imapId, authLink: null, expiresIn: null }));
     cli.api.on(`GET /v3/connections/${folderId}/progress`, () => progress('completed', 0));
@@ -40,8 +46,20 @@ describe('connect', () => {
     await cli.run(['connect', 'imap', ...options, '--set-file', 'password=secret']);
     expect(sent()).toEqual({ metadata: { host: 'mail.example.com', port: 993, password: 'from-file' } });
     cli.api.requests.length = 0;
-    await cli.run(['connect', 'imap', '--set-file', 'password=-', '--no-wait'], { readInput: async () => 'typed\n' });
+    await cli.run(['connect', 'imap', '--set-file', 'password=-', '--no-wait'], {
+      readInput: async () => Buffer.from('typed\n'),
+    });
     expect(sent()).toEqual({ metadata: { password: 'typed' } });
+  });
+
+  test('says which setting is missing, and how it is given', async () => {
+    const bare = await cli.run(['connect', 'wiki', '--no-wait']);
+    expect(bare).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('wiki cannot be connected without Address (baseUrl).'),
+    });
+    expect(bare.stderr).toContain('--set baseUrl=…');
+    expect(cli.api.seen()).not.toContain('POST /v3/connections/wiki');
   });
 
   test('waits for the first sync and tells what came of it', async () => {
@@ -81,7 +99,7 @@ describe('connect', () => {
   });
 
   test.each([
-    [['connect', 'foldr', 'x'], 'There is no connector foldr. Did you mean folder?\nInstalled: folder, imap.'],
+    [['connect', 'foldr', 'x'], 'There is no connector foldr. Did you mean folder?\nInstalled: folder, imap, wiki.'],
     [['connect', 'folder'], 'The path of the folder is missing.'],
     [['connect', 'imap', 'INBOX'], 'imap takes no target.'],
     [['connect', 'imap', '--include', 'x'], 'imap has no setting include.'],

@@ -101,7 +101,7 @@ describe('connect with the consent of the user', () => {
       }));
     });
     const paste = (text: string) =>
-      cli.run(['connect', 'drive', '--paste', '--no-wait'], { readInput: async () => `${text}\n` });
+      cli.run(['connect', 'drive', '--paste', '--no-wait'], { readInput: async () => Buffer.from(`${text}\n`) });
     const forwarded = () => Object.fromEntries(new URLSearchParams(seen('/callback/')[0]?.split('?')[1]));
 
     test.each([

@@ -170,7 +170,9 @@ describe('commands without a daemon', () => {
     writeFileSync(join(cli.folder, 'memoryd.config.json'), '{ "connectors": ["./broken.mjs"] }');
     const { stdout, exitCode } = await cli.run(['doctor'], { env: {}, clock: systemClock, ...embedder(true) });
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(/^failed {2}connectors +\.\/broken\.mjs: It cannot be loaded: no such service$/m);
+    expect(stdout).toMatch(
+      /^failed {2}connectors +\.\/broken\.mjs: It cannot be loaded: no such service \(broken\.mjs, line 1\)$/m,
+    );
   });
 
   test('an unforeseen error is a failure', async () => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { MemoryAnswer } from '../../src/cli/client.ts';
@@ -95,7 +95,7 @@ describe('add', () => {
     writeFileSync(join(cli.folder, 'note.md'), '# Nöte');
     await cli.run(['add', 'Mira likes Thursdays', '--namespace', 'user_mira', '--custom-id', 'k1', '--title', 'Days']);
     await cli.run(['add', 'https://example.com/handbook']);
-    await cli.run(['add', '-'], { readInput: async () => 'piped' });
+    await cli.run(['add', '-'], { readInput: async () => Buffer.from('piped') });
     expect(await cli.run(['add', 'note.md'])).toMatchObject({ exitCode: 0, stdout: 'D1 queued\n' });
     expect(cli.api.requests.map(({ body }) => body)).toEqual([
       { content: 'Mira likes Thursdays', containerTag: 'user_mira', customId: 'k1', metadata: { title: 'Days' } },
@@ -116,6 +116,46 @@ describe('add', () => {
     expect(text).toMatch(/name="containerTag"\r\n\r\nops/);
   });
 
+  test('what is not given is not sent with a file', async () => {
+    writeFileSync(join(cli.folder, 'scan.pdf'), Buffer.from([0x25, 0x50, 0xff, 0x00]));
+    await cli.run(['add', 'scan.pdf']);
+    const names = [...cli.api.requests[0]!.text.matchAll(/ name="(\w+)"/g)].map(([, name]) => name);
+    expect(names).toEqual(['file', 'filepath']);
+  });
+
+  test.each(['invoice.pdf', 'mail.eml', 'rain.ipynb', 'feed.xml', 'page.html', 'settings.json'])(
+    '%s is uploaded, also where it is all ASCII',
+    async (name) => {
+      writeFileSync(join(cli.folder, name), '%PDF-1.4 and so on');
+      expect(await cli.run(['add', name])).toMatchObject({ exitCode: 0, stdout: 'D2 queued\n' });
+    },
+  );
+
+  test.each([
+    ['bytes', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0xff])],
+    ['a PDF that is all ASCII', Buffer.from('%PDF-1.4\n1 0 obj')],
+    ['a page', Buffer.from('\n<!DOCTYPE html><p>Hello</p>')],
+  ])('%s on the standard input are uploaded', async (_kind, piped) => {
+    expect(await cli.run(['add', '-'], { readInput: async () => piped })).toMatchObject({ stdout: 'D2 queued\n' });
+    const names = [...cli.api.requests[0]!.text.matchAll(/ name="(\w+)"/g)].map(([, name]) => name);
+    expect(names).toEqual(['file']);
+  });
+
+  test('a folder, and nothing at all, are not added', async () => {
+    mkdirSync(join(cli.folder, 'notes'));
+    const folder = await cli.run(['add', 'notes']);
+    expect(folder).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`${cli.folder}/notes is a folder.`) });
+    expect(folder.stderr).toContain('memoryd connect folder notes');
+    for (const [what, piped] of [
+      ['', 'unused'],
+      ['-', ' \n'],
+    ] as const) {
+      const empty = await cli.run(['add', what], { readInput: async () => Buffer.from(piped) });
+      expect(empty).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('There is nothing to add') });
+    }
+    expect(cli.api.requests).toEqual([]);
+  });
+
   test('a single word is taken for a mistyped path', async () => {
     expect(await cli.run(['add', 'note.md'])).toMatchObject({
       exitCode: 2,
@@ -125,9 +165,14 @@ describe('add', () => {
 
   test('--wait waits until it can be found, or failed', async () => {
     const states = ['extracting', 'embedding', 'done', 'queued', 'failed'];
-    cli.api.on('GET /v3/documents/D1', () => ({ id: 'D1', title: null, status: states.shift()! }));
+    const error = { message: 'example.com cannot be fetched.' };
+    cli.api.on('GET /v3/documents/D1', () => ({ id: 'D1', title: null, status: states.shift() ?? 'failed', error }));
     expect(await cli.run(['add', 'some text', '--wait'])).toMatchObject({ exitCode: 0, stdout: 'D1 done\n' });
-    expect(await cli.run(['add', 'some text', '--wait'])).toMatchObject({ exitCode: 1, stdout: 'D1 failed\n' });
+    expect(await cli.run(['add', 'some text', '--wait'])).toMatchObject({
+      exitCode: 1,
+      stdout: 'D1 failed\n',
+      stderr: expect.stringContaining('could not be processed: example.com cannot be fetched.'),
+    });
   });
 });
 

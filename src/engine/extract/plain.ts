@@ -54,14 +54,20 @@ function namedTitle(text: string): string | null {
   const head = text.slice(0, 20_000);
   const named = /^#\+title:[ \t]*(.+)$/im.exec(head)?.[1] ?? /\\title\{([^{}]{1,300})\}/.exec(head)?.[1];
   if (named !== undefined) return named.trim();
-  const underlined = /^(?:[=*#~^-]{3,}\n)?([^\n]{3,200})\n[=*#~^-]{3,}\n/.exec(head.trimStart());
-  return underlined ? underlined[1]!.trim() : null;
+  const underlined = /^(?:[=*#~^-]{3,}\n)?([^\n]{3,200})\n[=*#~^-]{3,}\n/.exec(head.trimStart())?.[1];
+  return underlined !== undefined && saysSomething(underlined) ? underlined.trim() : null;
+}
+
+/** A rule above another one is no title. */
+function saysSomething(line: string): boolean {
+  return /[\p{L}\p{N}\p{S}]/u.test(line.replace(/[=*#~^-]/g, ''));
 }
 
 function headingTitle(body: string): string | null {
   const start = body.trimStart();
   const first = /^#{1,6}[ \t]+([^\n]+)/.exec(start) ?? /^([^\n]{1,200})\n=+[ \t]*(?:\n|$)/.exec(start);
-  const heading = first?.[1] ?? markupHeading(start) ?? firstTopHeading(body);
+  const top = first && saysSomething(first[1]!) ? first[1]! : undefined;
+  const heading = top ?? markupHeading(start) ?? firstTopHeading(body);
   return heading === undefined ? null : plainLabel(heading).replace(/ #+$/, '') || null;
 }
 

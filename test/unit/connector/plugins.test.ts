@@ -90,7 +90,7 @@ it('leaves broken ones out, each with its reason, and keeps the others', async (
     ['./two.mjs', 'old'],
   ]);
   const reasons = broken.map(({ reason }) => reason);
-  expect(reasons[0]).toBe('It cannot be loaded: no such service');
+  expect(reasons[0]).toBe('It cannot be loaded: no such service (throws.mjs, line 1)');
   expect(reasons[1]).toBe(`There is no file ${join(folder, 'absent.mjs')}.`);
   expect(reasons[2]).toContain("'a-package-that-is-not-here'");
   expect(reasons[4]).toBe('A connector named "folder" is there already, from memoryd itself.');

@@ -56,6 +56,8 @@ describe('titles', () => {
     ['Org', 'text', '#+TITLE: Org notes\n* One', 'Org notes'],
     ['reStructuredText', 'text', 'Guide\n=====\n\ntext', 'Guide'],
     ['LaTeX', 'text', '\\documentclass{article}\n\\title{On rain}\n', 'On rain'],
+    ['rules above each other', 'text', '=====\n=====\n\n  No longer used.\n', null],
+    ['rules above a heading', 'markdown', '=====\n=====\n\n# News\n', 'News'],
     ['plain text', 'text', 'First line\n\ntext', null],
   ] as const)('from %s', async (_, format, text, title) => {
     expect((await read(format, text)).title).toBe(title);
