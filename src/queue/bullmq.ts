@@ -1,24 +1,36 @@
-import { Queue, WaitingError, Worker, Job } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { Queue, WaitingError, Worker, type Job } from 'bullmq';
 import { MemorydError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { openRedisLink, type RedisLink } from './redis.ts';
 import {
   backoffDelayMs,
   defaultAttempts,
   defaultBackoffMs,
-  resolveEnqueueOptions,
   reportTaskFailure,
-} from './task-rules.ts';
-import { openRedisLink, type RedisLink } from './redis.ts';
-import type { TaskName, TaskQueue, WorkOptions, EnqueueOptions, TaskHandler, TaskPayloads } from './task-queue.ts';
+  type TaskName,
+  type TaskQueue,
+  type WorkOptions,
+  type EnqueueOptions,
+  type TaskHandler,
+  type TaskPayloads,
+} from './task-queue.ts';
 
 /** How long `close` waits for Redis to take the results of handlers that have ended. */
 const closeGraceMs = 3_000;
 
 /** A dead worker's task is found once its lock has run out, at the next look of another worker. */
 const workerTimes = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 5, runRetryDelay: 1_000 };
+
+const jobOptions = {
+  // The worker's back-off strategy ends the attempts; who enqueues cannot know how many it makes.
+  attempts: 1_000_000,
+  backoff: { type: 'custom' },
+  removeOnComplete: true,
+  removeOnFail: true,
+  stackTraceLimit: 0,
+};
 
 export interface BullmqQueueOptions {
   /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
@@ -58,12 +70,14 @@ class BullmqQueue implements TaskQueue {
     this.#options = { prefix, ...options };
   }
 
-  async enqueue<Name extends TaskName>(name: Name, payload: TaskPayloads[Name], options: EnqueueOptions) {
-    const resolved = resolveEnqueueOptions(options);
+  /**
+   * Unless a twin waits: a task that arrives while its twin runs is kept by BullMQ and added when that one ends.
+   */
+  async enqueue<Name extends TaskName>(name: Name, payload: TaskPayloads[Name], { key }: EnqueueOptions) {
     this.#requireOpen();
-    const now = this.#options.clock.now();
-    const { commands } = this.#link;
-    await this.#link.call(() => addJob(commands, this.#queueOf(name), { ...resolved, id: newId(now), payload, now }));
+    const jobId = newId(this.#options.clock.now());
+    const deduplication = { id: key, keepLastIfActive: true };
+    await this.#link.call(() => this.#queueOf(name).add(name, payload, { ...jobOptions, jobId, deduplication }));
   }
 
   async work<Name extends TaskName>(
@@ -184,79 +198,4 @@ function reportFailedJob(log: Logger, task: TaskName, job: Job | undefined, erro
 /** While Redis is away the link has said so; every command's failure would only repeat it. */
 function reportQueueError(link: RedisLink, log: Logger, task: TaskName, error: Error): void {
   if (link.isUp()) log.warn({ task, error: error.message }, 'queue error');
-}
-
-/** BullMQ knows no negative priorities and takes smaller ones first; all of ours are moved above zero. */
-const priorityOffset = 1_000_000;
-
-interface NewTask extends Required<EnqueueOptions> {
-  /** A fresh id; BullMQ answers another one when a twin stands for the task. */
-  id: string;
-  payload: unknown;
-  now: Date;
-}
-
-/**
- * Adds a job unless a twin waits. Of a twin that waits, its time and priority become the better of
- * the two; a task that arrives while its twin runs is kept by BullMQ and added when that one ends.
- */
-async function addJob(redis: Redis, queue: Queue, task: NewTask): Promise<void> {
-  const { id, key, delayMs } = task;
-  const priority = task.priority + priorityOffset;
-  if (delayMs > 0 && (await keptTwinIsSooner(redis, queue, key, delayMs))) return;
-  const job = await queue.add(queue.name, task.payload, {
-    jobId: id,
-    delay: delayMs,
-    priority,
-    deduplication: { id: key, keepLastIfActive: true },
-    // The worker's back-off strategy ends the attempts; who enqueues cannot know how many it makes.
-    attempts: 1_000_000,
-    backoff: { type: 'custom' },
-    removeOnComplete: true,
-    removeOnFail: true,
-    stackTraceLimit: 0,
-  });
-  if (job.id === id) return;
-  const twin = await Job.fromId(queue, job.id!);
-  if (twin) await hurry(redis, queue, twin, { priority, delayMs, now: task.now });
-}
-
-/**
- * BullMQ keeps the options of the newest task that arrives while its twin runs, in the hash
- * `dn:<key>`. One that may wait must not push back one that should run at once.
- */
-async function keptTwinIsSooner(redis: Redis, queue: Queue, key: string, delayMs: number): Promise<boolean> {
-  const options = await redis.hget(queue.toKey(`dn:${key}`), 'opts');
-  if (options === null) return false;
-  const { delay = 0 } = JSON.parse(options) as { delay?: number };
-  return delay <= delayMs;
-}
-
-async function hurry(
-  redis: Redis,
-  queue: Queue,
-  twin: Job,
-  task: { priority: number; delayMs: number; now: Date },
-): Promise<void> {
-  const pausesAfterFailure = twin.attemptsMade > 0;
-  if (pausesAfterFailure) return;
-  if (twin.priority > task.priority) await ignoreGone(twin.changePriority({ priority: task.priority }));
-  const dueMs = await delayedUntilMs(redis, queue, twin.id!);
-  if (dueMs > task.now.getTime() + task.delayMs) await ignoreGone(twin.changeDelay(task.delayMs));
-}
-
-/** Zero when the job is not delayed. Scores of delayed jobs are milliseconds times 4096, plus a counter. */
-async function delayedUntilMs(redis: Redis, queue: Queue, jobId: string): Promise<number> {
-  const score = await redis.zscore(queue.toKey('delayed'), jobId);
-  return score === null ? 0 : Math.floor(Number(score) / 4096);
-}
-
-/** A twin that started or ended in the meantime needs no change: it started after the task was enqueued. */
-async function ignoreGone(change: Promise<void>): Promise<void> {
-  try {
-    await change;
-  } catch (error) {
-    const isJobState = error instanceof Error && 'code' in error && typeof error.code === 'number';
-    if (!isJobState) throw error;
-  }
 }

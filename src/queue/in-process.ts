@@ -1,23 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { valueOf } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import {
-  resolveEnqueueOptions,
   backoffDelayMs,
   defaultAttempts,
   defaultBackoffMs,
   reportTaskFailure,
-} from './task-rules.ts';
-import type { TaskName, TaskQueue, EnqueueOptions, WorkOptions } from './task-queue.ts';
+  type TaskName,
+  type TaskQueue,
+  type WorkOptions,
+} from './task-queue.ts';
 
 /**
  * The queue of a single process: tasks live in memory and are gone when it ends, which the sweep
  * over the database repairs. Times come from the clock alone.
- *
- * A task enqueued while its twin waits takes the earlier of the two times and the smaller of the
- * two priorities. A twin that waits for another attempt keeps its pause.
  */
 export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger }): TaskQueue {
   const lines = new Map<TaskName, TaskLine>();
@@ -39,10 +36,9 @@ export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger
 
   return {
     kind: 'in-process',
-    async enqueue(name, payload, options) {
-      const resolved = resolveEnqueueOptions(options);
+    async enqueue(name, payload, { key }) {
       requireOpen();
-      lineOf(name).enqueue(payload, resolved);
+      lineOf(name).enqueue(key, payload);
     },
     async work(name, handler, options) {
       requireOpen();
@@ -61,8 +57,6 @@ export function createInProcessQueue({ clock, log }: { clock: Clock; log: Logger
 interface Task {
   readonly key: string;
   readonly payload: unknown;
-  dueMs: number;
-  priority: number;
   failures: number;
   running: boolean;
   /** Arrived while this one ran; takes its place afterwards. */
@@ -87,26 +81,20 @@ class TaskLine {
   readonly #tasks = new Map<string, Task>();
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
-  readonly #waiting: WaitingRoom<Task>;
+  /** Those that may be taken, in the order of their arrival. */
+  readonly #waiting = new Set<Task>();
   #work: Work | undefined;
   #isPumping = false;
 
   constructor(parts: TaskLineParts) {
     this.#parts = parts;
-    this.#waiting = new WaitingRoom<Task>({ clock: parts.clock, wake: () => this.#pumpSoon() });
   }
 
-  enqueue(payload: unknown, { key, delayMs, priority }: Required<EnqueueOptions>): void {
-    const dueMs = this.#parts.clock.now().getTime() + delayMs;
+  enqueue(key: string, payload: unknown): void {
     const twin = this.#tasks.get(key);
-    const waitingTwin = twin?.running ? twin.next : twin;
-    if (waitingTwin) {
-      if (waitingTwin.failures === 0) this.#hurry(waitingTwin, dueMs, priority);
-      return;
-    }
-    const task: Task = { key, payload, dueMs, priority, failures: 0, running: false };
-    if (twin) twin.next = task;
-    else this.#add(task);
+    const task: Task = { key, payload, failures: 0, running: false };
+    if (!twin) this.#add(task);
+    else if (twin.running) twin.next ??= task;
   }
 
   work(handler: Work['handler'], options: WorkOptions): void {
@@ -118,7 +106,6 @@ class TaskLine {
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    this.#waiting.close();
     await Promise.all(this.#running);
   }
 
@@ -132,8 +119,9 @@ class TaskLine {
   #pump(): void {
     this.#isPumping = false;
     while (this.#work && !this.#stopping.signal.aborted && this.#running.size < this.#work.concurrency) {
-      const task = this.#waiting.take();
+      const [task] = this.#waiting;
       if (!task) return;
+      this.#waiting.delete(task);
       const done = this.#run(task, this.#work).finally(() => {
         this.#running.delete(done);
         this.#pumpSoon();
@@ -154,13 +142,13 @@ class TaskLine {
       const pauseMs = task.failures < attempts ? backoffDelayMs(backoffMs, task.failures) : null;
       reportTaskFailure(log, { task: name, key: task.key, failures: task.failures, pauseMs, err: error });
       if (pauseMs === null) this.#finish(task);
-      else this.#retry(task, pauseMs);
+      else void this.#retry(task, pauseMs);
     }
   }
 
   #add(task: Task): void {
     this.#tasks.set(task.key, task);
-    this.#waiting.add(task);
+    this.#wait(task);
   }
 
   #finish(task: Task): void {
@@ -168,113 +156,14 @@ class TaskLine {
     if (task.next) this.#add(task.next);
   }
 
-  #retry(task: Task, pauseMs: number): void {
+  async #retry(task: Task, pauseMs: number): Promise<void> {
     task.running = false;
-    task.dueMs = this.#parts.clock.now().getTime() + pauseMs;
+    await this.#parts.clock.sleep(pauseMs, this.#stopping.signal);
+    this.#wait(task);
+  }
+
+  #wait(task: Task): void {
     this.#waiting.add(task);
-  }
-
-  #hurry(task: Task, dueMs: number, priority: number): void {
-    if (task.dueMs <= dueMs && task.priority <= priority) return;
-    const waits = this.#waiting.remove(task);
-    task.dueMs = Math.min(task.dueMs, dueMs);
-    task.priority = Math.min(task.priority, priority);
-    if (waits) this.#waiting.add(task);
-  }
-}
-
-/** A timer of more than 24.8 days fires at once in Node; a room that is looked at daily never comes near. */
-const maxSleepMs = 24 * 60 * 60 * 1000;
-
-interface Waiting {
-  /** Milliseconds of the clock from which on it may be taken. */
-  readonly dueMs: number;
-  /** Smaller is taken first. */
-  readonly priority: number;
-}
-
-/** Tasks that wait in memory, ordered by time and then by priority. */
-export class WaitingRoom<Item extends Waiting> {
-  readonly #options: { clock: Clock; wake: () => void };
-  readonly #due = new Map<number, Set<Item>>();
-  readonly #later = new Set<Item>();
-  #timer = new AbortController();
-  #timerMs = Infinity;
-
-  /** `wake` is called as soon as one can be taken. */
-  constructor(options: { clock: Clock; wake: () => void }) {
-    this.#options = options;
-  }
-
-  add(item: Item): void {
-    if (item.dueMs > this.#nowMs()) {
-      this.#later.add(item);
-      if (item.dueMs < this.#timerMs) this.#setTimer(item.dueMs);
-      return;
-    }
-    this.#addDue(item);
-    this.#options.wake();
-  }
-
-  /** True when it was waiting. Must be called before its fields change. */
-  remove(item: Item): boolean {
-    return this.#later.delete(item) || this.#removeDue(item);
-  }
-
-  /** The due item with the smallest priority; within one priority the one that has been due longest. */
-  take(): Item | undefined {
-    if (this.#due.size === 0) return undefined;
-    const [item] = valueOf(this.#due, Math.min(...this.#due.keys()));
-    this.#removeDue(item!);
-    return item;
-  }
-
-  close(): void {
-    this.#timer.abort();
-    this.#timerMs = -Infinity;
-  }
-
-  #nowMs(): number {
-    return this.#options.clock.now().getTime();
-  }
-
-  #addDue(item: Item): void {
-    const peers = this.#due.get(item.priority);
-    if (peers) peers.add(item);
-    else this.#due.set(item.priority, new Set([item]));
-  }
-
-  #removeDue(item: Item): boolean {
-    const peers = this.#due.get(item.priority);
-    if (!peers?.delete(item)) return false;
-    if (peers.size === 0) this.#due.delete(item.priority);
-    return true;
-  }
-
-  #setTimer(dueMs: number): void {
-    this.#timer.abort();
-    this.#timer = new AbortController();
-    this.#timerMs = dueMs;
-    if (dueMs === Infinity) return;
-    const { signal } = this.#timer;
-    const sleepMs = Math.min(Math.max(0, dueMs - this.#nowMs()), maxSleepMs);
-    void this.#options.clock.sleep(sleepMs, signal).then(() => {
-      if (!signal.aborted) this.#promote();
-    });
-  }
-
-  #promote(): void {
-    const nowMs = this.#nowMs();
-    let nextMs = Infinity;
-    for (const item of [...this.#later].sort((a, b) => a.dueMs - b.dueMs)) {
-      if (item.dueMs > nowMs) {
-        nextMs = item.dueMs;
-        break;
-      }
-      this.#later.delete(item);
-      this.#addDue(item);
-    }
-    this.#setTimer(nextMs);
-    this.#options.wake();
+    this.#pumpSoon();
   }
 }

@@ -1,3 +1,5 @@
+import type { Logger } from '../base/log.ts';
+
 /**
  * Wakes workers. The database is the truth of what must be done; a task only says "look now".
  * So every handler must be safe to run twice, late, or not at all (the sweep repairs that).
@@ -31,9 +33,6 @@ export type TaskName = keyof TaskPayloads;
 export interface EnqueueOptions {
   /** Tasks of one name with the same key are one task. */
   key: string;
-  delayMs?: number;
-  /** Smaller runs first; 0 is the default. */
-  priority?: number;
 }
 
 export interface WorkOptions {
@@ -46,3 +45,28 @@ export interface WorkOptions {
 }
 
 export type TaskHandler<Name extends TaskName> = (payload: TaskPayloads[Name], signal: AbortSignal) => Promise<void>;
+
+/** Defaults of `WorkOptions`. */
+export const defaultAttempts = 5;
+export const defaultBackoffMs = 1_000;
+
+/** The pause after the given number of failures, which is 1 or more. */
+export function backoffDelayMs(backoffMs: number, failures: number): number {
+  return backoffMs * 2 ** (failures - 1);
+}
+
+export interface TaskFailure {
+  task: TaskName;
+  key: string;
+  /** Attempts that have failed, this one included. */
+  failures: number;
+  /** Milliseconds until the next attempt; null when there is none. */
+  pauseMs: number | null;
+  err: unknown;
+}
+
+/** Logs that a handler threw, in the same words for every queue. */
+export function reportTaskFailure(log: Logger, failure: TaskFailure): void {
+  if (failure.pauseMs === null) log.error(failure, 'task given up');
+  else log.warn(failure, 'task failed, is tried again');
+}

@@ -58,7 +58,7 @@ export const allowed: Record<Unit, Permissions> = {
   contract: {},
   // Only `memoryd/connector`, as a stranger's package would.
   connectors: {},
-  'queue interface': {},
+  'queue interface': { base: 'types' },
   'model interfaces': { base: 'everything' },
   'token counting': { base: 'everything', models: 'everything', 'model interfaces': 'everything' },
   store: { base: 'everything' },

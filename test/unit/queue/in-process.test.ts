@@ -6,7 +6,6 @@ import { createTestClock, type TestClock } from '../../support/clock.ts';
 import type { TaskQueue } from '../../../src/queue/task-queue.ts';
 
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 
 interface Scene {
   clock: TestClock;
@@ -49,35 +48,9 @@ async function openScene(
   };
 }
 
-const enqueue = (queue: TaskQueue, slot: number, delayMs?: number) =>
-  queue.enqueue('process-documents', { slot }, { key: `${slot}`, ...(delayMs === undefined ? {} : { delayMs }) });
+const enqueue = (queue: TaskQueue, slot: number) => queue.enqueue('process-documents', { slot }, { key: `${slot}` });
 
 describe('in-process queue', () => {
-  it('starts each delayed task at its time, whatever the order of arrival', async () => {
-    const { queue, starts, advance } = await openScene();
-    for (const minutes of [30, 10, 20, 10]) await enqueue(queue, minutes, minutes * minuteMs);
-    await enqueue(queue, 0);
-    for (let minute = 0; minute < 40; minute++) await advance(minuteMs);
-    expect(starts.map(([slot]) => slot)).toEqual([0, 10, 20, 30]);
-    expect(starts.slice(1).map(([, minute]) => minute)).toEqual([10, 20, 30]);
-  });
-
-  it('starts all that became due while the clock jumped, the longest due first', async () => {
-    const { queue, starts, advance } = await openScene();
-    for (const minutes of [5, 3, 4]) await enqueue(queue, minutes, minutes * minuteMs);
-    await advance(dayMs);
-    expect(starts.map(([slot]) => slot)).toEqual([3, 4, 5]);
-  });
-
-  it('waits for more days than a timer of Node can', async () => {
-    const { queue, starts, advance } = await openScene();
-    await enqueue(queue, 1, 40 * dayMs);
-    for (let day = 1; day < 40; day++) await advance(dayMs);
-    expect(starts).toEqual([]);
-    await advance(dayMs);
-    expect(starts).toEqual([[1, (40 * dayMs) / minuteMs]]);
-  });
-
   it('doubles the pause after each failure and starts anew after the last', async () => {
     const fail = async () => {
       throw new Error('broken');
