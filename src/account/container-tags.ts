@@ -21,7 +21,7 @@ import {
 import type { Database } from '../store/database.ts';
 import { selectDocuments } from '../store/document-selection.ts';
 import { noteSettingChange } from '../store/memory-settings.ts';
-import { countUsage, requestQuotas, usageOf, type Quota, type Usage } from '../store/quotas.ts';
+import { countUsage, usageOf, type Quota, type Usage } from '../store/quotas.ts';
 import { changedBuckets, checkBuckets } from './buckets.ts';
 import { readContentSettings } from './settings.ts';
 
@@ -64,8 +64,6 @@ export interface ContainerTags {
     page: { page: number; limit: number },
   ): Promise<{ containers: ContainerTagSummary[]; total: number }>;
   find(tag: string): Promise<Container | null>;
-  /** By container: how many requests a minute it takes. Only those with a limit. */
-  requestQuotas(): Promise<ReadonlyMap<string, number>>;
   /** Its usage; null without a quota. */
   usage(container: Container): Promise<Usage | null>;
   /** Makes the container when there is none, unless told otherwise. Throws `invalid_request` for buckets that cannot be, `not_found`. */
@@ -103,7 +101,6 @@ export function createContainerTags(options: ContainerTagsOptions): ContainerTag
       return { containers: tags.flatMap((tag) => byTag.get(tag) ?? []), total };
     },
     find: (tag) => findContainer(database, tag),
-    requestQuotas: () => requestQuotas(database),
     usage: async ({ containerTag, quota }) =>
       quota.documents === null && quota.bytes === null ? null : usageOf(database, containerTag),
     change: (tag, changes, how) => change(options, tag, changes, how),

@@ -16,7 +16,7 @@ import {
   findApiKeyByHash,
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
-import { countUsageOfKey, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
+import { countUsageOfKey, requestQuotas, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
 import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './access.ts';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -25,6 +25,8 @@ export interface Keys {
   authenticate(secret: string): Promise<Caller | null>;
   /** The present caller of a stored key, `null` for the local token. Null when it is disabled or expired. */
   holderOf(row: ApiKeyRow | null): Caller | null;
+  /** By container: how many requests a minute it takes, whoever sends them. Only those with a limit. */
+  requestQuotas(): Promise<ReadonlyMap<string, number>>;
   /** Newest first. */
   list(): Promise<KeySummary[]>;
   /** The secret is in the answer and nowhere else afterwards. */
@@ -115,6 +117,7 @@ export function createKeys(dependencies: KeysDependencies): Keys {
 
   return {
     authenticate,
+    requestQuotas: () => requestQuotas(database),
     holderOf,
     async create(input) {
       const secret = newKeySecret(organization.id);

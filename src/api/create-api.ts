@@ -206,7 +206,7 @@ function addHooks(app: Api, context: FurtherContext): void {
   app.addHook('onRequest', refuseUnknownPaths);
   app.addHook('onRequest', refuseLargeBodies);
   app.addHook('preValidation', refuseOldScopes);
-  const quotas = () => services.containerTags.requestQuotas();
+  const quotas = services.keys.requestQuotas;
   app.addHook('preHandler', limitContainerRates({ clock, counter: services.rates, quotas }));
   app.addHook('preHandler', async (request, reply) => noteWithoutV5(request, reply, request.body));
   replayAnswers(app, { clock, log, idempotency: services.idempotency });

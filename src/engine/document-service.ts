@@ -2,30 +2,28 @@ import type { Clock } from '../base/clock.ts';
 import { createMemo } from '../base/collections.ts';
 import type { Scope } from '../base/scope.ts';
 import type { Database } from '../store/database.ts';
+import { chunksOfDocument, listChunks } from '../store/document-contents.ts';
+import { atFilepath } from '../store/document-selection.ts';
 import {
   countByStatus,
   countDocuments,
   countOpenByStatus,
   type DocumentCount,
   type StatusCount,
-  atFilepath,
-} from '../store/document-selection.ts';
-import {
   inContainers,
-  chunksOfDocument,
   oldestWaitingAt,
   findDocumentById,
   findDocumentsByCustomId,
   listDocuments,
   type DocumentPage,
   type DocumentPlace,
-  memoriesOfDocument,
   requeueAllFailed,
   requeueFailed,
   type DocumentRow,
   type ListedDocumentRow,
   type DocumentWithContent,
 } from '../store/documents.ts';
+import { memoriesOfDocument } from '../store/memory-sources.ts';
 import { rawSql, type Sql, joinSql, sql, containsText } from '../store/sql.ts';
 import {
   documentStatuses,
@@ -44,7 +42,6 @@ import {
 } from './document.ts';
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/concurrency.ts';
-import { listChunks } from '../store/document-contents.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
 import { memoryEntries } from '../store/memory-entries.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';

@@ -2,10 +2,11 @@ import type { Scope } from '../base/scope.ts';
 import type { Json } from '../connector/contract.ts';
 import type { Trust } from '../memory/extractor.ts';
 import type { ChunkPage, WrittenTurn } from '../store/document-contents.ts';
-import type { DocumentCount, DocumentSelection } from '../store/document-selection.ts';
-import type { MemoryOfDocumentRow } from '../store/documents.ts';
+import type { DocumentSelection } from '../store/document-selection.ts';
+import type { DocumentCount } from '../store/documents.ts';
 import type { Filter } from '../store/filters.ts';
 import type { MemoryEntry } from '../store/memory-entries.ts';
+import type { MemoryOfDocumentRow } from '../store/memory-sources.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 
 /** Section 7.1 of the API: what a document's processing has come to. */

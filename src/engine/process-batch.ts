@@ -12,7 +12,7 @@ import { fail, mayBePoisoned, requireHarmless, type Failure } from './document-l
 import type { UrlFetcher } from './fetch-url.ts';
 import type { Ocr } from './ocr.ts';
 import { readDocument } from './read-document.ts';
-import type { Cutting } from './text/tasks.ts';
+import type { Cutting } from './text/text-worker.ts';
 import type { TextWork, WorkOptions } from './text/text-work.ts';
 import {
   writeAll,

@@ -5,7 +5,7 @@ import type { ExtractInput, Extracted, Picture } from './extract/extracted.ts';
 import { typeOfFile, detect } from './extract/detect.ts';
 import type { UrlFetcher } from './fetch-url.ts';
 import { type Ocr, mayReadLater } from './ocr.ts';
-import type { CutDocument } from './text/tasks.ts';
+import type { CutDocument } from './text/text-worker.ts';
 import type { Extractor } from './text/text-work.ts';
 import type { DocumentBody } from './document.ts';
 

@@ -17,7 +17,7 @@ import type { Extracted } from './extract/extracted.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newId } from '../base/ids.ts';
 import { withContext } from './chunk/chunk.ts';
-import type { CutChunk, CutDocument } from './text/tasks.ts';
+import type { CutChunk, CutDocument } from './text/text-worker.ts';
 
 export interface Writing {
   database: Database;

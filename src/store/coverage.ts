@@ -1,7 +1,7 @@
 import { itemsOf, type PartitionKey, isPartition } from './partitions.ts';
 import type { Queryable, Reader, Transaction } from './database.ts';
 import { rowSet, type Columns, rawSql, sql, type Sql } from './sql.ts';
-import { isLeftOut, isMirrored, type LeftOutReason, type LeftDocument } from './sync-items.ts';
+import { isLeftOut, isMirrored, type LeftOutReason } from './sync-items.ts';
 
 /**
  * Statements that move items in and out of what a connection mirrors. An item that leaves is `skipped`
@@ -203,19 +203,6 @@ export async function fillPlaces(
     )
     select (select count(*) from changed) as admitted, (select free from places) as free`);
   return row ?? { admitted: 0, free: 0 };
-}
-
-/** Takes documents from items that are not mirrored any more; answers them. Few at a time, none most of the time. */
-export async function takeSkippedDocuments(tx: Transaction, key: PartitionKey, limit: number): Promise<LeftDocument[]> {
-  return tx.query<LeftDocument>(sql`
-    with skipped as materialized (
-      select i.ext_id, i.document_id, i.rev from sync_items i
-      where ${itemsOf(key)} and i.state = 'skipped' and i.document_id is not null
-      order by i.ext_id limit ${limit} for update
-    )
-    update sync_items i set document_id = null
-    from skipped s where ${itemsOf(key)} and i.ext_id = s.ext_id
-    returning s.document_id as id, s.rev`);
 }
 
 /** Some items of a partition that goes, locked. */

@@ -295,6 +295,46 @@ export async function listDocuments(database: Queryable, page: DocumentPage): Pr
     order by ${order} limit ${page.limit} offset ${typeof from === 'number' ? from : 0}`);
 }
 
+export interface DocumentCount {
+  total: number;
+  waiting: number;
+  failed: number;
+  /** Of those that failed, the ones of no connection. */
+  failedUploads: number;
+}
+
+/** How many there are, how many of them are still to be processed, and how many could not be. */
+export async function countDocuments(database: Queryable, where: Sql): Promise<DocumentCount> {
+  const [row] = await database.query<DocumentCount>(sql`
+    select count(*) as total, count(*) filter (where d.status not in ('done', 'failed', 'unknown')) as waiting,
+      count(*) filter (where d.status = 'failed') as failed,
+      count(*) filter (where d.status = 'failed' and d.connection_id is null) as "failedUploads"
+    from documents d where d.deleted_at is null and ${where}`);
+  return row!;
+}
+
+export interface StatusCount {
+  status: string;
+  count: number;
+}
+
+export async function countByStatus(database: Queryable, tags: readonly string[] | null): Promise<StatusCount[]> {
+  return database.query(sql`
+    select d.status, count(*) as count from documents d
+    where d.deleted_at is null and ${inContainers(rawSql('d.container_tag'), tags)}
+    group by d.status`);
+}
+
+/** Of those that are still to be processed and for which `where` holds. Reads no others, by their two indexes. */
+export async function countOpenByStatus(database: Queryable, where: Sql): Promise<StatusCount[]> {
+  return database.query(sql`
+    select status, count(*) as count from (
+      select d.status from documents d where ${isToBeRead} and ${where}
+      union all
+      select d.status from documents d where ${lacksVectors} and ${where}) open
+    group by status`);
+}
+
 /** Waiting begins anew when a document is changed. */
 export async function oldestWaitingAt(database: Queryable, tags: readonly string[] | null): Promise<Date | null> {
   const inScope = inContainers(rawSql('d.container_tag'), tags);
@@ -304,53 +344,6 @@ export async function oldestWaitingAt(database: Queryable, tags: readonly string
       (select min(d.updated_at) from documents d where ${isToBeRead} and ${inScope}),
       (select min(d.updated_at) from documents d where ${lacksVectors} and ${inScope})) as at`);
   return row!.at;
-}
-
-export async function chunksOfDocument(
-  database: Queryable,
-  documentId: string,
-): Promise<
-  { id: string; position: number; content: string; type: string; metadata: Record<string, unknown>; createdAt: Date }[]
-> {
-  return database.query(sql`
-    select id, position, content, type, metadata, created_at as "createdAt" from chunks
-    where document_id = ${documentId} order by position`);
-}
-
-export interface MemoryOfDocumentRow {
-  id: string;
-  memory: string;
-  kind: 'fact' | 'episode';
-  category: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
-  saidAt: Date | null;
-  metadata: Record<string, unknown> | null;
-  temporalContext: Record<string, unknown> | null;
-  isStatic: boolean;
-  isInference: boolean;
-  isLatest: boolean;
-  isForgotten: boolean;
-  version: number;
-  sourceCount: number;
-  parentMemoryId: string | null;
-  rootMemoryId: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-export async function memoriesOfDocument(database: Queryable, documentId: string): Promise<MemoryOfDocumentRow[]> {
-  return database.query(sql`
-    select m.id, m.memory, m.kind, m.category, m.author, m.trust, m.said_at as "saidAt",
-      m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
-      m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
-      (select count(*) from memory_sources o join documents d on d.id = o.document_id
-        where o.memory_id = m.id and d.deleted_at is null) as "sourceCount",
-      m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId",
-      m.created_at as "createdAt", m.updated_at as "updatedAt"
-    from memory_sources s join memories m on m.id = s.memory_id
-    where s.document_id = ${documentId}
-    order by m.created_at, m.id`);
 }
 
 /** Puts a failed document back to `queued` with fresh attempts. Answers whether it was failed. */

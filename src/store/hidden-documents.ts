@@ -88,6 +88,7 @@ export async function restoreItems(
     from found join restored on restored.id = found.id
     where ${itemsOf(key)} and i.ext_id = found.ext_id
     returning i.ext_id as "extId", restored.status, i.document_id as "documentId"`);
+  if (items.length === 0) return [];
   await showMemoriesOf(
     tx,
     items.map(({ documentId }) => documentId),

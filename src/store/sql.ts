@@ -43,7 +43,7 @@ export function sql(strings: readonly string[], ...parts: unknown[]): Sql {
 /** Fragments joined by a separator, e.g. conditions by `and`. */
 export function joinSql(parts: readonly Sql[], separator: string): Sql {
   if (parts.length === 0) return sql``;
-  return sql(['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], ...parts);
+  return sql(['', ...new Array<string>(parts.length - 1).fill(separator), ''], ...parts);
 }
 
 /** SQL text that the code itself wrote: names of indexes and operators, never input. */

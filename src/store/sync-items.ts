@@ -205,6 +205,19 @@ export async function deleteItems(tx: Transaction, key: PartitionKey, ids: reado
     select document_id as id, max(rev) as rev from removed where document_id is not null group by document_id`);
 }
 
+/** Takes documents from items that are not mirrored any more; answers them. Few at a time, none most of the time. */
+export async function takeSkippedDocuments(tx: Transaction, key: PartitionKey, limit: number): Promise<LeftDocument[]> {
+  return tx.query<LeftDocument>(sql`
+    with skipped as materialized (
+      select i.ext_id, i.document_id, i.rev from sync_items i
+      where ${itemsOf(key)} and i.state = 'skipped' and i.document_id is not null
+      order by i.ext_id limit ${limit} for update
+    )
+    update sync_items i set document_id = null
+    from skipped s where ${itemsOf(key)} and i.ext_id = s.ext_id
+    returning s.document_id as id, s.rev`);
+}
+
 /** Gives every item back whose worker is certainly gone: at the start of the only process there is. */
 export async function releaseAllItems(database: Queryable, now: Date): Promise<void> {
   await database.execute(sql`

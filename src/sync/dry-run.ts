@@ -5,7 +5,8 @@ import { passes, updateTime } from './filters.ts';
 import { askedAtOnce } from './unlisted-items.ts';
 import { createPageGuard } from './check-page.ts';
 import type { ListedRef } from './check-item.ts';
-import { partitionRun, type Coverage, type PartitionRun, type Run } from './run.ts';
+import { partitionRun } from './partition-run.ts';
+import type { Coverage, PartitionRun, Run } from './run.ts';
 
 const shownIds = 50;
 const comparedAtOnce = 1_000;

@@ -6,7 +6,7 @@ import { retryItems, matchRenames } from '../store/sync-items.ts';
 import type { BreakerTrip } from './failure.ts';
 import { ConnectorError, type ConnectorSpec, type Partition, type Json } from '../connector/contract.ts';
 import { fetchItems, createSupply } from './fetching.ts';
-import { type Ledger, type PartitionRows, partitionRun, type PartitionRun, type Run } from './run.ts';
+import type { Ledger, PartitionRows, PartitionRun, Run } from './run.ts';
 import type { Priority } from './work-slots.ts';
 import { listPartition, selectionKey } from './listing.ts';
 import { settleMissing, sweep } from './removal.ts';
@@ -241,4 +241,40 @@ async function settleChanges(ledger: Ledger): Promise<void> {
   await sweep(ledger, 'stated');
   await settleMissing(ledger, { isListed: false });
   await settleCoverage(ledger);
+}
+
+export function partitionRun(
+  run: Run,
+  partition: Partition,
+  { priority, signal }: { priority: Priority; signal: AbortSignal },
+): PartitionRun {
+  const { source, settings, slots, connection } = run;
+  return {
+    partition,
+    source,
+    ledger: ledgerOf(run, partition.id, signal),
+    settings,
+    priority,
+    inSlot: (work, other = priority) => slots.use({ priority: other, connectionId: connection.id }, work, signal),
+  };
+}
+
+export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
+  const { id: runId, connection, source, database, lease, clock, log, report, coverage, documentLimit, settings } = run;
+  return {
+    key: { connectionId: connection.id, partitionId },
+    runId,
+    connection,
+    isPartial: source.spec.listing === 'partial',
+    coverage,
+    documentLimit,
+    isPlaced: true,
+    settings,
+    database,
+    lease,
+    clock,
+    log,
+    report,
+    signal,
+  };
 }

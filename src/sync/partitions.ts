@@ -9,8 +9,8 @@ import {
 } from '../store/partitions.ts';
 import { sourceMissing, type Partition } from '../connector/contract.ts';
 import { brokenCircuit, partitionFailure, type PartitionFailure } from './failure.ts';
-import { syncPartition, type PartitionTask } from './partition-run.ts';
-import { type Run, ledgerOf, type Ledger } from './run.ts';
+import { ledgerOf, syncPartition, type PartitionTask } from './partition-run.ts';
+import type { Run, Ledger } from './run.ts';
 import { deletePartition, missPartitions, returnPartitions, startRemoval, lockSomeItems } from '../store/coverage.ts';
 import { batchSize, inBatches, removeItems } from './removal.ts';
 

@@ -7,8 +7,8 @@ import {
   type Disappeared,
   readMissing,
   type Missed,
+  takeSkippedDocuments,
 } from '../store/sync-items.ts';
-import { takeSkippedDocuments } from '../store/coverage.ts';
 import type { Ledger, BrakeSettings } from './run.ts';
 import {
   forgetRemovals,

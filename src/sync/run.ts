@@ -12,7 +12,7 @@ import type { Source } from './source.ts';
 import type { Priority, WorkSlots } from './work-slots.ts';
 import type { PartitionKey } from '../store/partitions.ts';
 
-/** A sync run of a connection. Its steps take the parts of one partition, which are made of it here. */
+/** A sync run of a connection. Its steps take the parts of one partition, which `partitionRun` makes of it. */
 export interface Run {
   id: string;
   connection: ConnectionRow;
@@ -114,42 +114,6 @@ export interface DocumentLimit {
    * something to read at once. Which are the newest of all shows when it ends.
    */
   fill(): Promise<void>;
-}
-
-export function partitionRun(
-  run: Run,
-  partition: Partition,
-  { priority, signal }: { priority: Priority; signal: AbortSignal },
-): PartitionRun {
-  const { source, settings, slots, connection } = run;
-  return {
-    partition,
-    source,
-    ledger: ledgerOf(run, partition.id, signal),
-    settings,
-    priority,
-    inSlot: (work, other = priority) => slots.use({ priority: other, connectionId: connection.id }, work, signal),
-  };
-}
-
-export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
-  const { id: runId, connection, source, database, lease, clock, log, report, coverage, documentLimit, settings } = run;
-  return {
-    key: { connectionId: connection.id, partitionId },
-    runId,
-    connection,
-    isPartial: source.spec.listing === 'partial',
-    coverage,
-    documentLimit,
-    isPlaced: true,
-    settings,
-    database,
-    lease,
-    clock,
-    log,
-    report,
-    signal,
-  };
 }
 
 export interface BrakeSettings {

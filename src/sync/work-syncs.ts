@@ -1,5 +1,6 @@
 import { present } from '../base/collections.ts';
-import { partitionRun, type Team, type Run } from './run.ts';
+import { partitionRun } from './partition-run.ts';
+import type { Team, Run } from './run.ts';
 import { createWorkSlots, type Priority } from './work-slots.ts';
 import { createRunReport, openRunLease, watchRun } from './run-lease.ts';
 import { fetchItems, endedSupply } from './fetching.ts';

@@ -28,7 +28,7 @@ describe.each(Object.entries(textFunctions))('%s', (path, functions) => {
 const folders = ['src/engine/chunk/*.ts', 'src/engine/extract/*.ts', 'src/engine/terms.ts', 'src/engine/stem*.ts'];
 const files = listFiles(
   ...folders,
-  'src/engine/text/tasks.ts',
+  'src/engine/text/text-worker.ts',
   'src/memory/rules/*.ts',
   'src/memory/*.ts',
   'src/search/*.ts',

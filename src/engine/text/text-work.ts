@@ -13,8 +13,7 @@ import {
   type TextThread,
   type ThreadCall,
 } from './threads.ts';
-import type { CutDocument, Cutting, TaskName, Tasks } from './tasks.ts';
-import type { ThreadAnswer } from './text-worker.ts';
+import type { CutDocument, Cutting, TaskName, Tasks, ThreadAnswer } from './text-worker.ts';
 
 export interface TextWorkOptions {
   /** At least 2, the default: one is kept for what is small. */

@@ -6,7 +6,6 @@ import { newId } from '../../base/ids.ts';
 import type { UnreadPart } from '../../connector/contract.ts';
 import type { DocumentInput, IngestResult, Metadata } from '../../engine/document.ts';
 import { ingest } from '../../engine/ingest.ts';
-import { takeSkippedDocuments } from '../../store/coverage.ts';
 import type { Transaction } from '../../store/database.ts';
 import { withdrawDocuments } from '../../store/hidden-documents.ts';
 import { recordPage, type ItemWrite } from '../../store/listed-pages.ts';
@@ -31,7 +30,7 @@ import {
   updateSnapshot,
   type SnapshotRow,
 } from '../../store/push.ts';
-import { deleteItems } from '../../store/sync-items.ts';
+import { deleteItems, takeSkippedDocuments } from '../../store/sync-items.ts';
 import { finishRun, findRun, startRun } from '../../store/sync-runs.ts';
 import { customIdOf } from '../../sync/check-item.ts';
 import { maxUnread } from '../../sync/check-page.ts';

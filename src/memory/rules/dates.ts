@@ -53,11 +53,21 @@ export function dayNamedBy(line: string): Date | null {
     ? (found['iso'].split('-').map(Number) as [number, number, number])
     : [
         Number(found['year'] ?? found['year2']),
-        months.indexOf((found['month'] ?? found['month2'])!.toLowerCase()) / 3 + 1,
+        monthCalled((found['month'] ?? found['month2'])!),
         Number(found['day'] ?? found['day2']),
       ];
-  const date = new Date(Date.UTC(year, month - 1, day));
-  return Number.isInteger(month) && date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : null;
+  return dayOf(year, month, day);
+}
+
+/** `May` → 5; no whole number when there is none. */
+function monthCalled(letters: string): number {
+  return months.indexOf(letters.toLowerCase()) / 3 + 1;
+}
+
+/** Null when the calendar has no such day. */
+function dayOf(year: number, month: number, day: number): Date | null {
+  const found = utc({ year, month, day });
+  return found.getUTCMonth() === month - 1 && found.getUTCDate() === day ? found : null;
 }
 
 function dateOf(found: ParsedResult, text: string, said: Date, direction: Direction): FoundDate | null {
@@ -151,4 +161,60 @@ function utc({ year, month, day }: Day): Date {
 
 function touchesWord(text: string, index: number, words: string): boolean {
   return /[\p{L}\p{N}]/u.test(text[index - 1] ?? '') || /[\p{L}\p{N}]/u.test(text[index + words.length] ?? '');
+}
+
+/** How a chat export writes dates of digits. */
+export type DayOrder = 'day first' | 'month first';
+
+const clock = String.raw`\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[   ]?[AaPp]\.?[Mm]\.?)?`;
+const day = String.raw`(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}|\d{1,2}-[A-Z][a-z]{2}-\d{2,4})`;
+/** A day, a time, or both, as chat exports write them. */
+export const stampPattern = String.raw`(?:${day}(?:,|T)?(?: at)? ?(?:${clock})?Z?|(?:Today|Yesterday) at ${clock}|${clock})`;
+
+const dayParts = /(?<first>\d{1,4})[/.-](?<second>\d{1,2})[/.-](?<third>\d{1,4})/;
+const namedDay = /(?<day>\d{1,2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2,4})/;
+const timeParts = /(?:^|[ T])(?<hour>\d{1,2})[:.](?<minute>\d{2})(?:[:.]\d{2})?(?:[   ]?(?<half>[AaPp])\.?[Mm])?/;
+
+/** Whether the first number of `3/4/24` is the day: told by a stamp that can only be read one way. */
+export function dayOrderOf(stamps: readonly string[]): DayOrder {
+  let american = false;
+  for (const stamp of stamps) {
+    const groups = dayParts.exec(stamp)?.groups;
+    if (!groups) continue;
+    if (Number(groups['first']) > 12) return 'day first';
+    if (Number(groups['second']) > 12) return 'month first';
+    american ||= stamp.includes('/') && /[AaPp]\.?[Mm]/.test(stamp);
+  }
+  return american ? 'month first' : 'day first';
+}
+
+/** The moment of a stamp (its clock is taken as UTC); one without a day is on that of `before`. Null when it is none. */
+export function momentOfStamp(stamp: string, order: DayOrder, before: Date | null): Date | null {
+  const on = dayOfStamp(stamp, order, before);
+  if (on === null) return null;
+  const time = timeParts.exec(stamp)?.groups;
+  if (!time) return on;
+  const afternoon = time['half']?.toLowerCase() === 'p' ? 12 : 0;
+  const hour = time['half'] === undefined ? Number(time['hour']) : (Number(time['hour']) % 12) + afternoon;
+  const minutes = hour * 60 + Number(time['minute']);
+  return minutes < 24 * 60 ? new Date(on.getTime() + minutes * 60_000) : null;
+}
+
+function dayOfStamp(stamp: string, order: DayOrder, before: Date | null): Date | null {
+  const named = namedDay.exec(stamp)?.groups;
+  if (named) return dayOf(fullYear(named['year']!), monthCalled(named['month']!), Number(named['day']));
+  const parts = dayParts.exec(stamp)?.groups;
+  if (!parts) return before === null || /^(?:Today|Yesterday)/.test(stamp) ? null : midnight(before);
+  const [first, second, third] = [parts['first']!, Number(parts['second']), parts['third']!];
+  if (first.length === 4) return dayOf(Number(first), second, Number(third));
+  const isDayFirst = order === 'day first';
+  return dayOf(fullYear(third), isDayFirst ? second : Number(first), isDayFirst ? Number(first) : second);
+}
+
+function fullYear(year: string): number {
+  return year.length <= 2 ? 2000 + Number(year) : Number(year);
+}
+
+function midnight(date: Date): Date {
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()));
 }

@@ -1,69 +1,6 @@
 import type { Turn } from '../extractor.ts';
 import { isTranscript } from '../policy.ts';
-import { mailOf } from './mail.ts';
-import { dayNamedBy } from './dates.ts';
-
-/** How a chat export writes dates of digits. */
-type DayOrder = 'day first' | 'month first';
-
-const clock = String.raw`\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[   ]?[AaPp]\.?[Mm]\.?)?`;
-const day = String.raw`(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}|\d{1,2}-[A-Z][a-z]{2}-\d{2,4})`;
-/** A day, a time, or both, as chat exports write them. */
-const stampPattern = String.raw`(?:${day}(?:,|T)?(?: at)? ?(?:${clock})?Z?|(?:Today|Yesterday) at ${clock}|${clock})`;
-
-const dayParts = /(?<first>\d{1,4})[/.-](?<second>\d{1,2})[/.-](?<third>\d{1,4})/;
-const namedDay = /(?<day>\d{1,2})-(?<month>[A-Z][a-z]{2})-(?<year>\d{2,4})/;
-const timeParts = /(?:^|[ T])(?<hour>\d{1,2})[:.](?<minute>\d{2})(?:[:.]\d{2})?(?:[   ]?(?<half>[AaPp])\.?[Mm])?/;
-const monthNames = 'JanFebMarAprMayJunJulAugSepOctNovDec';
-
-/** Whether the first number of `3/4/24` is the day: told by a stamp that can only be read one way. */
-export function dayOrderOf(stamps: readonly string[]): DayOrder {
-  let american = false;
-  for (const stamp of stamps) {
-    const groups = dayParts.exec(stamp)?.groups;
-    if (!groups) continue;
-    if (Number(groups['first']) > 12) return 'day first';
-    if (Number(groups['second']) > 12) return 'month first';
-    american ||= stamp.includes('/') && /[AaPp]\.?[Mm]/.test(stamp);
-  }
-  return american ? 'month first' : 'day first';
-}
-
-/** The moment of a stamp (its clock is taken as UTC); one without a day is on that of `before`. Null when it is none. */
-export function momentOfStamp(stamp: string, order: DayOrder, before: Date | null): Date | null {
-  const on = dayOfStamp(stamp, order, before);
-  if (on === null) return null;
-  const time = timeParts.exec(stamp)?.groups;
-  if (!time) return on;
-  const afternoon = time['half']?.toLowerCase() === 'p' ? 12 : 0;
-  const hour = time['half'] === undefined ? Number(time['hour']) : (Number(time['hour']) % 12) + afternoon;
-  const minutes = hour * 60 + Number(time['minute']);
-  return minutes < 24 * 60 ? new Date(on.getTime() + minutes * 60_000) : null;
-}
-
-function dayOfStamp(stamp: string, order: DayOrder, before: Date | null): Date | null {
-  const named = namedDay.exec(stamp)?.groups;
-  if (named) return utc(fullYear(named['year']!), monthNames.indexOf(named['month']!) / 3 + 1, Number(named['day']));
-  const parts = dayParts.exec(stamp)?.groups;
-  if (!parts) return before === null || /^(?:Today|Yesterday)/.test(stamp) ? null : midnight(before);
-  const [first, second, third] = [parts['first']!, Number(parts['second']), parts['third']!];
-  if (first.length === 4) return utc(Number(first), second, Number(third));
-  const isDayFirst = order === 'day first';
-  return utc(fullYear(third), isDayFirst ? second : Number(first), isDayFirst ? Number(first) : second);
-}
-
-function fullYear(year: string): number {
-  return year.length <= 2 ? 2000 + Number(year) : Number(year);
-}
-
-function utc(year: number, month: number, date: number): Date | null {
-  const found = new Date(Date.UTC(year, month - 1, date));
-  return found.getUTCMonth() === month - 1 && found.getUTCDate() === date ? found : null;
-}
-
-function midnight(date: Date): Date {
-  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()));
-}
+import { dayNamedBy, dayOrderOf, momentOfStamp, stampPattern, type DayOrder } from './dates.ts';
 
 const roles = ['user', 'assistant', 'system', 'tool'] as const;
 type Role = (typeof roles)[number];
@@ -298,4 +235,122 @@ function turnsBetween(text: string, labels: readonly Label[], dated: readonly Da
     });
   }
   return turns;
+}
+
+/** A mail's own words: what it quotes, forwards and carries below its signature belongs to somebody else or to nobody. */
+interface Mail {
+  author: string | null;
+  date: Date | null;
+  /** Pieces of the text, in order. */
+  own: { start: number; text: string }[];
+  /** Sent to many by a program or a firm. */
+  isBulk: boolean;
+}
+
+const headerLine = /^(?<name>From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Message-ID):[ \t](?<value>.{0,998})$/i;
+const forwardLine =
+  /^\s*(?:-{2,}\s?(?:Original Message|Forwarded message|Weitergeleitete Nachricht|Ursprüngliche Nachricht)|Begin forwarded message:|_{20,}\s*$|={20,}\s*$)/i;
+const replyLine = /^(?:On|Am|Le) .{4,200}(?:wrote|schrieb|a écrit)\b.{0,120}:\s*$/;
+const signOff =
+  /^(?:(?:best|kind|warm|many|all the best|with)?\s?(?:regards|wishes|thanks)|best|cheers|thanks(?: again| a lot| so much)?|thank you|yours(?: sincerely| truly| faithfully)?|sincerely|love|greetings|take care|talk soon|see you(?: soon)?|ciao|lg|vg|xo+|warmly|all the best)\b[,.!]?.{0,12}$/i;
+const device = /^Sent from my |^Get Outlook for /i;
+const disclaimer =
+  /\b(?:intended (?:solely )?for the (?:use of the )?(?:individual|addressee|named|recipient)|intended recipient|confidential(?:ity)? (?:notice|and)|privileged|please consider the environment|unsubscribe|view (?:this (?:email|message) )?in (?:your )?browser|all rights reserved)\b/i;
+const bulkSender =
+  /\b(?:no-?reply|newsletter|notifications?|marketing|news|updates|donotreply|mailer)[@+.]|@(?:news|mail|email|e)\./i;
+
+/** Null when the text is no mail: it begins with the lines of a header, below a title if there is one. */
+function mailOf(text: string): Mail | null {
+  const header = headerOf(text);
+  if (header === null) return null;
+  const from = header.fields.get('from') ?? '';
+  const body = text.slice(header.end);
+  return {
+    author: personOf(from),
+    date: dateOf(header.fields.get('date') ?? header.fields.get('sent')),
+    own: ownWords(body, header.end),
+    isBulk: bulkSender.test(from) || /\bunsubscribe\b/i.test(body),
+  };
+}
+
+function headerOf(text: string): { fields: Map<string, string>; end: number } | null {
+  const fields = new Map<string, string>();
+  let at = 0;
+  for (let lines = 0; lines < 40 && at < text.length; lines += 1) {
+    const end = lineEnd(text, at);
+    const line = text.slice(at, Math.min(end, at + 1100));
+    const found = headerLine.exec(line)?.groups;
+    if (found) fields.set(found['name']!.toLowerCase(), found['value']!);
+    else if (fields.size > 0 || !(line.trim() === '' || line.startsWith('# '))) break;
+    at = end + 1;
+  }
+  const isHeader = fields.has('from') && fields.size >= 2;
+  return isHeader ? { fields, end: Math.min(at, text.length) } : null;
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end === -1 ? text.length : end;
+}
+
+/** `Lena Vogt` of `Lena Vogt <lena@example.org>`; the address where there is no name. */
+function personOf(from: string): string | null {
+  const first = from.slice(0, 300).trim();
+  const named = /^"?(?<name>[^"<>@]{1,80}?)"?\s*<[^<>]{0,200}>/.exec(first)?.groups?.['name'];
+  const name = (named ?? /[^\s<>,]{1,80}@[^\s<>,]{1,120}/.exec(first)?.[0] ?? first).trim();
+  const turned = /^(?<family>\p{Lu}[\p{L}'’-]+), (?<given>\p{Lu}[\p{L}'’ -]+)$/u.exec(name)?.groups;
+  return turned ? `${turned['given']} ${turned['family']}` : name || null;
+}
+
+function dateOf(value: string | undefined): Date | null {
+  const date = new Date(value ?? '');
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+function ownWords(body: string, offset: number): Mail['own'] {
+  const own: Mail['own'] = [];
+  const lines = body.split('\n');
+  const hasQuotes = lines.some((line) => line.startsWith('>'));
+  let at = offset;
+  let open = false;
+  for (const [place, line] of lines.entries()) {
+    const isReply = introducesReply(lines, place);
+    if (endsOwnWords(lines, place) || (isReply && !hasQuotes)) break;
+    const isOwn = !line.startsWith('>') && !isReply && !device.test(line) && !disclaimer.test(line.slice(0, 2000));
+    if (isOwn && open) own.at(-1)!.text += `\n${line}`;
+    else if (isOwn) own.push({ start: at, text: line });
+    open = isOwn;
+    at += line.length + 1;
+  }
+  return own.filter((piece) => piece.text.trim() !== '');
+}
+
+/** `On … wrote:`, also when the line is broken in two. */
+function introducesReply(lines: readonly string[], place: number): boolean {
+  const line = lines[place]!.slice(0, 400);
+  if (replyLine.test(line)) return true;
+  const next = lines[place + 1]?.slice(0, 200) ?? '';
+  return /^(?:On|Am|Le) /.test(line) && next !== '' && !/[.!?]$/.test(line) && replyLine.test(`${line} ${next}`);
+}
+
+function endsOwnWords(lines: readonly string[], place: number): boolean {
+  const line = lines[place]!.slice(0, 400);
+  if (/^-- ?$/.test(line) || forwardLine.test(line) || line.startsWith('## Attachment: ')) return true;
+  if (
+    /^\*?From:\*? /.test(line) &&
+    lines.slice(place + 1, place + 5).some((next) => /^\*?(?:Sent|Date|To):\*? /.test(next))
+  )
+    return true;
+  return signOff.test(line.trim()) && isSignature(lines, place + 1);
+}
+
+/** A few short lines, and after them nothing or somebody else's words. */
+function isSignature(lines: readonly string[], from: number): boolean {
+  for (let place = from; place < Math.min(lines.length, from + 10); place += 1) {
+    const line = lines[place]!.slice(0, 400);
+    if (line.startsWith('>') || /^-- ?$/.test(line) || forwardLine.test(line) || introducesReply(lines, place))
+      return true;
+    if (line.length > 60 || /[.!?]\s*$/.test(line.trim())) return device.test(line) || disclaimer.test(line);
+  }
+  return true;
 }

@@ -50,7 +50,7 @@ import { richText } from '../../../src/engine/extract/rtf.ts';
 import { formatOfMimeType, formatOfName, languageOfScript } from '../../../src/engine/extract/languages.ts';
 import { compoundParts, languagesOfText, queryTerms, queryWords, terms } from '../../../src/engine/terms.ts';
 import { stem, stemGerman, languagesOf } from '../../../src/engine/languages.ts';
-import { tasks } from '../../../src/engine/text/tasks.ts';
+import { tasks } from '../../../src/engine/text/text-worker.ts';
 import { oneLine, shortLine } from '../../../src/mcp/text.ts';
 import { quoted } from '../../../src/mcp/fence.ts';
 import { isSamePerson, nameOf } from '../../../src/memory/authors.ts';
@@ -59,24 +59,17 @@ import { topicOf } from '../../../src/memory/memories.ts';
 import { memoryHash, wordsHashOf } from '../../../src/memory/memory-rows.ts';
 import { isTranscript } from '../../../src/memory/policy.ts';
 import { clausesOf } from '../../../src/memory/rules/clauses.ts';
-import { dayNamedBy, findDates, isPutOff } from '../../../src/memory/rules/dates.ts';
+import { dayNamedBy, dayOrderOf, findDates, isPutOff, momentOfStamp } from '../../../src/memory/rules/dates.ts';
 import { rules, isEnglish, episodeOf } from '../../../src/memory/rules/extract.ts';
 import { factsOf, withDates } from '../../../src/memory/rules/facts.ts';
 import { keyWords, normalValue, thingWords } from '../../../src/memory/rules/key-words.ts';
-import { mailOf } from '../../../src/memory/rules/mail.ts';
 import { ofNoSpeaker, ownerOf, ownless, nameOfThing } from '../../../src/memory/rules/measures.ts';
 import { personIn, subjectKey } from '../../../src/memory/rules/people.ts';
 import { predicateOf } from '../../../src/memory/rules/predicate.ts';
 import { sentencesOf } from '../../../src/memory/rules/sentences.ts';
 import { statementOf } from '../../../src/memory/rules/statement.ts';
 import { expanded, inThirdPerson, isAdverb } from '../../../src/memory/rules/third-person.ts';
-import {
-  conversationOf,
-  turnsOfMessages,
-  turnsOfText,
-  dayOrderOf,
-  momentOfStamp,
-} from '../../../src/memory/rules/turns.ts';
+import { conversationOf, turnsOfMessages, turnsOfText } from '../../../src/memory/rules/turns.ts';
 import { baseOf, thirdPersonOf, verbForms } from '../../../src/memory/rules/verbs.ts';
 import { comparisonOf } from '../../../src/models/comparison.ts';
 import { signsOfAnswer } from '../../../src/search/rerank.ts';
@@ -307,7 +300,7 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     languagesOfText,
     compoundParts: (text) => compoundParts(text, 'de'),
   },
-  'src/engine/text/tasks.ts': {
+  'src/engine/text/text-worker.ts': {
     'extract text': (text) => tasks.extract({ kind: 'text', text, maxTextBytes }),
     'prepare text': (text) =>
       tasks.prepare({
@@ -322,7 +315,13 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/memory/memory-rows.ts': { memoryHash, wordsHashOf: (text) => wordsHashOf(text, [text]) },
   'src/memory/policy.ts': { isTranscript: (text) => isTranscript(turnsOfText(text)) },
   'src/memory/rules/clauses.ts': { clausesOf },
-  'src/memory/rules/dates.ts': { findDates: (text) => findDates(text, said), dayNamedBy, isPutOff },
+  'src/memory/rules/dates.ts': {
+    findDates: (text) => findDates(text, said),
+    dayNamedBy,
+    isPutOff,
+    dayOrderOf: (text) => dayOrderOf([text]),
+    momentOfStamp: (text) => momentOfStamp(text, 'day first', said),
+  },
   'src/memory/rules/extract.ts': {
     rules: (text) => rules.extract(unitOf(text)),
     isEnglish,
@@ -333,7 +332,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     withDates: (text) => withDates(text, []),
   },
   'src/memory/rules/key-words.ts': { keyWords, thingWords, normalValue },
-  'src/memory/rules/mail.ts': { mailOf },
   'src/memory/rules/measures.ts': { ownless, ownerOf, ofNoSpeaker: (text) => ofNoSpeaker(text, text), nameOfThing },
   'src/memory/rules/people.ts': { personIn, subjectKey },
   'src/memory/rules/predicate.ts': { predicateOf },
@@ -345,8 +343,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     inThirdPerson: (text) => inThirdPerson(text, 'Ana', { strict: true }),
   },
   'src/memory/rules/turns.ts': {
-    dayOrderOf: (text) => dayOrderOf([text]),
-    momentOfStamp: (text) => momentOfStamp(text, 'day first', said),
     turnsOfText,
     conversationOf: (text) => conversationOf(text, true),
     turnsOfMessages: (text) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { convert } from '../../../src/engine/extract/convert.ts';
-import { toSource } from '../../../src/engine/text/tasks.ts';
+import { toSource } from '../../../src/engine/text/text-worker.ts';
 
 const read = (text: string) =>
   convert(toSource({ kind: 'file', bytes: Buffer.from(text.replaceAll('\n', '\r\n')), name: 'family.ics' }));

@@ -3,7 +3,7 @@ import { burn } from '@kenjiuno/msgreader/lib/Burner.js';
 import { describe, expect, it } from 'vitest';
 import { makeDocx, makeZip } from '../../../fixtures/make-documents.ts';
 import { convert } from '../../../src/engine/extract/convert.ts';
-import { toSource } from '../../../src/engine/text/tasks.ts';
+import { toSource } from '../../../src/engine/text/text-worker.ts';
 
 const read = (bytes: Uint8Array, name: string) => convert(toSource({ kind: 'file', bytes, name }));
 const relations = (...targets: string[]) =>
