@@ -25,15 +25,6 @@ export interface VectorIndex {
    * PostgreSQL (PGlite cannot stop).
    */
   ensure(signal?: AbortSignal): Promise<VectorIndexState>;
-  /**
-   * A bulk load begins: the index is not built until `resume`, and when it exists it is dropped,
-   * unless the expected vectors are so few that inserting into it is faster than building it again.
-   * Holds for ten minutes after the last `ensure` of this process, should it die.
-   */
-  suspend(expectedVectors?: number): Promise<void>;
-  /** The bulk load is over: builds the index once. */
-  resume(signal?: AbortSignal): Promise<VectorIndexState>;
-  state(): Promise<VectorIndexState>;
 }
 
 export type VectorIndexState =
@@ -66,8 +57,6 @@ const bulkShare = 1 / 3;
 const maxDimensions = 2_000;
 const leadership = 'vector-index';
 const leadershipMs = 60_000;
-const suspension = 'vector-index-suspended:';
-const suspensionMs = 10 * 60_000;
 /** What the graph takes beside the vector itself, with room to spare; measured with pgvector 0.8 and `m` 16. */
 const graphBytes = 750;
 /** For building an index. All of a parallel build's memory is taken at its start. */
@@ -90,24 +79,8 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
     name: indexName(options.kind, modelKey(embedder)),
     holder: newId(clock.now()),
   };
-  let suspended = false;
   let last: { at: number; state: VectorIndexState } | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
   let looking = false;
-
-  /** One after another: a suspension waits for a build, and the other way round. */
-  function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
-    return result;
-  }
-
-  async function look(signal: AbortSignal | undefined): Promise<VectorIndexState> {
-    if (suspended) await holdSuspension(context);
-    const state = await putRight(context, signal);
-    last = { at: clock.now().getTime(), state };
-    return state;
-  }
 
   return {
     async ensure(signal) {
@@ -116,51 +89,19 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
       if (last && clock.now().getTime() - last.at < restMs) return last.state;
       looking = true;
       try {
-        return await exclusively(() => look(signal));
+        const state = await putRight(context, signal);
+        last = { at: clock.now().getTime(), state };
+        return state;
       } finally {
         looking = false;
       }
     },
-    async suspend(expectedVectors) {
-      await exclusively(async () => {
-        suspended = true;
-        last = undefined;
-        await holdSuspension(context);
-        const index = (await readIndexes(database, context.kind)).find(({ name }) => name === context.name);
-        const few = expectedVectors !== undefined && expectedVectors < (index?.vectors ?? 0) * bulkShare;
-        if (index && !index.building && !few) await drop(context, index.name);
-      });
-    },
-    async resume(signal) {
-      return exclusively(async () => {
-        suspended = false;
-        await releaseLease(database, suspension + context.holder, context.holder);
-        return embedder.dimensions > maxDimensions ? 'unsupported' : look(signal);
-      });
-    },
-    state: () => readState(context),
   };
 }
 
 /** Stands for the model in the index's name, which may hold few characters. */
 function modelKey({ id, dimensions }: VectorIndexOptions['embedder']): string {
   return createHash('sha256').update(`${id} ${dimensions}`).digest('hex').slice(0, 12);
-}
-
-async function holdSuspension({ database, clock, holder }: Context): Promise<void> {
-  const now = clock.now();
-  await holdLease(database, suspension + holder, { holder, until: new Date(now.getTime() + suspensionMs), now });
-}
-
-async function readState(context: Context): Promise<VectorIndexState> {
-  const { database, embedder, clock, threshold } = context;
-  if (embedder.dimensions > maxDimensions) return 'unsupported';
-  const own = (await readIndexes(database, context.kind)).find(({ name }) => name === context.name);
-  if (own?.building) return 'building';
-  if (own?.valid) return 'ready';
-  if (await hasLease(database, suspension, clock.now())) return 'deferred';
-  const vectors = await countVectors(database, context.kind, embedder.id, threshold);
-  return vectors >= threshold ? 'deferred' : 'absent';
 }
 
 async function putRight(context: Context, signal: AbortSignal | undefined): Promise<VectorIndexState> {
@@ -187,7 +128,6 @@ async function decide(context: Context, own: StoredIndex | undefined): Promise<'
   const { database, embedder, clock, threshold, bulkDocuments } = context;
   const vectors = own?.vectors ?? (await countVectors(database, context.kind, embedder.id, threshold));
   if (!own && vectors < threshold) return 'absent';
-  if (!own && (await hasLease(database, suspension, clock.now()))) return 'deferred';
   const worthWaiting = Math.max(bulkDocuments, Math.ceil(vectors * bulkShare));
   const waiting = await countWaiting(database, clock.now(), worthWaiting);
   return waiting >= worthWaiting ? 'deferred' : 'ready';
@@ -358,17 +298,6 @@ async function countWaiting(database: Queryable, now: Date, limit: number): Prom
       limit ${limit}) waiting`),
   );
   return row.count;
-}
-
-/** Whether anybody has a lease whose name starts so. */
-async function hasLease(database: Queryable, namePrefix: string, now: Date): Promise<boolean> {
-  const row = firstOf(
-    await database.query<{ held: boolean }>(sql`
-    select exists (
-      select 1 from leases where starts_with(name, ${namePrefix}::text) and lease_until >= ${now}
-    ) as held`),
-  );
-  return row.held;
 }
 
 /** m and ef_construction are pgvector's defaults, measured in docs/decisions. The search has the same expression and condition. */

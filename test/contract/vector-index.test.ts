@@ -87,12 +87,10 @@ describe.each(engines)('vector index on %s', (engine) => {
     const index = create();
     await storeVectors(threshold - 1);
     expect(await index.ensure()).toBe('absent');
-    expect(await index.state()).toBe('absent');
     expect(await indexes()).toEqual([]);
     await storeVectors(1);
     clock.advance(minuteMs);
     expect(await index.ensure()).toBe('ready');
-    expect(await index.state()).toBe('ready');
     const [built] = await indexes();
     expect(built!.valid).toBe(true);
     expect(built!.definition).toContain(`(embedding)::vector(${dimensions})`);
@@ -154,61 +152,9 @@ describe.each(engines)('vector index on %s', (engine) => {
   test('more dimensions than pgvector indexes are left unindexed', async () => {
     const index = create({ embedder: { id: 'huge', dimensions: 3_072 } });
     expect(await index.ensure()).toBe('unsupported');
-    expect(await index.state()).toBe('unsupported');
   });
 
   describe('a bulk load', () => {
-    test('drops the index and builds it once at the end', async () => {
-      await storeVectors(threshold);
-      const index = create();
-      await index.ensure();
-      await index.suspend();
-      expect(await indexes()).toEqual([]);
-      expect(await index.state()).toBe('deferred');
-      clock.advance(minuteMs);
-      expect(await index.ensure()).toBe('deferred');
-      await storeVectors(threshold);
-      expect(await indexes()).toEqual([]);
-      expect(await index.resume()).toBe('ready');
-      expect((await indexes()).length).toBe(1);
-    });
-
-    test('of few vectors leaves the index in place', async () => {
-      await storeVectors(threshold);
-      const index = create();
-      await index.ensure();
-      await index.suspend(3);
-      expect((await indexes()).length).toBe(1);
-      expect(await index.resume()).toBe('ready');
-    });
-
-    test('goes on for all while one of two processes loads', async () => {
-      await storeVectors(threshold);
-      const one = create();
-      const two = create();
-      await one.suspend();
-      await two.suspend();
-      expect(await one.resume()).toBe('deferred');
-      expect(await two.resume()).toBe('ready');
-    });
-
-    test('whose process died ends by itself after ten minutes; one that lives goes on', async () => {
-      await storeVectors(threshold);
-      await create().suspend();
-      const alive = create();
-      expect(await alive.ensure()).toBe('deferred');
-      clock.advance(10 * minuteMs + 1);
-      expect(await alive.ensure()).toBe('ready');
-
-      await alive.suspend();
-      for (let minute = 0; minute < 15; minute++) {
-        clock.advance(minuteMs);
-        expect(await alive.ensure()).toBe('deferred');
-      }
-      const other = create();
-      expect(await other.ensure()).toBe('deferred');
-    });
-
     test('is seen by itself when many documents wait', async () => {
       await storeVectors(threshold);
       const index = create();
@@ -257,7 +203,6 @@ describe.each(engines)('vector index on %s', (engine) => {
         const [built] = await indexes();
         await database.execute(sql`update pg_index set indisvalid = false where indexrelid = ${built!.name}::regclass`);
         const index = create();
-        expect(await index.state()).not.toBe('ready');
         expect(await index.ensure()).toBe('ready');
         expect(await indexes()).toEqual([expect.objectContaining({ name: built!.name, valid: true })]);
       });
