@@ -62,6 +62,16 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
     ]);
   });
 
+  test('that each have a time of their own are neighbours unless hours lie between them', async () => {
+    const turns = [turn('best', 0.9), turn('soon', 0.5), turn('filler', 0), turn('later', 0.51), turn('end', 0)];
+    const at = (time: string) => `2026-01-03T${time}Z`;
+    const minutesApart = ['10:00:00', '10:00:40', '10:03:00', '10:04:10', '10:09:00'].map(at);
+    expect((await found(row(turns, minutesApart))).slice(0, 3)).toEqual(['best', 'soon', 'later']);
+    await emptyWorld(opened.database);
+    const hoursApart = ['10:00:00', '15:00:00', '15:00:30', '20:00:00', '20:01:00'].map(at);
+    expect((await found(row(turns, hoursApart))).slice(0, 3)).toEqual(['best', 'later', 'soon']);
+  });
+
   test('count less when they only ask, or a machine says them', async () => {
     const question = turn('question', 0.62, { type: 'question' });
     const reply = turn('reply', 0.61, { type: 'reply' });

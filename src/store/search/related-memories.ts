@@ -82,18 +82,24 @@ export interface Neighbours {
   id: string;
   previous: string | null;
   next: string | null;
-  /** Equal for documents of one container and date; null without a date. */
+  /** Equal for documents of one container and day (UTC); null without a date. */
   session: string | null;
-  /** Whether a turn stands before or after it, also one of another date. */
+  /** Whether a turn stands before or after it, also one of another time. */
   isAmongTurns: boolean;
 }
 
-/** In the order in which they were added to their container; those of another date, or that are no turns, are none. */
+/** What is said after a longer pause answers nothing that was said before it. */
+const longestPause = '3 hours';
+
+/**
+ * In the order in which they were added to their container; those from before or after a long pause, or that are no
+ * turns, are none.
+ */
 export function readNeighbours(database: Queryable, ids: readonly string[]): Promise<Neighbours[]> {
   return database.query<Neighbours>(sql`
-    select d.id, d.container_tag || ' ' || d.document_date::text as session,
-      case when p.document_date is not distinct from d.document_date then p.id end as previous,
-      case when n.document_date is not distinct from d.document_date then n.id end as next,
+    select d.id, d.container_tag || ' ' || (d.document_date at time zone 'UTC')::date as session,
+      case when ${isSoonAfter('d', 'p')} then p.id end as previous,
+      case when ${isSoonAfter('n', 'd')} then n.id end as next,
       (p.id is not null or n.id is not null) as "isAmongTurns"
     from documents d
     left join lateral (
@@ -105,6 +111,12 @@ export function readNeighbours(database: Queryable, ids: readonly string[]): Pro
       where container_tag = d.container_tag and (created_at, id) > (d.created_at, d.id)
       order by created_at, id limit 1) n on ${isTurn('n')}
     where d.id = any(${ids}::text[])`);
+}
+
+/** Or soon before: some add what was said last first. */
+function isSoonAfter(later: 'd' | 'n', earlier: 'p' | 'd'): Sql {
+  const [a, b] = [rawSql(`${later}.document_date`), rawSql(`${earlier}.document_date`)];
+  return sql`(${a} is not distinct from ${b} or ${a} - ${b} between -${longestPause}::interval and ${longestPause}::interval)`;
 }
 
 function isTurn(document: 'p' | 'n'): Sql {
