@@ -2,6 +2,7 @@ import { valueOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import { storableText } from '../base/storable.ts';
 import {
   countWrongKeys,
   listAuditEvents,
@@ -73,7 +74,9 @@ export function createAudit(options: AuditOptions): Audit {
   }
 
   return {
-    note(event) {
+    note(noted) {
+      // It names what the request did. One text that cannot be stored would cost all rows that are written with it.
+      const event = { ...noted, target: noted.target === null ? null : storableText(noted.target) };
       if (event.outcome === 'denied') noteDenied(event);
       else noteOnce(event);
     },

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { MemorydError } from '../base/errors.ts';
+import { isStorable, storableText } from '../base/storable.ts';
 import type { Api } from './request.ts';
 import type { UploadSpool } from './upload-spool.ts';
 
@@ -175,11 +176,6 @@ export function storableJson(value: unknown, text: string): unknown {
   return unstorable.test(text) ? storable(value, '') : value;
 }
 
-/** Text as the database can hold it. */
-export function storableText(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
-}
-
 /** A field whose values name things, by its own name: ids, tags, paths, keys of metadata. */
 const namesThings = /(?:^i|I)ds?$|(?:^t|T)ags?$|(?:^p|P)aths?$|^(?:filepath|key|namespace|author)$/;
 
@@ -191,7 +187,7 @@ export function storableField(name: string, text: string): string {
 
 /** Throws `invalid_request` for text that would have to be changed to be stored. */
 export function requireStorable(name: string, text: string): void {
-  if (storableText(text) === text) return;
+  if (isStorable(text)) return;
   throw new MemorydError('invalid_request', `${name} must not contain U+0000 or half of a surrogate pair`);
 }
 
@@ -239,7 +235,7 @@ function markedEntry(entry: unknown, name: string): unknown {
 }
 
 function marked(text: string): string {
-  return storableText(text) === text ? text : `${storableText(text)}\0`;
+  return isStorable(text) ? text : `${storableText(text)}\0`;
 }
 
 function storableObject(value: object, change: (key: string, entry: unknown) => unknown): object {

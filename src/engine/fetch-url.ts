@@ -3,6 +3,7 @@ import { Agent, fetch, type Response } from 'undici';
 import type { AddressGuard } from '../base/address-guard.ts';
 import { MemorydError } from '../base/errors.ts';
 import { readRetryAfter } from '../base/retry-after.ts';
+import { storableText } from '../base/storable.ts';
 
 /** Content fetched from an address. */
 export interface FetchedContent {
@@ -144,7 +145,7 @@ function nameOf(url: URL): string | null {
   const last = url.pathname.split('/').at(-1) ?? '';
   if (!last.includes('.')) return null;
   try {
-    return decodeURIComponent(last).slice(0, 255);
+    return storableText(decodeURIComponent(last), 255);
   } catch {
     return last.slice(0, 255);
   }

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../account/access.ts';
 import { MemorydError } from '../base/errors.ts';
+import { storableText } from '../base/storable.ts';
 import { oldScopeIn } from '../api/body.ts';
 import type { RouteContext } from '../api/request.ts';
 import { createCheck, validationFailed } from '../api/validation.ts';
@@ -62,7 +63,7 @@ function withContainerTag(given: object): object {
 
 /** The database's text holds no U+0000, and no half characters. */
 function storable(given: unknown): unknown {
-  if (typeof given === 'string') return given.replaceAll('\0', '').toWellFormed();
+  if (typeof given === 'string') return storableText(given);
   if (Array.isArray(given)) return given.map(storable);
   if (typeof given !== 'object' || given === null) return given;
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, storable(value)]));

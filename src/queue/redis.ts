@@ -155,7 +155,7 @@ function reportOutages(redis: Redis, host: string, log: Logger): void {
 /** The reason without what an error of ioredis carries beside it: the command with its arguments, passwords included. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown reason';
-  return error.message || ('code' in error ? String(error.code) : error.name);
+  return error.message.replace(/\.$/, '') || ('code' in error ? String(error.code) : error.name);
 }
 
 /** `reportOutages` says once what this event says at each attempt to reconnect. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { firstOf, present } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
+import { isStorable, storableText } from '../base/storable.ts';
 import type { Access, MetadataValue, Ref, Fetched, FetchedDocument, SkipReason } from '../connector/contract.ts';
 import type { DocumentBody } from '../engine/document.ts';
 import { mayReadLater } from '../engine/ocr.ts';
@@ -36,11 +37,11 @@ export function itemKey(id: string): string {
 
 /** Revisions are only compared, so long ones may be shortened. */
 function revKey(rev: string): string {
-  return rev.length <= maxRevLength ? storable(rev) : shortened(rev, 200);
+  return rev.length <= maxRevLength ? storableText(rev) : shortened(rev, 200);
 }
 
 function shortened(text: string, length: number): string {
-  return `${storable(text.slice(0, length))}#${hash('sha256', text, 'hex').slice(0, 40)}`;
+  return `${storableText(text, length)}#${hash('sha256', text, 'hex').slice(0, 40)}`;
 }
 
 /**
@@ -51,7 +52,7 @@ export function checkRef(value: unknown): ListedRef | string {
   if (!isObject(value)) return 'one is no object';
   const { id, rev, locator } = value;
   if (typeof id !== 'string' || id === '') return 'one has no id';
-  const shown = JSON.stringify(storable(id.slice(0, 80)));
+  const shown = JSON.stringify(storableText(id, 80));
   if (!isStorable(id)) return `the id ${shown} holds characters that cannot be stored`;
   if (id.length > maxIdLength) return `the id ${shown} has ${id.length} characters`;
   if (typeof rev !== 'string' || rev === '') return `${shown} has no rev`;
@@ -73,7 +74,7 @@ function optionalFields(value: Record<string, unknown>): Partial<ListedRef> {
   const fields: Partial<ListedRef> = {};
   for (const name of textFields) {
     const text = value[name];
-    if (typeof text === 'string') fields[name] = storable(text.slice(0, maxTextLength));
+    if (typeof text === 'string') fields[name] = storableText(text, maxTextLength);
   }
   if (typeof value['parent'] === 'string') fields.parent = itemKey(value['parent']);
   const { kind, size, updatedAt, fingerprint, locator, document } = value;
@@ -101,10 +102,10 @@ function checkMetadata(value: unknown): Record<string, MetadataValue> | undefine
   const metadata: Record<string, MetadataValue> = {};
   for (const [name, one] of Object.entries(value)) {
     if (!isStorable(name)) continue;
-    if (typeof one === 'string') metadata[name] = storable(one);
+    if (typeof one === 'string') metadata[name] = storableText(one);
     else if (typeof one === 'boolean' || (typeof one === 'number' && Number.isFinite(one))) metadata[name] = one;
     else if (Array.isArray(one) && one.every((text) => typeof text === 'string')) {
-      metadata[name] = one.map((text) => storable(text));
+      metadata[name] = one.map((text) => storableText(text));
     }
   }
   return Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes ? metadata : undefined;
@@ -136,16 +137,6 @@ export function customIdOf(provider: string, extId: string): string {
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether the database can store a text as it is: without U+0000 and without half surrogate pairs. */
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\u0000');
-}
-
-/** The text with what cannot be stored taken out. */
-export function storable(text: string): string {
-  return isStorable(text) ? text : text.replaceAll('\u0000', '').toWellFormed();
 }
 
 const maxDepth = 50;
@@ -202,7 +193,7 @@ export function checkFetched(answer: unknown): Fetched {
   if (answer['gone'] === true) return { gone: true };
   if (typeof answer['skip'] === 'string') {
     const reason = skipReasons.includes(answer['skip']) ? (answer['skip'] as SkipReason) : 'other';
-    const detail = typeof answer['detail'] === 'string' ? { detail: storable(answer['detail']).slice(0, 500) } : {};
+    const detail = typeof answer['detail'] === 'string' ? { detail: storableText(answer['detail'], 500) } : {};
     return { skip: reason, ...detail };
   }
   return checkDocument(answer, 0);
@@ -218,7 +209,7 @@ function checkDocument(answer: Record<string, unknown>, depth: number): FetchedD
 function contentOf(answer: Record<string, unknown>, depth: number): FetchedDocument {
   for (const name of ['text', 'markdown', 'html'] as const) {
     const text = answer[name];
-    if (typeof text === 'string') return { [name]: storable(text) };
+    if (typeof text === 'string') return { [name]: storableText(text) };
   }
   if (isObject(answer['file'])) return { file: checkFile(answer['file']) };
   const { parts } = answer;
@@ -234,8 +225,8 @@ function checkFile(file: Record<string, unknown>): NonNullable<FetchedDocument['
     // Without the methods of a Buffer, one of which makes JSON of it.
     bytes: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength),
     ...present({
-      mimeType: typeof mimeType === 'string' ? storable(mimeType) : undefined,
-      name: typeof name === 'string' ? storable(name).slice(0, 1_000) : undefined,
+      mimeType: typeof mimeType === 'string' ? storableText(mimeType) : undefined,
+      name: typeof name === 'string' ? storableText(name, 1_000) : undefined,
     }),
   };
 }
@@ -244,7 +235,7 @@ function fieldsOf(answer: Record<string, unknown>): Partial<FetchedDocument> {
   const fields: Partial<FetchedDocument> = {};
   for (const name of ['title', 'url', 'path', 'type', 'author'] as const) {
     const text = answer[name];
-    if (typeof text === 'string') fields[name] = storable(text.slice(0, 10_000));
+    if (typeof text === 'string') fields[name] = storableText(text, 10_000);
   }
   for (const name of ['createdAt', 'updatedAt'] as const) {
     const time = answer[name];

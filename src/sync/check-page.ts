@@ -1,8 +1,9 @@
 import { present } from '../base/collections.ts';
+import { isStorable, storableText } from '../base/storable.ts';
 import { hash } from 'node:crypto';
 import type { Json, Page, Partition, UnreadPart } from '../connector/contract.ts';
 import { connectorFault } from './failure.ts';
-import { checkRef, itemKey, type ListedRef, isObject, isPlainJson, isStorable, storable } from './check-item.ts';
+import { checkRef, itemKey, type ListedRef, isObject, isPlainJson } from './check-item.ts';
 
 /** Parts that are told apart; a source in which more cannot be read was not seen. */
 export const maxUnread = 200;
@@ -138,7 +139,7 @@ export function checkCursor(cursor: unknown, verb: string): Json | undefined {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? storable(value).slice(0, 500) : undefined;
+  return typeof value === 'string' && value !== '' ? storableText(value, 500) : undefined;
 }
 
 function kindOf(value: unknown): string {
@@ -162,8 +163,8 @@ export function checkPartitions(answer: unknown): Partition[] {
       id,
       ...present({
         unread: reason,
-        title: typeof title === 'string' ? storable(title).slice(0, 500) : undefined,
-        resource: typeof resource === 'string' ? storable(resource) : undefined,
+        title: typeof title === 'string' ? storableText(title, 500) : undefined,
+        resource: typeof resource === 'string' ? storableText(resource) : undefined,
       }),
     });
   }

@@ -1,5 +1,6 @@
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { storableText } from '../base/storable.ts';
 import type { ClaimedItem, FinishedItem } from '../store/leases.ts';
 import type { PartitionProblem } from '../store/partitions.ts';
 import { authExpired, ConnectorError, forbidden, gone, rateLimited, transient } from '../connector/contract.ts';
@@ -110,10 +111,12 @@ function nextTry(attempts: number, now: Date): Date | null {
   return new Date(now.getTime() + pauseMs);
 }
 
+const mostWords = 2_000;
+
 /** Only messages that were written on purpose are shown; others may quote content. */
 function shownError(error: unknown): string {
   const isKnown = ConnectorError.is(error) || MemorydError.is(error);
-  return isKnown ? error.message : 'The item could not be fetched; it is tried again.';
+  return isKnown ? storableText(error.message, mostWords) : 'The item could not be fetched; it is tried again.';
 }
 
 export interface RunFailure {
@@ -132,7 +135,7 @@ export function runFailure(error: unknown): RunFailure {
       return { ...active, errorCode: 'internal', message: 'Unexpected failure; see the log.' };
     // What is wrong with a connector is said in the message or the details, and how to mend it as well.
     const more = error.code === 'connector_invalid' ? (error.details ?? '') : error.remedy;
-    return { ...active, errorCode: 'internal', message: `${error.message} ${more}`.trim() };
+    return { ...active, errorCode: 'internal', message: storableText(`${error.message} ${more}`.trim(), mostWords) };
   }
   const message = shownMessage(error);
   switch (error.kind) {
@@ -148,7 +151,7 @@ export function runFailure(error: unknown): RunFailure {
 }
 
 function shownMessage(error: ConnectorError): string {
-  return error.remedy ? `${error.message} ${error.remedy}` : error.message;
+  return storableText(error.remedy ? `${error.message} ${error.remedy}` : error.message, mostWords);
 }
 
 /** Why a partition is left alone for a while, and what that means for a run that has no other. */
@@ -166,7 +169,7 @@ export function partitionFailure(error: unknown, failures: number, now: Date): P
   if (MemorydError.is(error)) {
     if (error.code !== 'connector_invalid') return null;
     const fault = { problem: 'connector_fault', errorCode: 'internal' } as const;
-    return { ...fault, state: 'paused', reason: error.message, until: backoff };
+    return { ...fault, state: 'paused', reason: storableText(error.message, mostWords), until: backoff };
   }
   if (!ConnectorError.is(error)) return null;
   const reason = shownMessage(error);
@@ -242,7 +245,7 @@ export function createBreaker(): Breaker {
       if (ConnectorError.is(error) && error.kind === 'skip') return;
       const failed = error !== undefined;
       inARow = failed ? inARow + 1 : 0;
-      if (failed && ConnectorError.is(error)) last = ` The last error: ${error.message}`;
+      if (failed && ConnectorError.is(error)) last = ` The last error: ${storableText(error.message, mostWords)}`;
       recent.push(failed && !(ConnectorError.is(error) && error.kind === 'forbidden'));
       if (recent.length > windowSize) recent.shift();
     },

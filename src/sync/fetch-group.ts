@@ -1,6 +1,7 @@
 import { firstOf, paired } from '../base/collections.ts';
 import { MemorydError } from '../base/errors.ts';
 import { readableBytes } from '../base/readable-bytes.ts';
+import { storableText } from '../base/storable.ts';
 import {
   ConnectorError,
   type ConnectorSpec,
@@ -373,7 +374,7 @@ function documentInput(
     ...content,
     trust: isOwn(outcome) ? 'own' : 'read',
     // An id that is too long for a customId is found again here.
-    metadata: ownId === undefined ? metadata : { sourceId: ownId.slice(0, 2_000), ...metadata },
+    metadata: ownId === undefined ? metadata : { sourceId: storableText(ownId, 2_000), ...metadata },
     author: document.author,
     title: document.title,
     type: document.type ?? documentType,

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { firstOf, lastOf } from '../base/collections.ts';
 import type { Logger } from '../base/log.ts';
+import { storableText } from '../base/storable.ts';
 import { renewConnection } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { assertConnectionHeld, isLeaseLost, type ConnectionLease } from '../store/leases.ts';
@@ -198,7 +199,7 @@ export function createRunReport(options: { lease: RunLease; clock: Clock; runId:
       const key = `${code} ${partitionId ?? ''}`;
       if (told.has(key)) return;
       told.add(key);
-      warnings.push({ partitionId, code, message: message.slice(0, 1_000) });
+      warnings.push({ partitionId, code, message: storableText(message, 1_000) });
     },
     total: (partitionId, items) => void totals.set(partitionId, items),
     flush,

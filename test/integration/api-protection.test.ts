@@ -133,6 +133,17 @@ describe('the security log', () => {
     expect(await events('action=erasure')).toMatchObject([{ outcome: 'done', target: erased.body.id }]);
   });
 
+  it('loses no event beside a request that names what cannot be stored', async () => {
+    const long = encodeURIComponent(`${'x'.repeat(199)}🦊`);
+    await test.call('DELETE', '/v3/documents/nul%00here');
+    await test.call('DELETE', `/v3/documents/${long}`);
+    await test.call('PATCH', '/v3/container-tags/beside', { quota: { documents: 5 } });
+    const deleted = await events('action=document.delete&limit=2', 2);
+    expect(deleted.map(({ target }) => target)).toEqual([`${'x'.repeat(199)}\ufffd`, 'nulhere']);
+    const changed = await events('action=container.change');
+    expect(changed.map(({ target }) => target)).toContain('beside');
+  });
+
   it('says which keys were nobody’s, whatever was asked with them', async () => {
     await test.call('POST', '/v3/auth/scoped-key', { containerTag: 'audited' }, 'wrong');
     await test.call('GET', '/v3/session', undefined, 'wrong');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { cursorExpired, type Ref } from '../../src/connector/contract.ts';
+import { badConfig, cursorExpired, transient, type Ref } from '../../src/connector/contract.ts';
 import type { RunSettings } from '../../src/sync/run.ts';
 import { createTestClock } from '../support/clock.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
@@ -204,6 +204,30 @@ describe.each(engines)('a bad connector on %s', (engine) => {
     });
     expect(await mirror.sync()).toMatchObject({ status: 'completed', itemsFailed: 0 });
     expect((await mirror.texts()).get('a')).toBe('onetwo');
+  });
+
+  const cutInHalf = `${'x'.repeat(499)}🦊 and more`;
+  it.each([
+    ['a NUL', 'a\0b'],
+    ['half of a surrogate pair', 'a\ud83d'],
+    ['a character where they are cut', cutInHalf],
+    ['a character where warnings are cut', `${'x'.repeat(999)}🦊 and more`],
+    ['more than fits', 'x'.repeat(100_000)],
+  ])('whose words hold %s is reported all the same', async (_, words) => {
+    const failing = await open({ list: throwing(transient(words)) });
+    const failed = await failing.mirror.sync();
+    expect(failed).toMatchObject({ status: 'completed', warnings: [{ partitionId: 'bad' }] });
+    expect(failed.warnings[0]!.message.length).toBeLessThanOrEqual(1_000);
+    await opened.close();
+    const partial = { refs: [{ id: 'a', rev: '1' }], done: true, incomplete: words };
+    const incomplete = await open({ list: () => partial, fetch: throwing(badConfig(words)) });
+    expect(['completed', 'failed']).toContain((await incomplete.mirror.sync()).status);
+    await opened.close();
+    opened = await openTestDatabase(engine);
+    const clock = createTestClock();
+    const refusing = scriptedConnector({ partitions: throwing(badConfig(words)) });
+    const mirror = await createMirror({ database: opened.database, clock, connector: refusing });
+    expect((await mirror.sync()).status).toBe('failed');
   });
 
   it('whose listing forgets where it was is listed from the start, and given up after some times', async () => {

@@ -1,5 +1,6 @@
 import { readScope, requireWrite, addedBy } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
+import { storableText } from '../../base/storable.ts';
 import { topicOf, type MemoryChange, type MemoryChoice, type TemporalContext } from '../../memory/memories.ts';
 import { readDigits } from '../body.ts';
 import { callerOf, type Api, type RouteContext, readPluralTag, requestedTags } from '../request.ts';
@@ -55,7 +56,7 @@ function newMemory(memory: schemas.CreateBody['memories'][number], path: (string
   if (forgetAfter && forgetAfter <= now)
     throw invalidField([...path, 'forgetAfter'], 'forgetAfter must be in the future');
   return {
-    content: storable(memory.content),
+    content: storableText(memory.content),
     isStatic: memory.isStatic ?? false,
     metadata: memory.metadata ?? null,
     temporalContext: memory.temporalContext
@@ -70,11 +71,6 @@ function timeOf(text: string | null, path: (string | number)[]): Date | null {
   const time = text === null ? null : momentOf(text);
   if (text !== null && time === null) throw invalidField(path, 'forgetAfter must be a time that exists');
   return time;
-}
-
-/** The database's text holds no U+0000, and no half characters. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }
 
 function temporalContextOf(input: TemporalContext, path: (string | number)[]): TemporalContext {
@@ -153,7 +149,7 @@ function updateRoute(app: Api, { services, config }: RouteContext): void {
 function changeOf(body: schemas.UpdateBody): MemoryChange {
   const { newContent, metadata, forgetAfter, forgetReason, temporalContext } = body;
   return {
-    newContent: storable(newContent),
+    newContent: storableText(newContent),
     metadata,
     forgetAfter: forgetAfter !== undefined ? timeOf(forgetAfter, ['forgetAfter']) : undefined,
     forgetReason,
@@ -170,8 +166,8 @@ function choiceOf({
   id?: string;
   content?: string;
 }): MemoryChoice {
-  if (id !== undefined) return { containerTag, id: storable(id) };
-  if (content !== undefined) return { containerTag, content: storable(content) };
+  if (id !== undefined) return { containerTag, id: storableText(id) };
+  if (content !== undefined) return { containerTag, content: storableText(content) };
   throw new MemorydError('invalid_request', 'Either id or content is required');
 }
 
@@ -239,7 +235,7 @@ function matchingOf(body: schemas.MatchingBody) {
   return {
     ...{ containerTag, dryRun, threshold, maxForget, reason },
     query,
-    ids: ids?.map(storable),
+    ids: ids?.map((id) => storableText(id)),
   };
 }
 

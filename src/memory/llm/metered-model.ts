@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Clock } from '../../base/clock.ts';
 import type { MemorydError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { storableText } from '../../base/storable.ts';
 import type { Answering, LanguageModel, Question } from '../../models/language-model.ts';
 import type { Database } from '../../store/database.ts';
 import {
@@ -137,5 +138,5 @@ function readJson(text: string): unknown {
 
 /** The database takes neither U+0000 nor halves of surrogate pairs. */
 function storable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
+  return typeof value === 'string' ? storableText(value) : value;
 }

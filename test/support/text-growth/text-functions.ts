@@ -12,7 +12,8 @@ import { readableLogLine } from '../../../src/cli/start.ts';
 import { beginning, fraction, pastMoment } from '../../../src/cli/options.ts';
 import { displayWidth, oneLine as shownLine, truncate, wrap } from '../../../src/cli/text.ts';
 import { parseAllowedHours, parseSchedule } from '../../../src/schedule/schedule-text.ts';
-import { readInline, isStorable } from '../../../src/sync/check-item.ts';
+import { isStorable, storableText } from '../../../src/base/storable.ts';
+import { readInline } from '../../../src/sync/check-item.ts';
 import { readHttpDate } from '../../../src/base/retry-after.ts';
 import { wrongKey } from '../../../src/api/admission.ts';
 import { containsText, rawSql } from '../../../src/store/sql.ts';
@@ -377,7 +378,6 @@ export const textFunctions: Record<string, Record<string, Run>> = {
   'src/api/body.ts': {
     checkBounds: (text) => attempt(() => jsonTextBounds.checkBounds(text)),
     storableJson: (text) => jsonTextBounds.storableJson({ text }, JSON.stringify({ text })),
-    storableText: jsonTextBounds.storableText,
     storableField: (text) => attempt(() => jsonTextBounds.storableField('customId', text)),
     requireStorable: (text) => attempt(() => jsonTextBounds.requireStorable('customId', text)),
   },
@@ -415,7 +415,8 @@ export const textFunctions: Record<string, Record<string, Run>> = {
     parseAllowedHours: (text) => attempt(() => parseAllowedHours(text)),
     parseSchedule: (text) => attempt(() => parseSchedule(text)),
   },
-  'src/sync/check-item.ts': { readInline: (text) => attempt(() => readInline(text)), isStorable },
+  'src/base/storable.ts': { isStorable, storableText },
+  'src/sync/check-item.ts': { readInline: (text) => attempt(() => readInline(text)) },
   'src/base/retry-after.ts': { readHttpDate },
 
   'src/store/search/candidates.ts': { textLiteral },
@@ -482,7 +483,6 @@ export const notMeasured: Record<string, Record<string, string>> = {
     snippet: 'sees one chunk',
     queryWords: 'measured by queryTerms',
   },
-  'src/sync/check-item.ts': { storable: 'measured by storableText' },
   'src/memory/llm/resolve-facts.ts': { memoriesNear: 'searches the database' },
   'src/api/request.ts': { isProvider: notText },
   'src/api/file-form.ts': { readForm: 'measured by readFileForm' },
