@@ -6,17 +6,15 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import {
-  addDaemonOptions,
+  addClientOptions,
   addExamples,
-  addJsonOption,
   addNamespaceOption,
-  type DaemonOptions,
-  type JsonOption,
+  type ClientOptions,
   type NamespaceOption,
 } from './options.ts';
 import { createStatusLine } from './status-line.ts';
 
-interface AddOptions extends DaemonOptions, JsonOption, NamespaceOption {
+interface AddOptions extends ClientOptions, NamespaceOption {
   customId?: string;
   title?: string;
   wait?: boolean;
@@ -31,7 +29,7 @@ export function addAddCommand(program: Command, context: CommandContext): void {
     .option('--custom-id <id>', 'your own id; adding it again replaces the document')
     .option('--title <title>', 'title of the document')
     .option('--wait', 'wait until it can be found');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd add ./roadmap.pdf --wait', purpose: 'a file' },
     { command: 'memoryd add "Mira prefers short written updates" --namespace user_mira', purpose: 'a sentence' },

@@ -1,16 +1,9 @@
 import type { Command } from 'commander';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import {
-  addDaemonOptions,
-  addExamples,
-  addJsonOption,
-  wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
-} from './options.ts';
+import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
 
-interface BackupCommandOptions extends DaemonOptions, JsonOption {
+interface BackupCommandOptions extends ClientOptions {
   keep?: number;
 }
 
@@ -19,7 +12,7 @@ export function addBackupCommand(program: Command, context: CommandContext): voi
     .command('backup')
     .description('Copy the embedded database while it is in use, into the folder backups of the data directory.')
     .option('--keep <count>', 'how many backups stay; older ones are deleted', wholeNumber(1, 1_000));
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd backup', purpose: 'one more; prints where it is' },
     { command: 'memoryd backup --keep 7', purpose: 'every night, by cron or a timer of systemd' },

@@ -4,7 +4,7 @@ import { chooseConnections, nameOf } from './connection-choice.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
 import { counted } from './text.ts';
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
@@ -12,12 +12,12 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     .command('check')
     .description('Ask the sources whether the connections work.')
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: all)');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd check', purpose: 'every connection' },
     { command: 'memoryd check nTPk --json', purpose: 'one of them, for scripts' },
   ]);
-  command.action(async (word: string | undefined, options: DaemonOptions & JsonOption) => {
+  command.action(async (word: string | undefined, options: ClientOptions) => {
     const client = await openClient(options, context);
     const all = await client.connections();
     const chosen = word === undefined ? all : chooseConnections(all, word);

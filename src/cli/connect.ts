@@ -15,13 +15,11 @@ import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followConnection } from './follow.ts';
 import {
-  addDaemonOptions,
+  addClientOptions,
   addExamples,
-  addJsonOption,
   addNamespaceOption,
   collect,
-  type DaemonOptions,
-  type JsonOption,
+  type ClientOptions,
   type NamespaceOption,
 } from './options.ts';
 import {
@@ -35,7 +33,7 @@ import {
 } from './settings.ts';
 import type { JsonSchema } from '../connector/contract.ts';
 
-interface ConnectOptions extends DaemonOptions, JsonOption, NamespaceOption {
+interface ConnectOptions extends ClientOptions, NamespaceOption {
   set?: string[];
   setFile?: string[];
   setEnv?: string[];
@@ -77,7 +75,7 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .option('--profile', 'let what is read there enter profiles')
     .option('--wait', 'wait for the first sync', true)
     .option('--no-wait', 'return at once; the first sync continues in the daemon');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },
     {

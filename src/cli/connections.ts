@@ -7,7 +7,7 @@ import { chooseConnection, nameOf, targetOf } from './connection-choice.ts';
 import { connectionStates, connectionTable } from './connection-table.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
 import { heldNote } from './progress.ts';
 import { counted, localTime } from './text.ts';
 
@@ -23,12 +23,12 @@ export function addConnectionsCommand(program: Command, context: CommandContext)
 
 function addList(connections: Command, context: CommandContext): void {
   const command = connections.command('list', { isDefault: true }).description('List the connections.');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd connections list', purpose: 'a table' },
     { command: 'memoryd connections list --json | jq -r .[].id', purpose: 'for scripts' },
   ]);
-  command.action(async (options: DaemonOptions & JsonOption) => {
+  command.action(async (options: ClientOptions) => {
     const client = await openClient(options, context);
     const found = await client.connections();
     if (options.json) return printJson(context.stdout, found);
@@ -46,9 +46,9 @@ function addShow(connections: Command, context: CommandContext): void {
     .command('show')
     .description('Show everything about one connection.')
     .argument('<id>', 'its id, the beginning of it, or the provider when it has only one');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [{ command: 'memoryd connections show nTPk', purpose: 'by the beginning of its id' }]);
-  command.action(async (word: string, options: DaemonOptions & JsonOption) => {
+  command.action(async (word: string, options: ClientOptions) => {
     const client: Client = await openClient(options, context);
     const connection = chooseConnection(await client.connections(), word);
     const progress = await client.progress(connection.id);
@@ -85,7 +85,7 @@ function details(connection: ConnectionAnswer, progress: ProgressAnswer): string
   ];
 }
 
-interface DisconnectOptions extends DaemonOptions, JsonOption {
+interface DisconnectOptions extends ClientOptions {
   keepDocuments?: boolean;
   yes?: boolean;
 }
@@ -97,7 +97,7 @@ export function addDisconnectCommand(program: Command, context: CommandContext):
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one')
     .option('--keep-documents', 'go on remembering what was mirrored')
     .option('--yes', 'without being asked');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd disconnect nTPk', purpose: 'by the beginning of its id' },
     { command: 'memoryd disconnect folder --keep-documents', purpose: 'the only folder; its documents stay' },
@@ -148,9 +148,9 @@ function addVerb(name: keyof typeof verbs, program: Command, context: CommandCon
     .command(name)
     .description(description)
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [{ command: `memoryd ${name} nTPk`, purpose: 'by the beginning of its id' }]);
-  command.action(async (word: string, options: DaemonOptions & JsonOption) => {
+  command.action(async (word: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const { id } = chooseConnection(await client.connections(), word);
     const connection = await client.setPaused(id, paused);
@@ -166,9 +166,9 @@ export function addCancelCommand(program: Command, context: CommandContext): voi
       'End the sync of a connection that runs now. What it has stored stays; the next one goes on from there.',
     )
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [{ command: 'memoryd cancel nTPk', purpose: 'by the beginning of its id' }]);
-  command.action(async (word: string, options: DaemonOptions & JsonOption) => {
+  command.action(async (word: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const connection = chooseConnection(await client.connections(), word);
     const run = await client.cancel(connection.id);

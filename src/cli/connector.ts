@@ -9,7 +9,7 @@ import { firstOf } from '../base/collections.ts';
 import { addCheckCommand } from './check.ts';
 import { printLine, type CommandContext, printJson } from './context.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addExamples, addDaemonOptions, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
 import type { Client } from './client.ts';
 import type { SharedHookAnswer } from './client-connections.ts';
 import { openClient } from './daemon-access.ts';
@@ -128,7 +128,7 @@ function vitestOf(folder: string): string {
   });
 }
 
-interface HookOptions extends DaemonOptions, JsonOption {
+interface HookOptions extends ClientOptions {
   accept?: string;
   forget?: boolean;
 }
@@ -140,7 +140,7 @@ function addHookCommand(program: Command, context: CommandContext): void {
     .argument('<connector>', 'name of a connector')
     .option('--accept <secret>', 'take this secret, which the source offers')
     .option('--forget', 'take no hooks any more until the source has offered another secret');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     {
       command: 'memoryd connector hook notion',

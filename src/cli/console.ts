@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addDaemonOptions, addExamples, type ClientOptions, type DaemonOptions } from './options.ts';
 
 export function addConsoleCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('console')
     .description('Print a link that opens the console, the page of the daemon. It signs in once, within five minutes.');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd console', purpose: 'for the browser of this machine, or by way of a tunnel to it' },
     { command: 'memoryd console --json | jq -r .url', purpose: 'for scripts' },
   ]);
-  command.action(async (options: DaemonOptions & JsonOption) => {
+  command.action(async (options: ClientOptions) => {
     const link = await (await openClient(options, context)).consoleLink();
     if (options.json) return printJson(context.stdout, link);
     printLine(context.stdout, link.url);

@@ -16,18 +16,18 @@ import { paint, printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes, reportFailure } from './exit.ts';
 import { verifyEmbedder } from './models.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions, type DaemonOptions } from './options.ts';
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('doctor')
     .description('Check this machine: Node, configuration, data directory, connectors, model, daemon, connections.');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd doctor', purpose: 'one line per check' },
     { command: 'memoryd doctor --json', purpose: 'to attach to a bug report; holds no secrets' },
   ]);
-  command.action(async (options: DaemonOptions & JsonOption) => {
+  command.action(async (options: ClientOptions) => {
     const findings = await examine(options, context);
     if (options.json) printJson(context.stdout, findings);
     else for (const finding of findings) printFinding(finding, context);

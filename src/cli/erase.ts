@@ -3,10 +3,10 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import type { ErasureAnswer, ErasureBody } from './client.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
 import { counted } from './text.ts';
 
-interface EraseOptions extends DaemonOptions, JsonOption {
+interface EraseOptions extends ClientOptions {
   rewrite: boolean;
 }
 
@@ -66,7 +66,7 @@ function addDeleted(erase: Command, context: CommandContext): void {
 
 function addOptions(command: Command): void {
   command.option('--no-rewrite', 'only delete rows; you rewrite the files of PostgreSQL yourself');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
 }
 
 async function run(body: ErasureBody, options: EraseOptions, context: CommandContext): Promise<void> {

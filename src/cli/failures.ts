@@ -7,14 +7,7 @@ import type { ConnectionAnswer, ItemAnswer, ProgressAnswer, SyncRunAnswer } from
 import { chooseConnection, chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import {
-  addDaemonOptions,
-  addExamples,
-  addJsonOption,
-  collect,
-  type DaemonOptions,
-  type JsonOption,
-} from './options.ts';
+import { addClientOptions, addExamples, collect, type ClientOptions } from './options.ts';
 import { counted, localTime, table } from './text.ts';
 
 export function addFailuresCommand(program: Command, context: CommandContext): void {
@@ -22,12 +15,12 @@ export function addFailuresCommand(program: Command, context: CommandContext): v
     .command('failures')
     .description('Show what could not be read or was skipped, and why.')
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: everything)');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd failures', purpose: 'of every connection and upload' },
     { command: 'memoryd failures nTPk --json', purpose: 'of one connection, for scripts' },
   ]);
-  command.action(async (word: string | undefined, options: DaemonOptions & JsonOption) => {
+  command.action(async (word: string | undefined, options: ClientOptions) => {
     const client = await openClient(options, context);
     const report = await collectFailures(client, word);
     if (options.json) printJson(context.stdout, report);
@@ -145,7 +138,7 @@ function moreItems({ id, name, items, failed, skipped }: FailuresOfConnection): 
   ];
 }
 
-interface RetryOptions extends DaemonOptions, JsonOption {
+interface RetryOptions extends ClientOptions {
   state?: string[];
   class?: string[];
 }
@@ -158,7 +151,7 @@ export function addRetryCommand(program: Command, context: CommandContext): void
     .argument('[items...]', 'ids of items, as `memoryd items --json` shows them')
     .addOption(stateOption('items in this state; may be repeated (default: failed and dead)', retriedStates))
     .option('--class <class>', 'only items with this class of error; may be repeated', collect);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd retry nTPk', purpose: 'everything that failed' },
     { command: 'memoryd retry nTPk --state skipped', purpose: 'what was skipped, e.g. after a change of limits' },

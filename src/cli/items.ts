@@ -5,18 +5,10 @@ import type { ItemAnswer, ItemSelection, ItemsAnswer } from './client-connection
 import { chooseConnection } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import {
-  addDaemonOptions,
-  addExamples,
-  addJsonOption,
-  collect,
-  wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
-} from './options.ts';
+import { addClientOptions, addExamples, collect, wholeNumber, type ClientOptions } from './options.ts';
 import { localTime, table } from './text.ts';
 
-interface ItemsOptions extends DaemonOptions, JsonOption {
+interface ItemsOptions extends ClientOptions {
   state?: string[];
   class?: string[];
   limit: number;
@@ -33,7 +25,7 @@ export function addItemsCommand(program: Command, context: CommandContext): void
     .addOption(stateOption('only items in this state; may be repeated', itemStates))
     .option('--class <class>', 'only items with this class of error; may be repeated', collect)
     .option('--limit <number>', 'how many', wholeNumber(1, 1_000_000), 100);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd items nTPk --state skipped', purpose: 'what is not mirrored, and why' },
     { command: 'memoryd items nTPk --state failed --state dead', purpose: 'what could not be read' },

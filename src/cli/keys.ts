@@ -3,20 +3,18 @@ import { Option, type Command } from 'commander';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import {
-  addDaemonOptions,
+  addClientOptions,
   addExamples,
-  addJsonOption,
   addNamespacesOption,
   wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
+  type ClientOptions,
   type NamespacesOption,
 } from './options.ts';
 import { localTime, table } from './text.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import type { KeyAnswer, KeyChange, KeyQuota } from './key-answer.ts';
 
-interface CreateOptions extends DaemonOptions, JsonOption, NamespacesOption, Limits {
+interface CreateOptions extends ClientOptions, NamespacesOption, Limits {
   name?: string;
   permission: string;
   expiresInDays?: number;
@@ -39,9 +37,9 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
 
 function addList(keys: Command, context: CommandContext): void {
   const command = keys.command('list').description('List the keys; the keys themselves are never shown again.');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [{ command: 'memoryd keys list', purpose: 'a table' }]);
-  command.action(async (options: DaemonOptions & JsonOption) => {
+  command.action(async (options: ClientOptions) => {
     const found = await (await openClient(options, context)).keys();
     if (options.json) return printJson(context.stdout, found);
     const rows = found.map((key) => [
@@ -66,7 +64,7 @@ function addCreate(keys: Command, context: CommandContext): void {
   addNamespacesOption(command, 'a namespace that it opens; may be repeated (default: all, and management)')
     .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
     .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
-  addDaemonOptions(addJsonOption(addLimitOptions(command)));
+  addClientOptions(addLimitOptions(command));
   addExamples(command, [
     { command: 'memoryd keys create --name backup', purpose: 'full access' },
     { command: 'memoryd keys create --namespace user_mira --expires-in-days 30', purpose: 'one namespace, one month' },
@@ -94,11 +92,11 @@ function addRotate(keys: Command, context: CommandContext): void {
     .description('Replace a key by a new one that may do the same. The old one works on for a while.')
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it')
     .option('--overlap-hours <hours>', 'how long the old one works on', wholeNumber(0, 720), 24);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd keys rotate NhFgtsqwDtGuSptFDaYPo2', purpose: 'a day to change programs over' },
   ]);
-  command.action(async (id: string, options: DaemonOptions & JsonOption & { overlapHours: number }) => {
+  command.action(async (id: string, options: ClientOptions & { overlapHours: number }) => {
     const client = await openClient(options, context);
     const rotated = await client.rotateKey(id, options.overlapHours).catch(explainMissingKey(id));
     if (options.json) return printJson(context.stdout, rotated);
@@ -113,9 +111,9 @@ function addRevoke(keys: Command, context: CommandContext): void {
     .command('revoke')
     .description('End a key. Requests with it are refused from then on.')
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
-  command.action(async (id: string, options: DaemonOptions & JsonOption) => {
+  command.action(async (id: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const answer = await client.revokeKey(id).catch(explainMissingKey(id));
     if (options.json) return printJson(context.stdout, answer);
@@ -130,7 +128,7 @@ interface Limits {
   bytes?: number;
 }
 
-interface ChangeOptions extends DaemonOptions, JsonOption, Limits {
+interface ChangeOptions extends ClientOptions, Limits {
   name?: string;
   /** False: `--no-limits`. */
   limits: boolean;
@@ -158,7 +156,7 @@ function addChangeKeyCommand(keys: Command, context: CommandContext): void {
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it')
     .option('--name <name>', 'what it is for');
   addLimitOptions(command).option('--no-limits', 'take all limits away, before others are set');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --documents 1000', purpose: 'as many and no more' },
     { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --no-limits', purpose: 'what configuration and kind say' },

@@ -5,33 +5,31 @@ import { paint, printJson, printLine, roomOf, type CommandContext, type Screen }
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import {
-  addDaemonOptions,
+  addClientOptions,
   addExamples,
-  addJsonOption,
   addNamespaceOption,
   pastMoment,
   wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
+  type ClientOptions,
   type NamespaceOption,
 } from './options.ts';
 import { counted, localDay, oneLine, truncate, wrap } from './text.ts';
 
-interface ListOptions extends DaemonOptions, JsonOption, NamespaceOption {
+interface ListOptions extends ClientOptions, NamespaceOption {
   limit: number;
   page: number;
   forgotten?: boolean;
   asOf?: string;
 }
 
-interface ForgetOptions extends DaemonOptions, JsonOption, NamespaceOption {
+interface ForgetOptions extends ClientOptions, NamespaceOption {
   content?: string;
   about?: string;
   yes?: boolean;
   reason?: string;
 }
 
-type CorrectOptions = DaemonOptions & JsonOption & NamespaceOption;
+type CorrectOptions = ClientOptions & NamespaceOption;
 
 export function addMemoriesCommand(program: Command, context: CommandContext): void {
   const memories = program
@@ -54,7 +52,7 @@ function addList(memories: Command, context: CommandContext): void {
     .option('--page <number>', 'which page of them', wholeNumber(1, 1_000_000), 1)
     .option('--forgotten', 'also those that are forgotten')
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd memories list --limit 100', purpose: 'the newest hundred of every namespace' },
     { command: 'memoryd memories list --json | jq .memoryEntries[].memory', purpose: 'for scripts' },
@@ -112,7 +110,7 @@ function addCorrect(memories: Command, context: CommandContext): void {
     .argument('<id>', 'its id, as `memoryd memories list` and `memoryd search` show it')
     .argument('<text...>', 'what is true; quotes are not needed');
   addNamespaceOption(command, 'its namespace (default: the only one there is)');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd memories correct mLidkuVKnRyjP2WPBg8Y4E Mira lives in Porto', purpose: 'what is true now' },
   ]);
@@ -136,7 +134,7 @@ function addForget(memories: Command, context: CommandContext): void {
     .option('--yes', 'forget what --about finds')
     .option('--reason <text>', 'why; kept with what is forgotten');
   addNamespaceOption(command, 'their namespace (default: the only one there is)');
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd memories forget mLidkuVKnRyjP2WPBg8Y4E', purpose: 'one memory' },
     { command: "memoryd memories forget --about 'her old address'", purpose: 'shows what would be forgotten' },

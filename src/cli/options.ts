@@ -13,7 +13,7 @@ export function addExamples(command: Command, examples: readonly Example[]): Com
   return command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
 }
 
-/** Options of every command that talks to a running daemon. */
+/** Where a running daemon is, and the key to it. */
 export interface DaemonOptions {
   url?: string;
   key?: string;
@@ -67,6 +67,13 @@ export interface JsonOption {
 
 export function addJsonOption(command: Command): Command {
   return command.option('--json', 'print one JSON document');
+}
+
+/** Options of every command that asks a running daemon and shows its answer. */
+export interface ClientOptions extends DaemonOptions, JsonOption {}
+
+export function addClientOptions(command: Command): Command {
+  return addDaemonOptions(addJsonOption(command));
 }
 
 /** For options that may be given several times. */

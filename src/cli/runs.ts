@@ -3,17 +3,10 @@ import type { SyncRunAnswer } from './client-connections.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import {
-  addDaemonOptions,
-  addExamples,
-  addJsonOption,
-  wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
-} from './options.ts';
+import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
 import { duration, localTime, table } from './text.ts';
 
-interface RunsOptions extends DaemonOptions, JsonOption {
+interface RunsOptions extends ClientOptions {
   limit: number;
 }
 
@@ -27,7 +20,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
     )
     .argument('[run]', 'id of a run: everything about it')
     .option('--limit <number>', 'how many', wholeNumber(1, 200), 20);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd runs nTPk', purpose: 'the latest syncs' },
     { command: 'memoryd runs nTPk tcSSSS7XhS4D5EVB8Nf471', purpose: 'one of them, with its failures and warnings' },

@@ -4,22 +4,20 @@ import type { SearchMode } from '../search/search.ts';
 import { printJson, printLine, type CommandContext, paint, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import {
-  addDaemonOptions,
+  addClientOptions,
   addExamples,
-  addJsonOption,
   addNamespaceOption,
   beginning,
   fraction,
   pastMoment,
   wholeNumber,
-  type DaemonOptions,
-  type JsonOption,
+  type ClientOptions,
   type NamespaceOption,
 } from './options.ts';
 import { counted, localDay, oneLine, truncate, displayWidth, wrap } from './text.ts';
 import type { SearchAnswer, SearchBody, SearchHit } from './client.ts';
 
-interface SearchOptions extends DaemonOptions, JsonOption, NamespaceOption {
+interface SearchOptions extends ClientOptions, NamespaceOption {
   limit: number;
   mode: SearchMode;
   threshold?: number;
@@ -44,7 +42,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--from <time>', 'only what is of this day or time, or later', beginning)
     .option('--to <time>', 'only what is of this day or time, or earlier', pastMoment)
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd search how do we rotate keys', purpose: 'ask in plain words' },
     { command: 'memoryd search invoice --namespace team_ops --limit 3', purpose: 'three results of one namespace' },

@@ -7,11 +7,11 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followToEnd, followConnection } from './follow.ts';
-import { addDaemonOptions, addExamples, addJsonOption, type DaemonOptions, type JsonOption } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
 import { counted, oneLine } from './text.ts';
 import { createStatusLine } from './status-line.ts';
 
-interface SyncOptions extends DaemonOptions, JsonOption {
+interface SyncOptions extends ClientOptions {
   all?: boolean;
   full?: boolean;
   wait?: boolean;
@@ -38,7 +38,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
         'keepDeletes',
       ]),
     );
-  addDaemonOptions(addJsonOption(command));
+  addClientOptions(command);
   addExamples(command, [
     { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
     { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
