@@ -33,19 +33,17 @@ export interface UrlFetcherOptions {
   maxBytes?: number;
   /** For everything, redirects included. Default 30,000. */
   timeoutMs?: number;
-  /** Default 5. */
-  maxRedirects?: number;
 }
 
 interface Limits {
   maxBytes: number;
   timeoutMs: number;
-  maxRedirects: number;
 }
 
 const connectTimeoutMs = 10_000;
 const maxRetryAfterMs = 60 * 60_000;
 const connectionsPerHost = 4;
+const maxRedirects = 5;
 const userAgent = 'memoryd (document fetch)';
 /** Formats that the extractor reads best, for servers that have several forms of a page. */
 const accepted = 'text/html,application/xhtml+xml,text/*;q=0.9,application/pdf;q=0.9,*/*;q=0.5';
@@ -56,7 +54,7 @@ const passing = new Set([408, 425, 429]);
 /** Connections go to the addresses that the guard has checked, so nothing can change between check and use. */
 export function createUrlFetcher(options: UrlFetcherOptions): UrlFetcher {
   const { guard } = options;
-  const limits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 30_000, maxRedirects: 5, ...options };
+  const limits = { maxBytes: 10 * 1024 * 1024, timeoutMs: 30_000, ...options };
   const agent = new Agent({
     connections: connectionsPerHost,
     connect: { timeout: connectTimeoutMs, lookup: guard.lookup },
@@ -76,7 +74,7 @@ export function createUrlFetcher(options: UrlFetcherOptions): UrlFetcher {
       const location = redirects.has(response.status) ? response.headers.get('location') : null;
       if (location === null) return readContent(response, url, limits.maxBytes);
       await discard(response);
-      if (hops === limits.maxRedirects) throw failedForGood(`${url.host} redirects more than ${hops} times.`);
+      if (hops === maxRedirects) throw failedForGood(`${url.host} redirects more than ${hops} times.`);
       url = guard.check(nextAddress(location, url));
     }
   }

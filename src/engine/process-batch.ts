@@ -44,7 +44,6 @@ export interface BatchOptions {
   log: Logger;
   /** Tokens of a chunk; at most what the embedder takes. */
   chunkTokens?: () => Promise<number | null>;
-  overlapTokens?: number;
   /** Pauses before failed documents are processed again. Default those of section 7.3 of the API. */
   redrivesMs?: number[] | undefined;
 }
@@ -195,7 +194,7 @@ async function prepareOne(
   const maxTokens = Math.min((await options.chunkTokens?.()) ?? 256, embedder.maxTokens);
   const cutting: Cutting = {
     maxTokens,
-    overlapTokens: options.overlapTokens ?? Math.floor(maxTokens / 10),
+    overlapTokens: Math.floor(maxTokens / 10),
     tokens: embedder.tokens,
     title: document.givenTitle,
     place: placeOf(document),

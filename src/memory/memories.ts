@@ -31,8 +31,7 @@ import {
 } from '../store/memory-lists.ts';
 import { findMemory, type FoundMemory } from './find-memory.ts';
 import { forget, forgetEach, type ForgottenEach } from './forgetting.ts';
-import { classify } from './classify.ts';
-import { containerBuckets } from './container-buckets.ts';
+import { classify, containerBuckets } from './buckets.ts';
 import { indexTexts, memoryHash, type IndexedText, type Indexer } from './memory-rows.ts';
 
 export type { ListedMemoryRow as ListedMemory, MemoryRow as Memory };

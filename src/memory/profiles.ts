@@ -8,7 +8,7 @@ import {
   type ProfileLine,
   type ProfileQuery,
 } from '../store/memory-lists.ts';
-import { containerBuckets } from './container-buckets.ts';
+import { containerBuckets } from './buckets.ts';
 
 export type Section = 'static' | 'dynamic' | 'buckets';
 export type { CitedMemoryRow as CitedMemory, ProfileLine };

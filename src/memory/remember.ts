@@ -19,8 +19,7 @@ import {
   reviveMemories,
   type MemoryWrite,
 } from '../store/memories.ts';
-import { classify } from './classify.ts';
-import { containerBuckets } from './container-buckets.ts';
+import { classify, containerBuckets } from './buckets.ts';
 import type { Candidate, Extractor, Trust, Turn, Unit } from './extractor.ts';
 import { nameOf, isSamePerson } from './authors.ts';
 import { indexTexts, type IndexedText, type Indexer } from './memory-rows.ts';

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { Duplex } from 'node:stream';
 import pg from 'pg';
 import { valueTypes } from '../value-types.ts';
-import type { WorkerEvent, WorkerReply, WorkerRequest, WorkerStart } from './worker-messages.ts';
+import type { WorkerEvent, WorkerReply, WorkerRequest, WorkerStart } from './worker.ts';
 
 /** A running engine and the one client that talks to it. */
 export interface EngineWorker {

@@ -1,10 +1,30 @@
-import type { Bucket } from '../store/container-tags.ts';
+import { bucketsOf, type Bucket } from '../store/container-tags.ts';
+import type { Queryable } from '../store/database.ts';
+import { readSetting } from '../store/settings.ts';
 
 /** The bucket of a profile for which none are defined. */
-export const standardBucket: Bucket = {
+const standardBucket: Bucket = {
   key: 'preferences',
   description: 'Preferences the person stated in the first person.',
 };
+
+/**
+ * The buckets of containers: those of the organization and their own, of which the organization's count
+ * where both define one; the standard one where there are none.
+ */
+export async function containerBuckets(
+  database: Queryable,
+  containerTags: readonly string[],
+): Promise<(containerTag: string) => Bucket[]> {
+  const settings = await readSetting<{ profileBuckets?: Bucket[] }>(database, 'settings');
+  const shared = settings?.profileBuckets ?? [];
+  const own = await bucketsOf(database, containerTags);
+  return (containerTag) => {
+    const others = (own.get(containerTag) ?? []).filter(({ key }) => !shared.some((one) => one.key === key));
+    const all = [...shared, ...others];
+    return all.length === 0 ? [standardBucket] : all;
+  };
+}
 
 /** Words that say what a category of statement is about, to meet those of a bucket's key and description. */
 const topics: Record<string, string> = {
