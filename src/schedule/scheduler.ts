@@ -33,8 +33,6 @@ export interface SchedulerOptions {
   vectorIndexes: readonly { ensure(signal: AbortSignal): Promise<unknown> }[];
   /** Periodic tasks of the leader. */
   chores?: readonly Chore[];
-  /** Default 5,000. */
-  everyMs?: number;
 }
 
 /** Work of the leader: at its first look, then at this interval. Must be safe to repeat. */
@@ -58,6 +56,7 @@ const lostRunMs = 10 * 60_000;
 const documentsPerTick = 10_000;
 /** More than a process syncs until the next look. What is woken twice before it is begun is synced once. */
 const connectionsPerTick = 2_000;
+const lookEveryMs = 5_000;
 
 /**
  * The sweep that makes the rows the truth: whatever is due (a lost task, a dead worker's lease, a
@@ -66,13 +65,12 @@ const connectionsPerTick = 2_000;
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { database, waking, clock, log } = options;
-  const everyMs = options.everyMs ?? 5_000;
   const stop = new AbortController();
   const chores = createChoreRunner(options, stop.signal);
 
   async function tick(): Promise<void> {
     const now = clock.now();
-    const until = new Date(now.getTime() + everyMs * 3);
+    const until = new Date(now.getTime() + lookEveryMs * 3);
     const lease = await holdLease(database, 'scheduler', { holder: options.holder, until, now });
     if (lease) {
       chores.start(now, lease);
@@ -99,7 +97,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   // An index build can take minutes, and the sweep must not wait for it.
   const loops = [
-    repeat(everyMs, 'sweep', tick),
+    repeat(lookEveryMs, 'sweep', tick),
     repeat(vectorsEveryMs, 'vector index', async () => {
       for (const index of options.vectorIndexes) await index.ensure(stop.signal);
     }),

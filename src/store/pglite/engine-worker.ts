@@ -8,8 +8,6 @@ import type { WorkerEvent, WorkerReply, WorkerRequest, WorkerStart } from './wor
 /** A running engine and the one client that talks to it. */
 export interface EngineWorker {
   readonly client: pg.Client;
-  /** Bytes that statements and their parameters had so far. */
-  readonly sentBytes: number;
   /** Writes a tar of the cluster, for others to start from. */
   dump(file: string): Promise<void>;
   /** Ends the engine cleanly, with a shutdown checkpoint, and its thread. */
@@ -41,16 +39,12 @@ export async function startEngine(start: Omit<WorkerStart, 'closed'>): Promise<E
   const worker = new Worker(workerFile(), { workerData: { ...start, closed }, name: 'memoryd-database' });
   const brokeDown = breakdownOf(worker);
   await eventOf(worker, 'ready', brokeDown);
-  let sentBytes = 0;
-  const stream = createSessionStream(worker, (bytes) => (sentBytes += bytes));
+  const stream = createSessionStream(worker);
   void brokeDown.then((error) => stream.destroy(error));
   const client = await connect(stream);
   return {
     client,
     brokeDown,
-    get sentBytes() {
-      return sentBytes;
-    },
     dump: (file) => ask(worker, { command: 'dump', file }, 'dumped', brokeDown),
     async close() {
       await client.end();
@@ -130,10 +124,9 @@ function eventOf(worker: Worker, event: Event, brokeDown: Promise<Error>): Promi
  * server: the same parameters, types, errors and prepared statements. Bytes change threads
  * without being copied.
  */
-function createSessionStream(worker: Worker, onSend: (bytes: number) => void): Duplex {
+function createSessionStream(worker: Worker): Duplex {
   const send = (chunks: readonly Uint8Array[]) => {
     const bytes = join(chunks);
-    onSend(bytes.length);
     worker.postMessage(bytes.buffer, [bytes.buffer]);
   };
   const stream = new Duplex({
