@@ -23,7 +23,7 @@ import {
   type ListedDocumentRow,
   type DocumentWithContent,
 } from '../store/documents.ts';
-import { memoriesOfDocument } from '../store/memory-sources.ts';
+import { memoriesOfDocument, memoryEntries } from '../store/memory-lists.ts';
 import { rawSql, type Sql, joinSql, sql, containsText } from '../store/sql.ts';
 import {
   documentStatuses,
@@ -43,7 +43,6 @@ import {
 import { MemorydError } from '../base/errors.ts';
 import { createGathering } from '../base/concurrency.ts';
 import { compileFilter, filterable } from '../store/filters.ts';
-import { memoryEntries } from '../store/memory-entries.ts';
 import { suppressItemsOfDocuments } from '../store/sync-items.ts';
 import { countFoundByWords } from '../store/stored-vectors.ts';
 import { addDocuments } from './add-documents.ts';

@@ -3,10 +3,9 @@ import type { Json } from '../connector/contract.ts';
 import type { Trust } from '../memory/extractor.ts';
 import type { ChunkPage, WrittenTurn } from '../store/document-contents.ts';
 import type { DocumentSelection } from '../store/document-selection.ts';
-import type { DocumentCount } from '../store/documents.ts';
+import type { DocumentCount, DocumentRow } from '../store/documents.ts';
 import type { Filter } from '../store/filters.ts';
-import type { MemoryEntry } from '../store/memory-entries.ts';
-import type { MemoryOfDocumentRow } from '../store/memory-sources.ts';
+import type { MemoryEntry, MemoryOfDocumentRow } from '../store/memory-lists.ts';
 import type { ClaimedDocument } from '../store/processing.ts';
 
 /** Section 7.1 of the API: what a document's processing has come to. */
@@ -85,33 +84,13 @@ export interface IngestResult {
 }
 
 /** A stored document. */
-export interface Document {
-  id: string;
-  containerTag: string;
-  /** As they are shown: the container alone, or all that the caller named. */
-  containerTags: string[];
-  customId: string | null;
-  connectionId: string | null;
-  revision: number;
+export interface Document extends Omit<DocumentRow, 'errorCode' | 'errorMessage' | 'attempts' | 'nextAttemptAt'> {
   status: DocumentStatus;
   dreamingStatus: 'dreaming' | 'done';
   taskType: 'memory' | 'superrag';
-  type: string;
-  source: string | null;
-  title: string | null;
-  summary: string | null;
-  url: string | null;
-  ogImage: string | null;
-  filepath: string | null;
   metadata: Metadata;
-  documentDate: Date | null;
-  /** Who "I" is in its text; null: nobody is named. */
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
   /** Null unless it failed or waits for another attempt. */
   error: { code: string; message: string; attempts: number; nextRetryAt: Date | null } | null;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 export interface DocumentContent {

@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.ts';
-import { findMemoryById, type MemoryRow } from '../store/memory-lists.ts';
+import type { MemoryRow } from '../store/memories.ts';
+import { findMemoryById } from '../store/memory-lists.ts';
 import { newestSources, type SourceDocument } from '../store/memory-sources.ts';
 import { relatedMemories, type RelatedMemoryRow } from '../store/search/related-memories.ts';
 

@@ -16,6 +16,7 @@ import {
   insertMemoryDocument,
   lockMemoriesOf,
   supersede,
+  type MemoryRow,
 } from '../store/memories.ts';
 import { requireQuota } from '../store/quotas.ts';
 import {
@@ -27,7 +28,6 @@ import {
   mergeMetadata,
   type ListedMemoryRow,
   type MemoryPage,
-  type MemoryRow,
 } from '../store/memory-lists.ts';
 import { findMemory, type FoundMemory } from './find-memory.ts';
 import { forget, forgetEach, type ForgottenEach } from './forgetting.ts';

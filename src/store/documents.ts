@@ -2,28 +2,38 @@ import type { Queryable, Transaction } from './database.ts';
 import { isToBeRead, lacksVectors } from './processing.ts';
 import { rowSet, type Columns, rawSql, sql, type Sql } from './sql.ts';
 
-/** A row of `documents` as the engine reads it. */
-export interface DocumentRow {
+/** What a document is, as it was given and read. */
+interface DocumentFields {
   id: string;
   containerTag: string;
-  containerTags: string[];
-  customId: string | null;
   connectionId: string | null;
-  revision: number;
   status: string;
-  dreamingStatus: string;
-  taskType: string;
   type: string;
   source: string | null;
   title: string | null;
-  summary: string | null;
   url: string | null;
-  ogImage: string | null;
   filepath: string | null;
   metadata: Record<string, unknown>;
+  taskType: string;
   documentDate: Date | null;
+  /** Who "I" is in its text; null: nobody is named. */
   author: string | null;
   trust: 'told' | 'own' | 'read';
+}
+
+const fieldColumns = `d.id, d.container_tag as "containerTag", d.connection_id as "connectionId", d.status, d.type,
+  d.source, d.title, d.url, d.filepath, d.metadata, d.task_type as "taskType", d.document_date as "documentDate",
+  d.author, d.trust`;
+
+/** A row of `documents` as the engine reads it. */
+export interface DocumentRow extends DocumentFields {
+  /** As they are shown: the container alone, or all that the caller named. */
+  containerTags: string[];
+  customId: string | null;
+  revision: number;
+  dreamingStatus: string;
+  summary: string | null;
+  ogImage: string | null;
   errorCode: string | null;
   errorMessage: string | null;
   attempts: number;
@@ -32,46 +42,27 @@ export interface DocumentRow {
   updatedAt: Date;
 }
 
-const documentColumns: Sql = rawSql(`
-  d.id, d.container_tag as "containerTag",
-  coalesce(d.container_tags, array[d.container_tag::text]) as "containerTags", d.custom_id as "customId", d.connection_id as "connectionId",
-  d.revision, d.status, d.dreaming_status as "dreamingStatus", d.task_type as "taskType", d.type, d.source,
-  d.title, d.summary, d.url, d.og_image as "ogImage", d.filepath, d.metadata, d.document_date as "documentDate",
-  d.author, d.trust,
-  d.error_code as "errorCode", d.error_message as "errorMessage", d.attempts,
-  d.next_attempt_at as "nextAttemptAt", d.created_at as "createdAt", d.updated_at as "updatedAt"`);
+const documentColumns = rawSql(`${fieldColumns}, d.custom_id as "customId",
+  coalesce(d.container_tags, array[d.container_tag::text]) as "containerTags", d.revision,
+  d.dreaming_status as "dreamingStatus", d.summary, d.og_image as "ogImage", d.error_code as "errorCode",
+  d.error_message as "errorMessage", d.attempts, d.next_attempt_at as "nextAttemptAt", d.created_at as "createdAt",
+  d.updated_at as "updatedAt"`);
 
 /** The stored state that ingestion compares an input with. */
-export interface StoredDocument {
-  id: string;
-  containerTag: string;
+export interface StoredDocument extends DocumentFields {
   customId: string;
-  status: string;
   contentHash: string;
-  connectionId: string | null;
-  type: string;
-  source: string | null;
   givenTitle: string | null;
-  title: string | null;
-  url: string | null;
-  filepath: string | null;
-  metadata: Record<string, unknown>;
-  taskType: string;
   dreaming: string;
-  documentDate: Date | null;
   filterByMetadata: Record<string, unknown> | null;
   supportingContext: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
   addedBy: string | null;
 }
 
 /** Of a document `d`. */
-export const storedColumns = rawSql(`d.id, d.container_tag as "containerTag", d.custom_id as "customId", d.status,
-  d.content_hash as "contentHash", d.connection_id as "connectionId", d.type, d.source, d.given_title as "givenTitle",
-  d.title, d.url, d.filepath, d.metadata, d.task_type as "taskType", d.dreaming, d.document_date as "documentDate",
-  d.filter_by_metadata as "filterByMetadata", d.supporting_context as "supportingContext", d.author, d.trust,
-  d.added_by as "addedBy"`);
+export const storedColumns = rawSql(`${fieldColumns}, d.custom_id as "customId", d.content_hash as "contentHash",
+  d.given_title as "givenTitle", d.dreaming, d.filter_by_metadata as "filterByMetadata",
+  d.supporting_context as "supportingContext", d.added_by as "addedBy"`);
 
 /** The fields that ingesting writes. */
 export interface DocumentWrite extends Omit<StoredDocument, 'customId' | 'status'> {

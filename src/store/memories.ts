@@ -6,29 +6,36 @@ import { noteLanguages } from './text-languages.ts';
 export const shownMetadata = rawSql(`case when m.temporal_context is null then m.metadata
     else coalesce(m.metadata, '{}') || jsonb_build_object('temporalContext', m.temporal_context) end`);
 
-export interface MemoryWrite {
+export interface MemoryRow {
   id: string;
   containerTag: string;
   memory: string;
   metadata: Record<string, unknown> | null;
-  temporalContext: Record<string, unknown> | null;
+  temporalContext: { documentDate?: string | null; eventDate?: string[] | null } | null;
   kind: 'fact' | 'episode';
   category: string | null;
   author: string | null;
   trust: 'told' | 'own' | 'read';
   saidAt: Date | null;
-  subject: string | null;
-  slot: string | null;
-  slotValue: string | null;
-  buckets: readonly string[];
+  buckets: string[];
   isStatic: boolean;
   isInference: boolean;
   isLatest: boolean;
+  isForgotten: boolean;
   version: number;
   parentMemoryId: string | null;
   rootMemoryId: string | null;
   forgetAfter: Date | null;
   forgetReason: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface MemoryWrite extends Omit<MemoryRow, 'buckets' | 'isForgotten' | 'createdAt' | 'updatedAt'> {
+  subject: string | null;
+  slot: string | null;
+  slotValue: string | null;
+  buckets: readonly string[];
   extractor: string | null;
   contentHash: string;
   wordsHash: string;

@@ -2,39 +2,23 @@ import type { Database, Queryable, Transaction } from './database.ts';
 import { isOnlyFromHidden } from './hidden-documents.ts';
 import { sql, joinSql, rawSql, type Sql } from './sql.ts';
 import { compileFilter, filterable, type Filter } from './filters.ts';
-import { chainOf } from './memories.ts';
+import { chainOf, type MemoryRow } from './memories.ts';
 import { firstSources, type MemorySource } from './memory-sources.ts';
-
-export interface MemoryRow {
-  id: string;
-  containerTag: string;
-  memory: string;
-  metadata: Record<string, unknown> | null;
-  temporalContext: { documentDate?: string | null; eventDate?: string[] | null } | null;
-  kind: 'fact' | 'episode';
-  category: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
-  saidAt: Date | null;
-  buckets: string[];
-  isStatic: boolean;
-  isInference: boolean;
-  isLatest: boolean;
-  isForgotten: boolean;
-  version: number;
-  parentMemoryId: string | null;
-  rootMemoryId: string | null;
-  forgetAfter: Date | null;
-  forgetReason: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
 
 const columns = rawSql(`m.id, m.container_tag as "containerTag", m.memory, m.metadata,
   m.temporal_context as "temporalContext", m.kind, m.category, m.author, m.trust, m.said_at as "saidAt", m.buckets, m.is_static as "isStatic",
   m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
   m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId", m.forget_after as "forgetAfter",
   m.forget_reason as "forgetReason", m.created_at as "createdAt", m.updated_at as "updatedAt"`);
+
+/** On a memory `m`: the relations to others, by their ids. */
+const relations = rawSql(
+  '(select jsonb_object_agg(r.to_id, r.relation) from memory_relations r where r.from_id = m.id)',
+);
+
+/** On a memory `m`: how many documents say it that are not hidden. */
+const sourceCount = rawSql(`(select count(*) from memory_sources s join documents d on d.id = s.document_id
+    where s.memory_id = m.id and d.deleted_at is null)`);
 
 export interface MemoryNarrowing {
   containerTags: readonly string[];
@@ -113,7 +97,7 @@ export async function listMemories(
     )
     select ${columns}, c.id as "spaceId", cardinality(sources.ids) as "sourceCount", sources.ids as "documentIds",
       ${firstSources} as sources,
-      (select jsonb_object_agg(r.to_id, r.relation) from memory_relations r where r.from_id = m.id) as "memoryRelations",
+      ${relations} as "memoryRelations",
       coalesce((select jsonb_agg(jsonb_build_object('id', h.id, 'memory', h.memory, 'version', h.version,
           'createdAt', h.created_at, 'updatedAt', h.updated_at, 'parentMemoryId', h.parent_memory_id,
           'rootMemoryId', h.root_memory_id, 'isLatest', h.is_latest, 'isForgotten', h.is_forgotten) order by h.version desc)
@@ -125,6 +109,38 @@ export async function listMemories(
       ) sources
     order by ${order('m')}`);
   return { memories, total: counted?.total ?? 0 };
+}
+
+/** A memory with its place among others, as graphs show it. */
+export interface MemoryEntry extends MemoryRow {
+  documentId: string;
+  /** Id of the container. */
+  spaceId: string;
+  /** By the id of the other memory: `updates`, `extends` or `derives`. */
+  memoryRelations: Record<string, string> | null;
+  sourceCount: number;
+}
+
+/** Of documents, oldest first; a memory of two of them is there twice. */
+export function memoryEntries(database: Queryable, documentIds: readonly string[]): Promise<MemoryEntry[]> {
+  return database.query<MemoryEntry>(sql`
+    select ${columns}, o.document_id as "documentId", c.id as "spaceId", ${relations} as "memoryRelations",
+      ${sourceCount} as "sourceCount"
+    from memory_sources o join memories m on m.id = o.memory_id join container_tags c on c.tag = m.container_tag
+    where o.document_id = any(${documentIds}::text[])
+    order by m.created_at, m.id`);
+}
+
+export interface MemoryOfDocumentRow extends MemoryRow {
+  sourceCount: number;
+}
+
+export async function memoriesOfDocument(database: Queryable, documentId: string): Promise<MemoryOfDocumentRow[]> {
+  return database.query(sql`
+    select ${columns}, ${sourceCount} as "sourceCount"
+    from memory_sources o join memories m on m.id = o.memory_id
+    where o.document_id = ${documentId}
+    order by m.created_at, m.id`);
 }
 
 export type CitedMemoryRow = MemoryRow & { sources: MemorySource[] };

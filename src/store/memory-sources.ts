@@ -45,39 +45,3 @@ export function newestSources(database: Queryable, memoryIds: readonly string[])
     where s.memory_id = any(${memoryIds}::text[]) and d.deleted_at is null
     order by s.memory_id, d.updated_at desc, d.id desc`);
 }
-
-export interface MemoryOfDocumentRow {
-  id: string;
-  memory: string;
-  kind: 'fact' | 'episode';
-  category: string | null;
-  author: string | null;
-  trust: 'told' | 'own' | 'read';
-  saidAt: Date | null;
-  metadata: Record<string, unknown> | null;
-  temporalContext: Record<string, unknown> | null;
-  isStatic: boolean;
-  isInference: boolean;
-  isLatest: boolean;
-  isForgotten: boolean;
-  version: number;
-  sourceCount: number;
-  parentMemoryId: string | null;
-  rootMemoryId: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
-export async function memoriesOfDocument(database: Queryable, documentId: string): Promise<MemoryOfDocumentRow[]> {
-  return database.query(sql`
-    select m.id, m.memory, m.kind, m.category, m.author, m.trust, m.said_at as "saidAt",
-      m.metadata, m.temporal_context as "temporalContext", m.is_static as "isStatic",
-      m.is_inference as "isInference", m.is_latest as "isLatest", m.is_forgotten as "isForgotten", m.version,
-      (select count(*) from memory_sources o join documents d on d.id = o.document_id
-        where o.memory_id = m.id and d.deleted_at is null) as "sourceCount",
-      m.parent_memory_id as "parentMemoryId", m.root_memory_id as "rootMemoryId",
-      m.created_at as "createdAt", m.updated_at as "updatedAt"
-    from memory_sources s join memories m on m.id = s.memory_id
-    where s.document_id = ${documentId}
-    order by m.created_at, m.id`);
-}
