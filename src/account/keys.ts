@@ -46,21 +46,13 @@ export interface Keys {
   close(): Promise<void>;
 }
 
-export interface KeySummary {
-  id: string;
-  name: string;
-  kind: 'full' | 'scoped';
-  permission: Permission;
+export interface KeySummary extends Omit<
+  ApiKeyRow,
+  'hash' | 'grants' | 'rateLimitMax' | 'rateLimitWindowMs' | 'usageId'
+> {
   containerTags: string[];
-  /** The first characters of the key. */
-  prefix: string;
-  enabled: boolean;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  expiresAt: Date | null;
   /** Null: that of the configuration. */
   rateLimit: RateLimit | null;
-  quota: KeyQuota;
   /** Its usage, including that of keys it replaced; null without a quota, because nothing is counted then. */
   usage: Usage | null;
 }

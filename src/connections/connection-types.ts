@@ -13,39 +13,25 @@ export type SyncTrigger = 'event' | 'cron' | 'manual';
 /** How a connection's items enter memory. */
 export type MemorySettings = Pick<ConnectionRow, 'memories' | 'trust' | 'author' | 'inProfile'>;
 
-export interface ConnectionRef {
-  id: string;
-  provider: string;
-  containerTag: string;
-}
+export type ConnectionRef = Pick<ConnectionRow, 'id' | 'provider' | 'containerTag'>;
 
 export type FollowedConnection = Pick<Connection, 'id' | 'provider' | 'email' | 'config' | 'lastRun'>;
 
-export interface Connection extends ConnectionRef, MemorySettings {
+/** Fields that the runs of a connection keep in its row. */
+type OfRuns = 'syncEveryMs' | 'requestedSync' | 'runningSync' | 'failures' | 'unwatched';
+
+export interface Connection extends Omit<ConnectionRow, OfRuns> {
   status: ConnectionStatus;
-  /** Why it is not active, and what to do. */
-  statusReason: string | null;
-  email: string | null;
   config: JsonObject;
   metadata: JsonObject;
-  documentLimit: number | null;
   onSourceDelete: 'delete' | 'keep';
   filters: JsonObject;
-  /** Chosen resources; empty: everything. */
-  selection: Record<string, unknown>[];
   /** The schedule that it follows; null: only on request. */
   schedule: string | null;
-  /** Windows in which it syncs by itself; null: at any time. */
-  allowedHours: string | null;
-  nextSyncAt: Date | null;
-  lastSyncedAt: Date | null;
-  expiresAt: Date | null;
   documentCount: number;
   lastRun: SyncRun | null;
   /** Problems that keep it from mirroring all of its source. */
   problems: PartitionIssue[];
-  createdAt: Date;
-  updatedAt: Date;
 }
 
 /** What somebody who looks at a connection wants to know beside its state. */

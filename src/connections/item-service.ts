@@ -180,27 +180,13 @@ function remedyOf(errorClass: string, state: string): string | null {
 }
 
 /** One item of the source, as the ledger holds it. */
-export interface SyncItem {
-  /** Its id at the source. */
-  id: string;
-  partition: string;
-  /** Of its document. */
-  customId: string;
-  title: string | null;
+export interface SyncItem extends Omit<ListedItemRow, 'ref'> {
   path: string | null;
   url: string | null;
   mimeType: string | null;
   /** Bytes, when the source tells. */
   size: number | null;
   state: ItemState;
-  attempts: number;
-  /** Null: when it changes at the source, or on request. */
-  nextRetryAt: Date | null;
-  errorClass: string | null;
-  /** Why it failed or was skipped. */
-  error: string | null;
-  documentId: string | null;
-  updatedAt: Date;
 }
 
 export interface ItemQuery {
@@ -240,15 +226,8 @@ interface HeldPartition {
 }
 
 /** Items that failed or were skipped for one reason. */
-export interface FailureCause {
+export interface FailureCause extends FailureCauseRow {
   state: 'failed' | 'dead' | 'skipped';
-  errorClass: string | null;
-  count: number;
-  /** Of the one that failed last. */
-  error: string | null;
-  lastAt: Date;
-  /** The earliest; null: none is tried again by itself. */
-  nextRetryAt: Date | null;
   /** The remedy; null when none is known. */
   remedy: string | null;
   /** Whether another attempt can bring anything, which `retryItems` makes. */

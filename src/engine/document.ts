@@ -1,7 +1,7 @@
 import type { Scope } from '../base/scope.ts';
 import type { Json } from '../connector/contract.ts';
 import type { Trust } from '../memory/extractor.ts';
-import type { ChunkPage, WrittenTurn } from '../store/document-contents.ts';
+import type { ChunkPage, ListedChunkRow, WrittenTurn } from '../store/document-contents.ts';
 import type { DocumentSelection } from '../store/document-selection.ts';
 import type { DocumentCount, DocumentRow } from '../store/documents.ts';
 import type { Filter } from '../store/filters.ts';
@@ -102,13 +102,8 @@ export interface DocumentContent {
 }
 
 /** A stored chunk, without its vector. */
-export interface Chunk {
-  id: string;
-  position: number;
-  content: string;
-  type: string;
+export interface Chunk extends Omit<ListedChunkRow, 'documentId'> {
   metadata: Metadata;
-  createdAt: Date;
 }
 
 /** A stored memory as a document shows it: its dates are part of its metadata. */

@@ -18,6 +18,7 @@ export interface ApiKeyRow {
   permission: Permission;
   /** SHA-256 of the key as 64 hex digits. */
   hash: string;
+  /** The first characters of the key. */
   prefix: string;
   grants: Grant[];
   enabled: boolean;

@@ -8,10 +8,12 @@ export interface ConnectionRow {
   provider: string;
   containerTag: string;
   status: string;
+  /** Why it is not active, and what to do. */
   statusReason: string | null;
   email: string | null;
   config: Record<string, unknown>;
   metadata: Record<string, unknown>;
+  /** Chosen resources; empty: everything. */
   selection: Record<string, unknown>[];
   filters: Record<string, unknown>;
   documentLimit: number | null;
@@ -66,23 +68,12 @@ const columns = rawSql(`
   running_sync as "runningSync", failures, memories, trust, author, in_profile as "inProfile", unwatched,
   last_synced_at as "lastSyncedAt", expires_at as "expiresAt", created_at as "createdAt", updated_at as "updatedAt"`);
 
-export interface ConnectionInsert {
-  id: string;
-  provider: string;
-  containerTag: string;
-  status: string;
-  config: Record<string, unknown>;
-  metadata: Record<string, unknown>;
+export interface ConnectionInsert
+  extends
+    Pick<ConnectionRow, 'id' | 'provider' | 'containerTag' | 'status' | 'config' | 'metadata'>,
+    Pick<ConnectionRow, 'documentLimit' | 'onSourceDelete' | 'schedule' | 'syncEveryMs'>,
+    Partial<Pick<ConnectionRow, 'allowedHours' | 'memories' | 'trust' | 'author' | 'inProfile'>> {
   filters?: object;
-  documentLimit: number | null;
-  onSourceDelete: string;
-  schedule: string | null;
-  syncEveryMs: number | null;
-  allowedHours?: string | null;
-  memories?: ConnectionRow['memories'];
-  trust?: ConnectionRow['trust'];
-  author?: string | null;
-  inProfile?: boolean;
   /** Default: now. */
   nextSyncAt?: Date | null;
   now: Date;

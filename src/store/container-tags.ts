@@ -115,18 +115,16 @@ export async function deleteMemoriesOf(tx: Transaction, tag: string): Promise<nu
   return tx.execute(sql`delete from memories where container_tag = ${tag}`);
 }
 
-export interface ContainerTagSummary {
-  id: string;
-  containerTag: string;
-  name: string | null;
+export interface ContainerTagSummary extends Pick<
+  ContainerRow,
+  'id' | 'containerTag' | 'name' | 'createdAt' | 'updatedAt'
+> {
   description: string | null;
   documentCount: number;
   /** Latest versions that are neither forgotten nor expired. */
   memoryCount: number;
   /** When a document in it last changed. */
   lastActivityAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
   /** The merge that it is part of, which is not over. */
   merge: { id: string; targetTag: string } | null;
 }

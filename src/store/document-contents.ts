@@ -165,17 +165,6 @@ export async function moveChunks(tx: Transaction, chunks: readonly { id: string;
   await tx.execute(sql`update chunks c set position = r.position from ${set.from} where c.id = r.id`);
 }
 
-export async function chunksOfDocument(
-  database: Queryable,
-  documentId: string,
-): Promise<
-  { id: string; position: number; content: string; type: string; metadata: Record<string, unknown>; createdAt: Date }[]
-> {
-  return database.query(sql`
-    select id, position, content, type, metadata, created_at as "createdAt" from chunks
-    where document_id = ${documentId} order by position`);
-}
-
 export interface ListedChunkRow {
   id: string;
   documentId: string;
@@ -184,6 +173,15 @@ export interface ListedChunkRow {
   type: string;
   metadata: Record<string, unknown>;
   createdAt: Date;
+}
+
+export async function chunksOfDocument(
+  database: Queryable,
+  documentId: string,
+): Promise<Omit<ListedChunkRow, 'documentId'>[]> {
+  return database.query(sql`
+    select id, position, content, type, metadata, created_at as "createdAt" from chunks
+    where document_id = ${documentId} order by position`);
 }
 
 export interface ChunkPage {

@@ -299,14 +299,9 @@ function knownAt(asOf: Date): Sql {
 }
 
 /** A memory that was concluded from others and that nobody has judged yet. */
-export interface InferredMemory {
-  id: string;
-  memory: string;
+export interface InferredMemory extends Pick<MemoryRow, 'id' | 'memory' | 'metadata' | 'createdAt' | 'updatedAt'> {
   /** Memories that it was concluded from. */
   parentCount: number;
-  createdAt: Date;
-  updatedAt: Date;
-  metadata: Record<string, unknown> | null;
 }
 
 /** Those of a container, the best founded first. */

@@ -20,13 +20,8 @@ const columns = rawSql(`
   state_hash as "stateHash", provider, connection_id as "connectionId", request, redirect_url as "redirectUrl", outcome,
   created_at as "createdAt", expires_at as "expiresAt", used_at as "usedAt"`);
 
-export interface PendingAuthorizationInsert {
-  stateHash: string;
-  provider: string;
-  connectionId: string;
+export interface PendingAuthorizationInsert extends Omit<PendingAuthorizationRow, 'outcome' | 'createdAt' | 'usedAt'> {
   request: string;
-  redirectUrl: string | null;
-  expiresAt: Date;
   now: Date;
 }
 

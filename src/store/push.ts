@@ -1,20 +1,22 @@
+import type { ConnectionRow } from './connections.ts';
 import { itemsOf, type PartitionKey } from './partitions.ts';
 import type { Queryable, Transaction } from './database.ts';
 import { rowSet, type Columns, rawSql, sql } from './sql.ts';
 
 /** The fields of a connection that a push needs. */
-export interface PushConnection {
-  id: string;
-  provider: string;
-  containerTag: string;
-  status: string;
-  statusReason: string | null;
-  config: Record<string, unknown>;
-  metadata: Record<string, unknown>;
-  filters: Record<string, unknown>;
-  documentLimit: number | null;
-  onSourceDelete: string;
-}
+export type PushConnection = Pick<
+  ConnectionRow,
+  | 'id'
+  | 'provider'
+  | 'containerTag'
+  | 'status'
+  | 'statusReason'
+  | 'config'
+  | 'metadata'
+  | 'filters'
+  | 'documentLimit'
+  | 'onSourceDelete'
+>;
 
 /** The connection, locked: pushes into it happen one after the other. */
 export async function lockPushConnection(tx: Transaction, id: string): Promise<PushConnection | null> {

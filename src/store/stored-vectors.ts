@@ -1,7 +1,7 @@
 import { firstOf } from '../base/collections.ts';
 import type { Queryable } from './database.ts';
 import { inContainers } from './documents.ts';
-import { lacksVectors, suspectAfter } from './processing.ts';
+import { lacksVectors, suspectAfter, type ClaimedDocument } from './processing.ts';
 import { rowSet, rawSql, sql } from './sql.ts';
 
 /** Tables whose rows have stored vectors. */
@@ -41,15 +41,11 @@ export async function replaceVectors(
 }
 
 /** A document that is found by its words, and whose vectors this worker may make until its lease ends. */
-export interface WordedDocument {
-  id: string;
-  revision: number;
+export interface WordedDocument extends Pick<
+  ClaimedDocument,
+  'id' | 'revision' | 'type' | 'attempts' | 'lostWorkers' | 'redrives' | 'dreaming'
+> {
   status: 'embedding' | 'indexing';
-  type: string;
-  attempts: number;
-  lostWorkers: number;
-  redrives: number;
-  dreaming: string;
 }
 
 export interface VectorClaim {

@@ -6,12 +6,16 @@ import { isLeftOut } from './sync-items.ts';
 
 export interface ListedItemRow {
   partition: string;
+  /** Its id at the source. */
   id: string;
+  /** Of its document. */
   customId: string;
   state: string;
   attempts: number;
+  /** Null: when it changes at the source, or on request. */
   nextRetryAt: Date | null;
   errorClass: string | null;
+  /** Why it failed or was skipped. */
   error: string | null;
   documentId: string | null;
   title: string | null;
