@@ -28,12 +28,13 @@ export interface CreationOptions {
   redirectAllowlist: readonly string[];
   /** Folders of this machine that may be connected by callers without `readsAnyPath`. */
   folderRoots: readonly string[];
+  /** Absent: connectors cannot send requests. */
   outbound?: Outbound | undefined;
   clock: Clock;
   log: Logger;
   /** Wakes a worker for the connection. */
   wake(connectionId: string): Promise<void>;
-  /** Called when a connection was made. */
+  /** Called when connections come, go, pause or resume. */
   changed(): Promise<void>;
 }
 

@@ -1,6 +1,4 @@
 import { firstOf } from '../base/collections.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
 import type { Scope } from '../base/scope.ts';
 import { findConnection, listConnections, type ConnectionRow } from '../store/connections.ts';
 import type { Database } from '../store/database.ts';
@@ -8,7 +6,7 @@ import { troubledPartitions, heldDeletesOf, heldSweepsOf } from '../store/partit
 import { latestRuns } from '../store/sync-runs.ts';
 import { createCounts, type Counts } from './counts.ts';
 import { createChange, createRemoval } from './connection-change.ts';
-import { createCreation } from './connection-creation.ts';
+import { createCreation, type CreationOptions } from './connection-creation.ts';
 import { shownSchedule, upcomingOf, checkedHours, checkedSchedule } from '../schedule/connection-schedule.ts';
 import {
   type Connection,
@@ -24,23 +22,14 @@ import {
 import { createSources, type SourceOperations } from './source-service.ts';
 import type { Connector, JsonObject } from '../connector/contract.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import type { Outbound } from '../source/http/outbound.ts';
 import type { HookSubscriptions } from '../inbound/hooks/subscriptions.ts';
-import type { Consents } from './consents.ts';
-import type { Registry } from '../connector/registry.ts';
 import { issuesOf, createSyncRuns, toRun, type SyncRuns } from './run-service.ts';
 import type { Push } from '../inbound/push/push-service.ts';
 import { standardSchedule } from '../schedule/schedule-text.ts';
 import { createSyncItems, type SyncItems } from './item-service.ts';
 import { countFailuresOf } from '../store/sync-items.ts';
 
-export interface ConnectionServiceOptions {
-  database: Database;
-  registry: Registry;
-  credentials: Credentials;
-  /** Absent: connectors cannot send requests. */
-  outbound?: Outbound | undefined;
-  consents: Consents;
+export interface ConnectionServiceOptions extends Omit<CreationOptions, 'redirectAllowlist' | 'folderRoots'> {
   /** Where browsers may be sent after a consent. Default: anywhere. */
   redirectAllowlist?: readonly string[];
   folderRoots?: readonly string[];
@@ -50,12 +39,6 @@ export interface ConnectionServiceOptions {
   hooks?: Pick<HookSubscriptions, 'cancel' | 'changed'>;
   /** Absent: no connection takes pushes. */
   push?: Pick<Push, 'settleHeld'>;
-  clock: Clock;
-  log: Logger;
-  /** Wakes a worker for the connection. */
-  wake(connectionId: string): Promise<void>;
-  /** Called when connections come, go, pause or resume. */
-  changed(): Promise<void>;
 }
 
 /**
