@@ -64,6 +64,8 @@ export interface Harness extends Pick<
   reconnect(): Promise<void>;
   /** Creates `note-1` to `note-<count>` and answers these names. */
   populate(count: number): Promise<string[]>;
+  /** The same before a sync that must complete. */
+  populateAndSync(count: number): Promise<string[]>;
   /** Creates an item with a text that no item ever had before. */
   create(name: string): Promise<void>;
   /** Gives an item a text that no item ever had before. */
@@ -75,6 +77,8 @@ export interface Harness extends Pick<
   differences(): Promise<string[]>;
   /** The check fails unless memory equals the world. */
   expectMirror(when: string): Promise<void>;
+  /** The same after a sync that must complete. */
+  syncAndCompare(when: string, options?: SyncOptions): Promise<void>;
   expect(holds: boolean, message: string): void;
   /** Adds to the message of a failed check: which fault at which request. */
   note(text: string): void;
@@ -111,6 +115,15 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     ...differences(connector.spec.name, await world.expected(link.selected()), await memory()),
     ...(await findOrphans(parts.database, link.containerTag())),
   ];
+  async function populate(count: number): Promise<string[]> {
+    const names = Array.from({ length: count }, (_, index) => `note-${index + 1}`);
+    for (const name of names) await world.create(name, text(name));
+    return names;
+  }
+  async function expectMirror(when: string): Promise<void> {
+    const found = await differ();
+    if (found.length > 0) setup.fail([`${when}, memory differs from the source:`, ...found].join('\n    '));
+  }
   return {
     ...setup,
     ...link,
@@ -123,9 +136,10 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     },
     requests: () => (world.traffic ? world.traffic.count() - traffic.requestsBefore : traffic.calls.length),
     callsOf: (verb) => traffic.calls.filter((call) => call.verb === verb).length,
-    async populate(count) {
-      const names = Array.from({ length: count }, (_, index) => `note-${index + 1}`);
-      for (const name of names) await world.create(name, text(name));
+    populate,
+    async populateAndSync(count) {
+      const names = await populate(count);
+      await link.syncWell();
       return names;
     },
     create: async (name) => world.create(name, text(name)),
@@ -133,9 +147,10 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     memory,
     remembered: async (name) => (await memory()).get(customIdOf(connector.spec.name, world.idOf(name))),
     differences: differ,
-    async expectMirror(when) {
-      const found = await differ();
-      if (found.length > 0) setup.fail([`${when}, memory differs from the source:`, ...found].join('\n    '));
+    expectMirror,
+    async syncAndCompare(when, options) {
+      await link.syncWell(options);
+      await expectMirror(when);
     },
     expect(holds, message) {
       if (!holds) setup.fail(message);

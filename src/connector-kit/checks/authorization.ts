@@ -27,8 +27,7 @@ export const authorizationChecks: readonly Check[] = [
           await oauth.expireAccessTokens();
         },
       });
-      await harness.syncWell();
-      await harness.expectMirror('After a sync in which the token ended');
+      await harness.syncAndCompare('After a sync in which the token ended');
       const refreshes = oauth.refreshes() - before;
       harness.expect(expired && refreshes === 1, `The token was refreshed ${refreshes} times.`);
     },
@@ -41,8 +40,7 @@ export const authorizationChecks: readonly Check[] = [
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
       const { oauth } = worldWith(harness, 'oauth');
-      await harness.populate(4);
-      await harness.syncWell();
+      await harness.populateAndSync(4);
       const before = oauth.refreshes();
       await oauth.expireAccessTokens();
       await harness.edit('note-1');
@@ -69,8 +67,7 @@ export const authorizationChecks: readonly Check[] = [
     missing: (subject) => firstOf(usesOAuth(subject), needsWorld(subject.world, 'oauth')),
     async run(harness) {
       const { oauth } = worldWith(harness, 'oauth');
-      await harness.populate(4);
-      await harness.syncWell();
+      await harness.populateAndSync(4);
       await oauth.withdraw();
       await oauth.expireAccessTokens();
       const before = oauth.refreshes();
@@ -85,8 +82,7 @@ export const authorizationChecks: readonly Check[] = [
     title: 'a credential that the source refuses is reported once, and not tried again and again',
     missing: ({ world }) => firstOf(needsWorld(world, 'credential'), needsWorld(world, 'traffic')),
     async run(harness) {
-      await harness.populate(4);
-      await harness.syncWell();
+      await harness.populateAndSync(4);
       const { credential } = worldWith(harness, 'credential');
       await credential.break('refused');
       await expectReauthorization(harness);

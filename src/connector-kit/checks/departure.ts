@@ -9,14 +9,11 @@ export const departureChecks: readonly Check[] = [
     name: 'delete',
     title: 'what is deleted at the source is deleted from memory, and what is made anew is there',
     async run(harness) {
-      await harness.populate(8);
-      await harness.syncWell();
+      await harness.populateAndSync(8);
       await harness.world.remove('note-3');
-      await harness.syncWell();
-      await harness.expectMirror('After a deletion');
+      await harness.syncAndCompare('After a deletion');
       await harness.create('note-3');
-      await harness.syncWell();
-      await harness.expectMirror('After the deleted item was made anew');
+      await harness.syncAndCompare('After the deleted item was made anew');
     },
   },
   {
@@ -55,11 +52,9 @@ export const departureChecks: readonly Check[] = [
       const names = await harness.populate(9);
       await containers.create('shelf');
       for (const name of names.slice(0, 3)) await containers.move(name, 'shelf');
-      await harness.syncWell();
-      await harness.expectMirror('After the first sync');
+      await harness.syncAndCompare('After the first sync');
       await containers.remove('shelf');
-      await harness.syncWell();
-      await harness.expectMirror('After the removal of a container with three items');
+      await harness.syncAndCompare('After the removal of a container with three items');
     },
   },
   {
@@ -77,8 +72,7 @@ export const departureChecks: readonly Check[] = [
     // Partial listings confirm nothing: look-ups do.
     concerns: ({ connector }) => connector.spec.listing !== 'partial',
     async run(harness) {
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       harness.note('From here on every listing showed an empty source.');
       harness.interfere(emptySource);
       await harness.syncWell({ mode: 'full' });
@@ -96,8 +90,7 @@ export const departureChecks: readonly Check[] = [
     title: 'look-ups that suddenly find nothing delete nothing',
     missing: ({ connector }) => needsVerb(connector, 'lookup'),
     async run(harness) {
-      const names = await harness.populate(6);
-      await harness.syncWell();
+      const names = await harness.populateAndSync(6);
       const ids = names.map((name) => harness.world.idOf(name));
       const partitions = await harness.withContext((context) => harness.connector.partitions(context));
       const hints = Object.fromEntries(partitions.slice(0, 1).map(({ id }) => [id, ids]));
@@ -113,8 +106,7 @@ export const departureChecks: readonly Check[] = [
         harness.clock.advance(11 * 60_000);
       }
       harness.interfere({});
-      await harness.syncWell({ mode: 'full' });
-      await harness.expectMirror('After the items were found again');
+      await harness.syncAndCompare('After the items were found again', { mode: 'full' });
     },
   },
   {
@@ -123,8 +115,7 @@ export const departureChecks: readonly Check[] = [
     title: 'changes that suddenly miss everything, without saying that it was deleted, delete nothing',
     missing: ({ connector }) => needsVerb(connector, 'changes'),
     async run(harness) {
-      const names = await harness.populate(6);
-      await harness.syncWell();
+      const names = await harness.populateAndSync(6);
       const ids = names.map((name) => harness.world.idOf(name));
       harness.note('From here on changes missed everything.');
       harness.interfere({
@@ -137,8 +128,7 @@ export const departureChecks: readonly Check[] = [
         harness.clock.advance(11 * 60_000);
       }
       harness.interfere({});
-      await harness.syncWell({ mode: 'full' });
-      await harness.expectMirror('After everything showed again');
+      await harness.syncAndCompare('After everything showed again', { mode: 'full' });
     },
   },
   {
@@ -146,15 +136,13 @@ export const departureChecks: readonly Check[] = [
     name: 'release',
     title: 'when the items show again, the brake is released without a deletion',
     async run(harness) {
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       const before = await harness.memory();
       harness.interfere(emptySource);
       await harness.syncWell({ mode: 'full' });
       harness.interfere({});
       harness.clock.advance(11 * 60_000);
-      await harness.syncWell({ mode: 'full' });
-      await harness.expectMirror('After the items showed again');
+      await harness.syncAndCompare('After the items showed again', { mode: 'full' });
       const ids = [...(await harness.memory()).values()].map((one) => one.documentId).sort();
       const same = [...before.values()].map((one) => one.documentId).sort();
       harness.expect(ids.join() === same.join(), 'Documents were deleted and made anew.');
@@ -176,14 +164,11 @@ async function goAndComeBack(
   what: string,
   ways: { go(name: string): unknown; comeBack(name: string): unknown },
 ): Promise<void> {
-  await harness.populate(8);
-  await harness.syncWell();
+  await harness.populateAndSync(8);
   await ways.go('note-3');
-  await harness.syncWell();
-  await harness.expectMirror(`After an item was ${what}`);
+  await harness.syncAndCompare(`After an item was ${what}`);
   await ways.comeBack('note-3');
-  await harness.syncWell();
-  await harness.expectMirror(`After an item that had been ${what} came back`);
+  await harness.syncAndCompare(`After an item that had been ${what} came back`);
   await ways.go('note-3');
   await harness.edit('note-4');
   await harness.syncWell();
@@ -207,8 +192,7 @@ async function changeSelection(harness: Harness): Promise<void> {
     await harness.recover();
     await harness.expectMirror(`With the selection ${chosen.map(({ id }) => id).join(', ') || '(everything)'}`);
   };
-  await harness.syncWell();
-  await harness.expectMirror('Before anything was selected');
+  await harness.syncAndCompare('Before anything was selected');
   await select([first]);
   await harness.edit('note-1');
   await select([first, second]);

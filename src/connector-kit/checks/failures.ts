@@ -123,8 +123,7 @@ const mostFaults = 100;
 /** From the first, second, third … page or request on, everything fails; until a sync has fewer of them. */
 async function failEverywhere(harness: Harness, kind: Kind): Promise<void> {
   const { what, interference, places = { from: 1, step: 1 } } = kind;
-  await harness.populate(8);
-  await harness.syncWell();
+  await harness.populateAndSync(8);
   for (let { from } = places; from <= mostFaults; from += places.step) {
     const notes = harness.notes();
     harness.note(`From ${what} ${from} of a full sync on, each failed.`);

@@ -23,8 +23,7 @@ export const interruptionChecks: readonly Check[] = [
       'a process that dies at any request or commit of a later sync is followed by one that ends in the same state',
     timeoutMs: 240_000,
     async run(harness, subject) {
-      await harness.populate(7);
-      await harness.syncWell();
+      await harness.populateAndSync(7);
       let round = 0;
       const prepare = async () => {
         round += 1;

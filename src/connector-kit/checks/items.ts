@@ -52,8 +52,7 @@ function unreadable(kind: UnreadableKind): Check {
     async run(harness) {
       await harness.populate(3);
       await worldWith(harness, 'unreadable').unreadable[kind]?.('strange');
-      await harness.syncWell();
-      await harness.expectMirror(`With an item that is ${kind}`);
+      await harness.syncAndCompare(`With an item that is ${kind}`);
       const item = await harness.item('strange');
       harness.expect(
         item?.state === 'skipped',
@@ -66,8 +65,7 @@ function unreadable(kind: UnreadableKind): Check {
       harness.expect(fetched === 0, 'It was fetched again although it did not change.');
       await harness.edit('strange');
       await harness.edit('note-1');
-      await harness.syncWell();
-      await harness.expectMirror('After it became readable');
+      await harness.syncAndCompare('After it became readable');
     },
   };
 }
@@ -89,6 +87,5 @@ async function surviveOne(harness: Harness, name: string, ways: { break(): unkno
   harness.expect(item?.nextTry !== null, 'Nothing says when it is tried again.');
   await ways.mend();
   harness.clock.advance(60_000);
-  await harness.syncWell();
-  await harness.expectMirror('After the item could be read again');
+  await harness.syncAndCompare('After the item could be read again');
 }

@@ -29,8 +29,7 @@ export const movementChecks: readonly Check[] = [
       harness.interfere({});
       // What is read just before it goes may count as failed for a moment.
       harness.clock.advance(60_000);
-      await harness.syncWell();
-      await harness.expectMirror('After the next sync');
+      await harness.syncAndCompare('After the next sync');
     },
   },
   {
@@ -39,8 +38,7 @@ export const movementChecks: readonly Check[] = [
     title: 'an expired cursor leads to a new listing: nothing is lost, and nothing is processed again',
     missing: ({ connector, world }) => firstOf(needsVerb(connector, 'changes'), needsWorld(world, 'expirePositions')),
     async run(harness) {
-      await harness.populate(8);
-      await harness.syncWell();
+      await harness.populateAndSync(8);
       const before = await harness.memory();
       await harness.edit('note-3');
       await harness.world.remove('note-6');
@@ -64,8 +62,7 @@ export const movementChecks: readonly Check[] = [
     missing: ({ world }) => needsWorld(world, 'rename'),
     async run(harness) {
       const world = worldWith(harness, 'rename');
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       await keepsDocument(harness, 'note-2', () => world.rename('note-2', 'another title'));
       await keepsDocument(harness, 'note-5', () => world.rename('note-5', 'a title before all others'));
     },
@@ -106,14 +103,11 @@ export const movementChecks: readonly Check[] = [
     missing: ({ world }) => needsWorld(world, 'scope'),
     async run(harness) {
       const { scope } = worldWith(harness, 'scope');
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       await scope.leave('note-3');
-      await harness.syncWell();
-      await harness.expectMirror('After an item left what is mirrored');
+      await harness.syncAndCompare('After an item left what is mirrored');
       await scope.enter('note-3');
-      await harness.syncWell();
-      await harness.expectMirror('After the item came back');
+      await harness.syncAndCompare('After the item came back');
     },
   },
   {
@@ -121,12 +115,10 @@ export const movementChecks: readonly Check[] = [
     name: 'equal-times',
     title: 'items with equal timestamps are all found, also across a boundary of pages',
     async run(harness) {
-      const names = await harness.populate(10);
-      await harness.syncWell();
+      const names = await harness.populateAndSync(10);
       await harness.expectMirror('After the sync of ten items made in one moment');
       for (const name of names.slice(2, 9)) await harness.edit(name);
-      await harness.syncWell();
-      await harness.expectMirror('After the sync of seven items edited in one moment');
+      await harness.syncAndCompare('After the sync of seven items edited in one moment');
     },
   },
   {
@@ -135,16 +127,14 @@ export const movementChecks: readonly Check[] = [
     title: 'an edit in the same minute as the last sync is found',
     async run(harness) {
       harness.world.setClockStep?.(60_000);
-      await harness.populate(4);
-      await harness.syncWell();
+      await harness.populateAndSync(4);
       for (let round = 1; round <= 3; round++) {
         await harness.edit('note-2');
         await harness.syncWell();
         await harness.edit('note-2');
         harness.note(`Edit, sync and edit happened within one minute, round ${round}.`);
         harness.clock.advance(3 * 60_000);
-        await harness.syncWell();
-        await harness.expectMirror('After a sync three minutes later');
+        await harness.syncAndCompare('After a sync three minutes later');
       }
     },
   },
@@ -155,16 +145,14 @@ export const movementChecks: readonly Check[] = [
     missing: ({ world }) => needsWorld(world, 'setClockSkew'),
     async run(harness) {
       worldWith(harness, 'setClockSkew').setClockSkew(hours * 3_600_000);
-      await harness.populate(5);
-      await harness.syncWell();
+      await harness.populateAndSync(5);
       await harness.expectMirror('After the first sync');
       harness.clock.advance(60_000);
       await harness.edit('note-1');
       await harness.create('note-6');
       await harness.world.remove('note-3');
       harness.clock.advance(60_000);
-      await harness.syncWell();
-      await harness.expectMirror('After an edit, an addition and a deletion');
+      await harness.syncAndCompare('After an edit, an addition and a deletion');
     },
   })),
 ];
@@ -173,8 +161,7 @@ export const movementChecks: readonly Check[] = [
 async function keepsDocument(harness: Harness, name: string, change: () => unknown): Promise<void> {
   const before = await harness.remembered(name);
   await change();
-  await harness.syncWell();
-  await harness.expectMirror(`After ${name} was renamed or moved`);
+  await harness.syncAndCompare(`After ${name} was renamed or moved`);
   const after = await harness.remembered(name);
   harness.expect(
     after?.documentId === before?.documentId,

@@ -50,8 +50,7 @@ export const reportChecks: readonly Check[] = [
     title: 'reports that come twice and in another order lead to the same memory',
     missing,
     async run(harness) {
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       const { hooks } = worldWith(harness, 'hooks');
       await harness.edit('note-1');
       const edited = await hooks.delivery(['note-1']);
@@ -78,8 +77,7 @@ export const reportChecks: readonly Check[] = [
 ];
 
 async function checkEndpoint(harness: Harness): Promise<void> {
-  await harness.populate(3);
-  await harness.syncWell();
+  await harness.populateAndSync(3);
   const raw = await worldWith(harness, 'hooks').hooks.delivery(['note-1']);
   const body = Buffer.concat([raw.body, Buffer.from(' ')]);
   for (const [what, bad] of [

@@ -11,8 +11,7 @@ export const secrecyChecks: readonly Check[] = [
     missing: ({ world }) =>
       world.credentials || world.oauth ? undefined : 'the world has neither `credentials` nor `oauth`',
     async run(harness) {
-      await harness.populate(6);
-      await harness.syncWell();
+      await harness.populateAndSync(6);
       await expectSecret(harness, 'After a good sync');
       for (const way of ways(harness)) {
         await harness.edit('note-1');

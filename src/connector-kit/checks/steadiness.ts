@@ -13,8 +13,7 @@ export const steadinessChecks: readonly Check[] = [
     name: 'unchanged',
     title: 'a second sync of an unchanged source fetches nothing and writes nothing',
     async run(harness) {
-      await harness.populate(7);
-      await harness.syncWell();
+      await harness.populateAndSync(7);
       await harness.expectMirror('After the first sync');
       for (const mode of ['incremental', 'full'] as const) {
         const before = writtenOf(await harness.memory());
@@ -37,13 +36,11 @@ export const steadinessChecks: readonly Check[] = [
     name: 'one-edit',
     title: 'after one edit, just that item is fetched and written',
     async run(harness) {
-      await harness.populate(7);
-      await harness.syncWell();
+      await harness.populateAndSync(7);
       const before = writtenOf(await harness.memory());
       await harness.edit('note-4');
       harness.forget();
-      await harness.syncWell();
-      await harness.expectMirror('After the edit of one item');
+      await harness.syncAndCompare('After the edit of one item');
       const after = writtenOf(await harness.memory());
       const touched = Object.keys(after).filter((id) => after[id] !== before[id]);
       const edited = customIdOf(harness.connector.spec.name, harness.world.idOf('note-4'));
@@ -71,12 +68,10 @@ export const steadinessChecks: readonly Check[] = [
     missing: needsFormula,
     async run(harness, { requests }) {
       const items = 20;
-      const names = await harness.populate(items);
-      await harness.syncWell();
+      const names = await harness.populateAndSync(items);
       for (const name of names.slice(0, changed)) await harness.edit(name);
       harness.forget();
-      await harness.syncWell();
-      await harness.expectMirror('After the sync that was counted');
+      await harness.syncAndCompare('After the sync that was counted');
       expectWithin(harness, requests?.({ items, changed }), `the sync of ${changed} changed items among ${items}`);
     },
     pages: 'full',
