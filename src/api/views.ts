@@ -1,10 +1,4 @@
-import type {
-  Connection,
-  PartitionIssue,
-  StartedConnection,
-  SyncRun,
-  ConnectionProgress,
-} from '../connections/connection-types.ts';
+import type { Connection, StartedConnection, SyncRun, ConnectionProgress } from '../connections/connection-types.ts';
 import type { Chunk, Document, DocumentContent, DocumentMemory } from '../engine/document.ts';
 import type { ListedMemory, Memory } from '../memory/memories.ts';
 import type { CitedMemory, Profile, ProfileLine } from '../memory/profiles.ts';
@@ -33,22 +27,12 @@ export function documentView(document: Document & DocumentContent, memories: Doc
     ...fields,
     metadata: publicMetadata(document.metadata),
     spatialPoint: null,
-    documentDate: document.documentDate?.toISOString() ?? null,
-    createdAt: document.createdAt.toISOString(),
-    updatedAt: document.updatedAt.toISOString(),
-    error: document.error && { ...document.error, nextRetryAt: document.error.nextRetryAt?.toISOString() ?? null },
     memories: memories.length === 0 ? undefined : memories.map(memoryView),
   };
 }
 
 function memoryView(memory: DocumentMemory) {
-  return {
-    ...memory,
-    saidAt: memory.saidAt?.toISOString() ?? null,
-    metadata: publicMetadata(memory.metadata),
-    createdAt: memory.createdAt.toISOString(),
-    updatedAt: memory.updatedAt.toISOString(),
-  };
+  return { ...memory, metadata: publicMetadata(memory.metadata) };
 }
 
 /** Section 12.6 of the API. `content` is left out unless asked for. */
@@ -57,21 +41,12 @@ export function listedDocumentView(
   includeContent: boolean,
 ): ListedDocument {
   const { id, customId, connectionId, title, summary, type, status, url, filepath } = document;
+  const { createdAt, updatedAt, size } = document;
   return {
-    id,
-    customId,
-    connectionId,
-    title,
-    summary,
-    type,
-    status,
-    url,
-    filepath,
+    ...{ id, customId, connectionId, title, summary, type, status, url, filepath },
     metadata: publicMetadata(document.metadata),
     containerTags: listedTags(document.containerTags),
-    createdAt: document.createdAt.toISOString(),
-    updatedAt: document.updatedAt.toISOString(),
-    size: document.size,
+    ...{ createdAt, updatedAt, size },
     content: includeContent ? (document.content ?? '') : undefined,
   };
 }
@@ -89,11 +64,7 @@ function listedTags(tags: string[]): string[] {
 export function chunksView(documentId: string, chunks: Chunk[]) {
   return {
     documentId,
-    chunks: chunks.map((chunk) => ({
-      ...chunk,
-      metadata: publicMetadata(chunk.metadata),
-      createdAt: chunk.createdAt.toISOString(),
-    })),
+    chunks: chunks.map((chunk) => ({ ...chunk, metadata: publicMetadata(chunk.metadata) })),
     total: chunks.length,
   };
 }
@@ -114,12 +85,12 @@ export function searchResultView(result: SearchResult, parts: ResultParts): Sear
     scores: parts.scores ? result.scores : undefined,
     isAggregated: result.isAggregated,
     kind: memoryKind ?? 'passage',
-    saidAt: result.saidAt?.toISOString() ?? null,
+    saidAt: result.saidAt,
     sources: result.documents.map(sourceView),
     ...textView(result, parts),
     ...{ version, metadata: resultMetadataView(result, parts) },
-    createdAt: result.createdAt.toISOString(),
-    updatedAt: result.updatedAt.toISOString(),
+    createdAt: result.createdAt,
+    updatedAt: result.updatedAt,
     chunks: result.chunks?.map(chunkView),
     context: result.context ? contextView(result.context) : undefined,
     documents: parts.documents ? result.documents.map((document) => resultDocumentView(document, parts)) : undefined,
@@ -154,34 +125,21 @@ function contextView({ parents, children, related }: MemoryContext) {
 }
 
 function entryView({ id, relation, memory, metadata, updatedAt }: ContextEntry) {
-  return { id, relation, memory, metadata: publicMetadata(metadata ?? {}), updatedAt: updatedAt.toISOString() };
+  return { id, relation, memory, metadata: publicMetadata(metadata ?? {}), updatedAt };
 }
 
 function resultDocumentView(document: ResultDocument, parts: ResultParts) {
   const { id, customId, title, type, url, summary, createdAt, updatedAt } = document;
   return {
-    id,
-    customId,
-    title,
-    type,
-    url,
+    ...{ id, customId, title, type, url, createdAt, updatedAt },
     metadata: publicMetadata(document.metadata),
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
     summary: parts.summaries ? summary : undefined,
   };
 }
 
 /** Section 16 of the API; what a write of a memory answers. */
 export function writtenMemoryView({ id, memory, createdAt, forgetAfter, forgetReason, ...source }: Memory) {
-  return {
-    id,
-    memory,
-    createdAt: createdAt.toISOString(),
-    forgetAfter: forgetAfter?.toISOString() ?? null,
-    forgetReason,
-    metadata: datedMetadataView(source),
-  };
+  return { id, memory, createdAt, forgetAfter, forgetReason, metadata: datedMetadataView(source) };
 }
 
 /** The caller's metadata with the dates (section 10.4 rule 6 of the API). */
@@ -207,17 +165,12 @@ function textsOf<Name extends string>(sections: Partial<Record<Name, ProfileLine
 
 function citedMemoryView(cited: CitedMemory): CitedMemoryAnswer {
   const { id, memory, version, isInference, createdAt, updatedAt } = cited;
-  return {
-    ...{ id, memory, version, isInference, ...provenanceView(cited) },
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
+  return { id, memory, version, isInference, ...provenanceView(cited), createdAt, updatedAt };
 }
 
 function provenanceView({ kind, category, author, trust, saidAt, sources }: CitedMemory) {
   return {
-    ...{ kind, category, author, trust },
-    saidAt: saidAt?.toISOString() ?? null,
+    ...{ kind, category, author, trust, saidAt },
     sources: sources.map((source) => ({ ...source, date: new Date(source.date).toISOString() })),
   };
 }
@@ -225,13 +178,11 @@ function provenanceView({ kind, category, author, trust, saidAt, sources }: Cite
 export function memoryEntryView(entry: ListedMemory, orgId: string): MemoryEntryAnswer {
   const { id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId } = entry;
   const { spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds } = entry;
+  const { createdAt, updatedAt, forgetAfter } = entry;
   return {
     ...{ id, memory, version, isLatest, isForgotten, isStatic, isInference, parentMemoryId, rootMemoryId },
     ...{ orgId, spaceId, sourceCount, forgetReason, memoryRelations, temporalContext, documentIds },
-    ...provenanceView(entry),
-    createdAt: entry.createdAt.toISOString(),
-    updatedAt: entry.updatedAt.toISOString(),
-    forgetAfter: entry.forgetAfter?.toISOString() ?? null,
+    ...{ ...provenanceView(entry), createdAt, updatedAt, forgetAfter },
     metadata: entry.metadata && publicMetadata(entry.metadata),
     history: entry.history.map((earlier) => ({
       ...earlier,
@@ -245,40 +196,21 @@ export function memoryEntryView(entry: ListedMemory, orgId: string): MemoryEntry
 export function connectionView(connection: Connection): ConnectionAnswer {
   const { id, provider, status, statusReason, containerTag, schedule, onSourceDelete, documentCount } = connection;
   const { lastSyncedAt, allowedHours, filters, selection, memories, trust, author, inProfile } = connection;
+  const { createdAt, nextSyncAt, problems } = connection;
   return {
-    id,
-    provider,
-    status,
-    statusReason,
-    containerTag,
-    schedule,
-    allowedHours,
-    filters,
-    selection,
-    onSourceDelete,
-    memories,
-    trust,
-    author,
-    inProfile,
-    documentCount,
-    createdAt: connection.createdAt.toISOString(),
+    ...{ id, provider, status, statusReason, containerTag, schedule, onSourceDelete, documentCount },
+    ...{ allowedHours, filters, selection, memories, trust, author, inProfile, createdAt, nextSyncAt, problems },
     containerTags: [containerTag],
     metadata: {
       ...connection.metadata,
       ...connection.config,
       ...(lastSyncedAt && { lastSyncedAt: lastSyncedAt.getTime() }),
     },
-    nextSyncAt: connection.nextSyncAt?.toISOString() ?? null,
     email: connection.email ?? undefined,
-    expiresAt: connection.expiresAt?.toISOString(),
+    expiresAt: connection.expiresAt ?? undefined,
     documentLimit: connection.documentLimit ?? undefined,
     lastSyncRun: connection.lastRun ? shortRun(connection.lastRun) : undefined,
-    problems: connection.problems.map(issueView),
   };
-}
-
-function issueView(issue: PartitionIssue) {
-  return { ...issue, until: issue.until?.toISOString() ?? null };
 }
 
 /** Section 19.6 of the API. */
@@ -301,44 +233,24 @@ function lifeInWords(lifeMs: number): string {
 }
 
 function shortRun({ status, errorCode, error, startedAt, completedAt }: SyncRun) {
-  return {
-    status,
-    errorCode,
-    error,
-    startedAt: startedAt.toISOString(),
-    completedAt: completedAt?.toISOString() ?? null,
-  };
+  return { status, errorCode, error, startedAt, completedAt };
 }
 
 /** Section 19.14 of the API. */
 export function providerDocumentView(document: Document): ProviderDocument {
-  const { id, status, title, summary, type, customId, url, connectionId } = document;
+  const { id, status, title, summary, type, customId, url, connectionId, createdAt, updatedAt } = document;
   return {
-    id,
-    createdAt: document.createdAt.toISOString(),
-    updatedAt: document.updatedAt.toISOString(),
-    status,
-    title,
-    summary,
-    type,
-    customId,
-    url,
-    connectionId,
+    ...{ id, createdAt, updatedAt, status, title, summary, type, customId, url, connectionId },
     metadata: publicMetadata(document.metadata),
   };
 }
 
 /** Section 19.3 of the API. */
 export function syncRunView(run: SyncRun): SyncRunAnswer {
-  const { cancelledAt: _, report, startedAt, completedAt, ...fields } = run;
-  return {
-    ...fields,
-    startedAt: startedAt.toISOString(),
-    completedAt: completedAt?.toISOString() ?? null,
-    report: report ?? undefined,
-  };
+  const { cancelledAt: _, report, ...fields } = run;
+  return { ...fields, report: report ?? undefined };
 }
 
 export function progressView(progress: ConnectionProgress): ProgressAnswer {
-  return { ...progress, run: progress.run && syncRunView(progress.run), problems: progress.problems.map(issueView) };
+  return { ...progress, run: progress.run && syncRunView(progress.run) };
 }

@@ -60,12 +60,7 @@ export function activityRoutes(app: Api, { services }: RouteContext): void {
     async (request) => {
       const { containerTags = [], hours = 24, days = 30 } = request.query;
       const scope = readScope(callerOf(request), containerTags);
-      const { since, sources, ...report } = await services.activity.describe(scope, { hours, days });
-      return {
-        ...report,
-        since: since.toISOString(),
-        sources: sources.map((source) => ({ ...source, lastAt: source.lastAt.toISOString() })),
-      };
+      return services.activity.describe(scope, { hours, days });
     },
   );
 }

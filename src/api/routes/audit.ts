@@ -79,7 +79,7 @@ export function auditRoutes(app: Api, { services, clock }: RouteContext): void {
         before: cursor,
       };
       const found = await services.audit.list(wanted);
-      const events = found.slice(0, limit).map((event) => ({ ...event, at: event.at.toISOString() }));
+      const events = found.slice(0, limit);
       return { events, next: found.length > limit ? lastOf(events).id : null };
     },
   );

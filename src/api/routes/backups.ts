@@ -3,7 +3,6 @@ import { requireFullKey, requireManagement } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { nullable, timestamp } from '../schemas/shared.ts';
-import type { Backup, BackupSchedule } from '../services.ts';
 
 const backup = Type.Object({
   name: Type.String(),
@@ -60,7 +59,7 @@ export function backupRoutes(app: Api, { services }: RouteContext): void {
     async (request) => {
       requireFullKey(callerOf(request));
       const backups = (await services.backups?.list()) ?? [];
-      return { offered: services.backups !== null, backups: backups.map(backupView) };
+      return { offered: services.backups !== null, backups };
     },
   );
 
@@ -87,20 +86,7 @@ export function backupRoutes(app: Api, { services }: RouteContext): void {
       }
       const made = await services.backups.make(request.body.keep ?? null);
       request.auditTarget = made.name;
-      return backupView(made);
+      return made;
     },
   );
-}
-
-export function backupScheduleView({ lastAt, nextAt, failure, ...rest }: BackupSchedule) {
-  return {
-    ...rest,
-    lastAt: lastAt?.toISOString() ?? null,
-    nextAt: nextAt.toISOString(),
-    failure: failure && { at: failure.at.toISOString(), reason: failure.reason },
-  };
-}
-
-function backupView({ at, ...rest }: Backup) {
-  return { ...rest, at: at.toISOString() };
 }

@@ -1,8 +1,6 @@
 import Type from 'typebox';
 import { nullable, timestamp, words } from '../schemas/shared.ts';
 import { requireFullKey } from '../../account/access.ts';
-import type { Warning } from '../../base/log-tail.ts';
-import type { ProcessPresence } from '../services.ts';
 import { callerOf, type Api, type RouteContext } from '../request.ts';
 
 const checksAnswer = Type.Object({
@@ -115,7 +113,7 @@ export function configurationRoutes(app: Api, context: RouteContext): void {
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      return { warnings: services.status.warnings().map(warningView) };
+      return { warnings: services.status.warnings() };
     },
   );
 }
@@ -134,15 +132,7 @@ function processesRoute(app: Api, { services }: RouteContext): void {
     },
     async (request) => {
       requireFullKey(callerOf(request));
-      return { processes: (await services.status.processes()).map(processView) };
+      return { processes: await services.status.processes() };
     },
   );
-}
-
-function processView({ startedAt, seenAt, ...process }: ProcessPresence) {
-  return { ...process, startedAt: startedAt.toISOString(), seenAt: seenAt.toISOString() };
-}
-
-function warningView({ firstAt, lastAt, ...warning }: Warning) {
-  return { ...warning, firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString() };
 }

@@ -338,8 +338,7 @@ function scheduleRoute(app: Api, { services }: RouteContext): void {
       },
     },
     async (request) => {
-      const next = services.connections.upcoming(request.query, shownTimes);
-      return { next: next.map((time) => time.toISOString()) };
+      return { next: services.connections.upcoming(request.query, shownTimes) };
     },
   );
 }

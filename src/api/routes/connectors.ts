@@ -207,7 +207,7 @@ function authKindOf({ auth: [first] }: ConnectorSpec): ConnectorAnswer['auth'] {
 }
 
 function sharedHookView({ address, state, offered }: SharedHook): SharedHookAnswer {
-  return { address, state, offered: offered && { secret: offered.secret, at: offered.at.toISOString() } };
+  return { address, state, offered: offered && { secret: offered.secret, at: offered.at } };
 }
 
 /** Bytes that an item may have unless its connector says otherwise. */

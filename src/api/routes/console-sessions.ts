@@ -81,7 +81,7 @@ function credentialOf({ key, link }: { key?: string; link?: string }): Credentia
 }
 
 function sessionAnswerOf({ caller, csrf, expiresAt }: ConsoleSession, { organization }: ApiConfig) {
-  return { csrf, expiresAt: expiresAt.toISOString(), session: sessionView(caller, organization) };
+  return { csrf, expiresAt, session: sessionView(caller, organization) };
 }
 
 function currentRoutes(app: Api, { config }: RouteContext): void {
@@ -178,7 +178,7 @@ function linkRoute(app: Api, { services, config }: RouteContext): void {
         addressOf(request, config),
       );
       reply.headers(unstored);
-      return { url, expiresAt: expiresAt.toISOString() };
+      return { url, expiresAt };
     },
   );
 }

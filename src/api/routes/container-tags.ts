@@ -36,20 +36,14 @@ export function containerTagRoutes(app: Api, { services }: RouteContext): void {
 }
 
 function containerTagView(summary: ContainerTagSummary): ContainerTagAnswer {
-  const { id, containerTag, description, documentCount, memoryCount } = summary;
+  const { merge: _, ...fields } = summary;
+  const { containerTag } = summary;
   return {
-    id,
-    containerTag,
-    description,
-    documentCount,
-    memoryCount,
+    ...fields,
     name: summary.name ?? containerTag,
-    createdAt: summary.createdAt.toISOString(),
-    updatedAt: summary.updatedAt.toISOString(),
     isExperimental: false,
     isNova: containerTag.startsWith('sm_project_'),
     visibility: 'private',
-    lastActivityAt: summary.lastActivityAt?.toISOString() ?? null,
     ...mergeView(summary),
   };
 }
@@ -86,7 +80,7 @@ function readRoute(app: Api, { services }: RouteContext): void {
       const container = await services.containerTags.find(containerTag);
       if (!container) throw containerNotFound();
       const usage = await services.containerTags.usage(container);
-      return { ...containerView(container), usage, createdAt: container.createdAt.toISOString() };
+      return { ...containerView(container), usage, createdAt: container.createdAt };
     },
   );
 }
@@ -145,18 +139,8 @@ function changeRoutes(app: Api, { services }: RouteContext): void {
 }
 
 function containerView(container: Container): schemas.ContainerChangeAnswer {
-  const { containerTag, name, entityContext, memoryFilesystemPaths, memories, profileBuckets, quota, updatedAt } =
-    container;
-  return {
-    containerTag,
-    name,
-    entityContext,
-    memoryFilesystemPaths,
-    memories,
-    profileBuckets,
-    quota,
-    updatedAt: updatedAt.toISOString(),
-  };
+  const { id: _id, createdAt: _createdAt, ...settings } = container;
+  return settings;
 }
 
 function containerNotFound(): MemorydError {
@@ -230,8 +214,6 @@ export function inferredMemoryRoutes(app: Api, { services }: RouteContext): void
         memories: memories.map((memory) => ({
           ...memory,
           metadata: memory.metadata && publicMetadata(memory.metadata),
-          createdAt: memory.createdAt.toISOString(),
-          updatedAt: memory.updatedAt.toISOString(),
         })),
       };
     },

@@ -103,6 +103,5 @@ function inputOf(body: { documents?: string[]; containerTag?: string; deleted?: 
 }
 
 function viewOf({ id, status, documents, memories, problem, left, createdAt, finishedAt }: Erasure) {
-  const times = { createdAt: createdAt.toISOString(), finishedAt: finishedAt?.toISOString() ?? null };
-  return { id, status, documents, memories, problem, left, ...times };
+  return { id, status, documents, memories, problem, left, createdAt, finishedAt };
 }

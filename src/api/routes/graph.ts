@@ -140,9 +140,5 @@ function entryView(entry: MemoryEntry, organizationId: string): MemoryEntryAnswe
     spaceContainerTag: containerTag,
     orgId: organizationId,
     metadata: entry.metadata && publicMetadata(entry.metadata),
-    saidAt: entry.saidAt?.toISOString() ?? null,
-    forgetAfter: entry.forgetAfter?.toISOString() ?? null,
-    createdAt: entry.createdAt.toISOString(),
-    updatedAt: entry.updatedAt.toISOString(),
   };
 }

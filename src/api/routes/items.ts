@@ -1,8 +1,7 @@
-import type { ItemAnswer } from '../schemas/items.ts';
 import { requireWrite } from '../../account/access.ts';
 import { MemorydError } from '../../base/errors.ts';
 import type { RetriedState } from '../../connections/connection-types.ts';
-import type { FailureCause, PendingDeletes, SyncItem } from '../../connections/item-service.ts';
+import type { FailureCause, PendingDeletes } from '../../connections/item-service.ts';
 import { findConnection, callerOf, type Api, type RouteContext } from '../request.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/items.ts';
@@ -41,7 +40,7 @@ function listRoute(app: Api, { services }: RouteContext): void {
       const more = { text, cursor };
       const query = { states: state, errorClasses, limit, ...more };
       const { entries, next } = await services.connections.items(id, query);
-      return { items: entries.map(itemView), next };
+      return { items: entries, next };
     },
   );
 }
@@ -109,7 +108,7 @@ function retryRoutes(app: Api, { services }: RouteContext): void {
       requireWrite(caller, containerTag);
       const item = await services.connections.retryItem(id, itemId);
       if (!item) throw new MemorydError('not_found', 'Item not found');
-      return itemView(item);
+      return item;
     },
   );
 }
@@ -168,29 +167,15 @@ function decisionRoutes(app: Api, { services }: RouteContext): void {
   }
 }
 
-function itemView(item: SyncItem): ItemAnswer {
-  return {
-    ...item,
-    nextRetryAt: item.nextRetryAt?.toISOString() ?? null,
-    updatedAt: item.updatedAt.toISOString(),
-  };
-}
-
-function failureView({ errorClass, error, lastAt, nextRetryAt, ...cause }: FailureCause) {
-  return {
-    ...cause,
-    class: errorClass,
-    message: error,
-    lastAt: lastAt.toISOString(),
-    nextRetryAt: nextRetryAt?.toISOString() ?? null,
-  };
+function failureView({ errorClass, error, ...cause }: FailureCause) {
+  return { ...cause, class: errorClass, message: error };
 }
 
 function pendingDeletesView({ partitions, items }: PendingDeletes) {
   return {
     count: partitions.reduce((sum, { count, confirmed }) => sum + (confirmed ? 0 : count), 0),
-    partitions: partitions.map((partition) => ({ ...partition, heldAt: partition.heldAt.toISOString() })),
-    items: items.entries.map(itemView),
+    partitions,
+    items: items.entries,
     next: items.next,
   };
 }

@@ -74,7 +74,7 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
         permission,
         containerTags,
         containerTag: firstOf(containerTags),
-        expiresAt: expiresAt?.toISOString() ?? null,
+        expiresAt,
         allowedEndpoints: scopedEndpoints,
       };
     },
@@ -122,7 +122,7 @@ function agentKeyRoute(app: Api, { services, clock }: RouteContext): void {
         key: secret,
         permission,
         containerTags: containerTags.length > 0 ? key.containerTags : undefined,
-        expiresAt: key.expiresAt?.toISOString(),
+        expiresAt: key.expiresAt ?? undefined,
       };
     },
   );
@@ -190,13 +190,10 @@ function manageRoutes(app: Api, { services }: RouteContext): void {
   );
 }
 
-function keyView({ prefix, createdAt, lastUsedAt, expiresAt, rateLimit, ...key }: KeySummary) {
+function keyView({ prefix, rateLimit, ...key }: KeySummary) {
   return {
     ...key,
     start: prefix,
-    createdAt: createdAt.toISOString(),
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    expiresAt: expiresAt?.toISOString() ?? null,
     rateLimitMax: rateLimit?.max ?? null,
     rateLimitTimeWindow: rateLimit?.windowMs ?? null,
   };
@@ -263,8 +260,8 @@ function rotateRoute(app: Api, { services }: RouteContext): void {
         key: secret,
         permission: key.permission,
         containerTags: key.containerTags,
-        expiresAt: key.expiresAt?.toISOString() ?? null,
-        replaces: { id, expiresAt: replacedUntil.toISOString() },
+        expiresAt: key.expiresAt,
+        replaces: { id, expiresAt: replacedUntil },
       };
     },
   );

@@ -108,8 +108,8 @@ export function oldSearchRoutes(app: Api, { services, config, clock }: RouteCont
       title: document.title,
       type: document.type,
       score: Math.max(...scores.values()),
-      createdAt: document.createdAt.toISOString(),
-      updatedAt: document.updatedAt.toISOString(),
+      createdAt: document.createdAt,
+      updatedAt: document.updatedAt,
       metadata: publicMetadata(document.metadata),
       chunks: shown.map((chunk) => ({
         content: chunk.content,

@@ -228,10 +228,7 @@ export function pushRoutes(app: Api, { services, config }: RouteContext): void {
     },
     async (request) => {
       const connection = await findConnection(services.connections, request.params.connectionId, callerOf(request));
-      const { snapshot } = await services.push.state(connection.id);
-      if (!snapshot) return { snapshot: null };
-      const { startedAt, updatedAt, ...rest } = snapshot;
-      return { snapshot: { ...rest, startedAt: startedAt.toISOString(), updatedAt: updatedAt.toISOString() } };
+      return services.push.state(connection.id);
     },
   );
 }

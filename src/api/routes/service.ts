@@ -11,7 +11,7 @@ import { callerOf, type Api, type RouteContext } from '../request.ts';
 import { withOptionalBodies, ofNamespaces } from '../openapi.ts';
 import { documentStatuses } from '../../engine/document.ts';
 import { nullable, timestamp, words } from '../schemas/shared.ts';
-import { backupScheduleAnswer, backupScheduleView } from './backups.ts';
+import { backupScheduleAnswer } from './backups.ts';
 
 const rootAnswer = Type.Object({ name: Type.String(), version: Type.String(), docs: Type.String() });
 
@@ -201,14 +201,14 @@ function statusRoute(app: Api, { services, clock, version }: RouteContext): void
         ]);
       return {
         ...process,
-        backups: backups ? backupScheduleView(backups) : null,
+        backups: backups ?? null,
         languageModel: languageModel && languageModelLine(languageModel),
         version,
-        startedAt: startedAt.toISOString(),
+        startedAt,
         uptimeMs: clock.now().getTime() - startedAt.getTime(),
         documents,
         foundByWords,
-        oldestWaitingAt: oldest?.toISOString() ?? null,
+        oldestWaitingAt: oldest,
         connections: connections.map(connectionLine),
       };
     },
@@ -221,16 +221,7 @@ function languageModelLine({ answeredAt: _answered, failedAt: _failed, ...usage 
 
 function connectionLine(connection: Connection) {
   const { id, provider, containerTag, status, statusReason, documentCount, lastSyncedAt, nextSyncAt } = connection;
-  return {
-    id,
-    provider,
-    containerTag,
-    status,
-    statusReason,
-    documentCount,
-    lastSyncedAt: lastSyncedAt?.toISOString() ?? null,
-    nextSyncAt: nextSyncAt?.toISOString() ?? null,
-  };
+  return { id, provider, containerTag, status, statusReason, documentCount, lastSyncedAt, nextSyncAt };
 }
 
 /** The whole description, and that of the operations of namespaces alone. */

@@ -34,7 +34,7 @@ export function sessionView(caller: Caller, organization: Organization): Session
       permission,
       tags: isFull ? undefined : caller.grants.map((grant) => grant.containerTag),
       rateLimit: rateLimit && rateLimit.max > 0 ? { max: rateLimit.max, timeWindow: rateLimit.windowMs } : undefined,
-      expires: expiresAt?.toISOString(),
+      expires: expiresAt ?? undefined,
     },
   };
 }

@@ -4,9 +4,11 @@ import { documentStatuses, type Json } from '../../engine/document.ts';
 /** What a schema answers with: a field that may be absent may be undefined as well, which is not written either. */
 export type Answered<Schema extends TSchema> = Omissible<Static<Schema>>;
 
-type Omissible<Value> = Value extends object
-  ? { [Name in keyof Value]: Omissible<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
-  : Value;
+type Omissible<Value> = Value extends Date
+  ? Value
+  : Value extends object
+    ? { [Name in keyof Value]: Omissible<Value[Name]> | (object extends Pick<Value, Name> ? undefined : never) }
+    : Value;
 
 /** Pieces that several resources share. `x-expected` is the rule in words, to follow "must be". */
 
@@ -24,7 +26,12 @@ export function words<const Word extends string>(values: readonly Word[], option
   return Type.Unsafe<Word>({ type: 'string', enum: values, ...options });
 }
 
-export const timestamp = Type.String({ format: 'date-time', examples: ['2026-03-01T09:30:00.000Z'] });
+/** Of answers, which write a `Date` so. */
+export const timestamp = Type.Unsafe<Date | string>({
+  type: 'string',
+  format: 'date-time',
+  examples: ['2026-03-01T09:30:00.000Z'],
+});
 
 export const trust = words(['told', 'own', 'read'], {
   description:

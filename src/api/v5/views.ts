@@ -7,7 +7,7 @@ import type { NamespaceDocumentAnswer } from './schemas/documents.ts';
 import type { SearchResultAnswer } from './schemas/search.ts';
 
 export function systemOf({ createdAt, updatedAt }: { createdAt: Date; updatedAt: Date }) {
-  return { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+  return { createdAt, updatedAt };
 }
 
 /** Exactly the fields of the interface specification. */
@@ -39,7 +39,7 @@ export function documentLineView(document: Document) {
 }
 
 export function chunkView({ id, position, content, type, metadata, createdAt }: Chunk) {
-  const system = { createdAt: createdAt.toISOString() };
+  const system = { createdAt };
   return { id, position, content, type, metadata: publicMetadata(metadata), system };
 }
 
@@ -92,7 +92,7 @@ function relatedMemoryView(
   return {
     ...{ id, relation, memory, metadata: publicMetadata(metadata ?? {}) },
     version: list === 'related' ? undefined : list === 'parents' ? -distance : distance,
-    system: { updatedAt: updatedAt.toISOString() },
+    system: { updatedAt },
     document: document && documentOfMemoryView(document),
   };
 }
@@ -135,7 +135,7 @@ function entryView({ id, relation, version, memory, metadata, updatedAt }: Conte
   return {
     ...{ id, relation, memory, metadata: publicMetadata(metadata ?? {}) },
     version,
-    system: { updatedAt: updatedAt.toISOString() },
+    system: { updatedAt },
   };
 }
 

@@ -308,8 +308,8 @@ function connectorView(connection: Connection, installed: InstalledConnector | u
     ...{ documentLimit, documentCount, latestRun: lastRun && runView(lastRun) },
     system: {
       status: 'active',
-      createdAt: connection.createdAt.toISOString(),
-      lastSuccessfulSyncAt: lastSyncedAt?.toISOString() ?? null,
+      createdAt: connection.createdAt,
+      lastSuccessfulSyncAt: lastSyncedAt,
     },
   };
 }
@@ -320,8 +320,8 @@ function pendingView(pending: PendingConnection, installed: InstalledConnector |
     ...{ id, provider, namespace: plan.containerTag, account: null, capabilities: capabilitiesOf(installed) },
     config: Object.keys(plan.config).length === 0 ? null : plan.config,
     ...{ selection: null, documentLimit: plan.documentLimit, documentCount: 0, latestRun: null },
-    system: { status: 'pending_authorization', createdAt: createdAt.toISOString(), lastSuccessfulSyncAt: null },
-    authorization: { url: authLink, expiresAt: expiresAt.toISOString() },
+    system: { status: 'pending_authorization', createdAt, lastSuccessfulSyncAt: null },
+    authorization: { url: authLink, expiresAt },
   };
 }
 
@@ -342,13 +342,13 @@ function runView({ status, error, errorCode, startedAt, completedAt }: SyncRun) 
   const code = errorCodes.find((known) => known === errorCode) ?? (errorCode === null ? null : ('internal' as const));
   return {
     ...{ errorCode: code, error },
-    system: { status, startedAt: startedAt.toISOString(), completedAt: completedAt?.toISOString() ?? null },
+    system: { status, startedAt, completedAt },
   };
 }
 
 function syncView(run: SyncRun) {
   const { id, triggerType, itemsProcessed, itemsFailed, failures, startedAt, completedAt } = run;
-  const failedAt = (completedAt ?? startedAt).toISOString();
+  const failedAt = completedAt ?? startedAt;
   return {
     ...runView(run),
     ...{ id, trigger: triggerType, itemsProcessed, itemsFailed },
