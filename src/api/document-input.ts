@@ -66,14 +66,7 @@ function optionalFields(body: Omit<AddBody, 'content' | 'containerTags'>): Parti
   return {
     title: typeof title === 'string' && title !== '' ? title : undefined,
     documentDate: body.documentDate === undefined ? undefined : dateOf(body.documentDate),
-    customId,
-    metadata,
-    entityContext,
-    taskType,
-    dreaming,
-    filepath,
-    filterByMetadata,
-    updateMode,
+    ...{ customId, metadata, entityContext, taskType, dreaming, filepath, filterByMetadata, updateMode },
   };
 }
 

@@ -129,13 +129,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     ...link,
     database: parts.database,
     interfere: (interference) => void (traffic.interference = interference),
-    forget() {
-      traffic.calls.length = 0;
-      traffic.answered.length = 0;
-      traffic.requestsBefore = world.traffic?.count() ?? 0;
-    },
-    requests: () => (world.traffic ? world.traffic.count() - traffic.requestsBefore : traffic.calls.length),
-    callsOf: (verb) => traffic.calls.filter((call) => call.verb === verb).length,
+    ...countsOf(setup),
     populate,
     async populateAndSync(count) {
       const names = await populate(count);
@@ -164,6 +158,18 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
         where connection_id = ${link.connectionId()} and ext_id = ${world.idOf(name)}`);
       return item;
     },
+  };
+}
+
+function countsOf({ world, traffic }: Setup): Pick<Harness, 'forget' | 'requests' | 'callsOf'> {
+  return {
+    forget() {
+      traffic.calls.length = 0;
+      traffic.answered.length = 0;
+      traffic.requestsBefore = world.traffic?.count() ?? 0;
+    },
+    requests: () => (world.traffic ? world.traffic.count() - traffic.requestsBefore : traffic.calls.length),
+    callsOf: (verb) => traffic.calls.filter((call) => call.verb === verb).length,
   };
 }
 

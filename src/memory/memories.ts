@@ -227,15 +227,10 @@ async function insertNew(
     return {
       ...searched,
       ...writtenByCaller,
+      ...{ containerTag, metadata, temporalContext, isStatic, forgetAfter, forgetReason },
       id: valueOf(ids, searched.contentHash),
-      containerTag,
-      metadata,
       saidAt: now,
-      temporalContext,
       buckets: classify(statementOf(content), buckets, (text) => options.index(text).terms),
-      isStatic,
-      forgetAfter,
-      forgetReason,
     };
   });
   const content = rows.map(({ memory }) => memory).join('\n');

@@ -60,13 +60,7 @@ export function checkPage(answer: unknown, verb: string): CheckedPage {
   const incomplete = textOf(answer['incomplete']) ?? invalid?.message;
   const total = answer['total'];
   return {
-    refs,
-    gone,
-    missing,
-    outside,
-    unread,
-    records,
-    remarks,
+    ...{ refs, gone, missing, outside, unread, records, remarks },
     done: answer['done'] === true,
     ...present({ next, incomplete }),
     ...(Number.isSafeInteger(total) && (total as number) >= 0 ? { total: Math.min(total as number, 2 ** 31 - 1) } : {}),

@@ -262,19 +262,9 @@ export function partitionRun(
 export function ledgerOf(run: Run, partitionId: string, signal: AbortSignal = run.signal): Ledger {
   const { id: runId, connection, source, database, lease, clock, log, report, coverage, documentLimit, settings } = run;
   return {
+    ...{ connection, database, lease, clock, log, report, coverage, documentLimit, settings, runId, signal },
     key: { connectionId: connection.id, partitionId },
-    runId,
-    connection,
     isPartial: source.spec.listing === 'partial',
-    coverage,
-    documentLimit,
     isPlaced: true,
-    settings,
-    database,
-    lease,
-    clock,
-    log,
-    report,
-    signal,
   };
 }

@@ -5,7 +5,7 @@ import { storableText } from '../base/storable.ts';
 import { renewConnection } from '../store/connections.ts';
 import type { Database, Transaction } from '../store/database.ts';
 import { assertConnectionHeld, isLeaseLost, type ConnectionLease } from '../store/leases.ts';
-import { runState, addToRun, type RunCounters, type RunWarning } from '../store/sync-runs.ts';
+import { runState, addToRun, type RunCounters, type RunState, type RunWarning } from '../store/sync-runs.ts';
 
 /**
  * The lease of a run on its connection, and its access to the database. A run reads freely, and writes only
@@ -59,14 +59,21 @@ interface RunLifeOptions {
   database: Database;
   clock: Clock;
   log: Logger;
+  settings: {
+    /** For how long the holder of the run leases its connection each time. */
+    connectionLeaseMs: number;
+    /** Between two writes of its progress; every second time it is looked at whether it may go on. */
+    tickMs: number;
+  };
+}
+
+interface WatchedRun {
+  id: string;
+  lease: RunLease;
   /** Writes the progress that is new. */
   report: { flush(): Promise<void> };
-  runId: string;
-  lease: RunLease;
-  /** For how long the holder of the run leases its connection each time; null for one who only joined in. */
-  leadsForMs: number | null;
-  /** Between two writes of its progress; every second time it is looked at whether it may go on. */
-  tickMs: number;
+  /** This process holds the run, and did not only join in. */
+  leads: boolean;
 }
 
 const ticksPerLook = 2;
@@ -75,8 +82,11 @@ const ticksPerLook = 2;
  * While a run goes on: shows its progress, keeps the lease, and notices within about a second that
  * it was cancelled, paused, or lost to another worker.
  */
-export function watchRun(options: RunLifeOptions): RunLife {
-  const { database, clock, log, report, lease, leadsForMs, tickMs } = options;
+export function watchRun(
+  { database, clock, log, settings: { connectionLeaseMs, tickMs } }: RunLifeOptions,
+  { id, lease, report, leads }: WatchedRun,
+): RunLife {
+  const leadsForMs = leads ? connectionLeaseMs : null;
   const { connectionId, token } = lease;
   const closed = new AbortController();
   const lost = new AbortController();
@@ -89,12 +99,8 @@ export function watchRun(options: RunLifeOptions): RunLife {
   }
 
   async function look(now: Date): Promise<void> {
-    const state = await runState(database, options.runId);
-    if (!state) return letGo('superseded');
-    if (state.cancelled) return letGo('cancelled');
-    if (state.connectionStatus !== 'active') return letGo('paused');
-    const isLed = leadsForMs !== null || (state.leaseUntil !== null && state.leaseUntil > now);
-    if (state.leaseToken !== token || !isLed) letGo('superseded');
+    const why = whyToLetGo(await runState(database, id), { token, leads, now });
+    if (why) letGo(why);
   }
 
   async function renew(now: Date): Promise<void> {
@@ -132,6 +138,17 @@ export function watchRun(options: RunLifeOptions): RunLife {
       if (!lease.lost.aborted) await report.flush();
     },
   };
+}
+
+function whyToLetGo(
+  state: RunState | null,
+  { token, leads, now }: { token: string; leads: boolean; now: Date },
+): LetGo | null {
+  if (!state) return 'superseded';
+  if (state.cancelled) return 'cancelled';
+  if (state.connectionStatus !== 'active') return 'paused';
+  const isLed = leads || (state.leaseUntil !== null && state.leaseUntil > now);
+  return state.leaseToken === token && isLed ? null : 'superseded';
 }
 
 export type WarningCode =

@@ -79,21 +79,12 @@ export async function runSync(options: RunnerOptions, connectionId: string, stop
 }
 
 async function runLeased(options: RunnerOptions, lease: RunLease, stop: AbortSignal): Promise<void> {
-  const { database, clock, log, settings } = options;
+  const { clock } = options;
   const begun = await lease.writeAlone((tx) => beginRun(tx, options, lease));
   const { connection, request, runId } = begun;
   if (runId === null) return endRun(options, { ...begun, lease, performed: null, letGo: 'cancelled' });
   const report = createRunReport({ lease, clock, runId, leads: true });
-  const life = watchRun({
-    database,
-    clock,
-    log,
-    report,
-    runId,
-    lease,
-    leadsForMs: settings.connectionLeaseMs,
-    tickMs: settings.tickMs,
-  });
+  const life = watchRun(options, { id: runId, lease, report, leads: true });
   const signal = AbortSignal.any([stop, life.signal]);
   let performed: Performed;
   try {

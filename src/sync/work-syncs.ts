@@ -48,7 +48,7 @@ const helper: Team = { leads: false, invite: async () => {} };
  * no run is under way. What this worker has not finished when it dies comes back when its lease ends.
  */
 export async function joinRun(options: RunnerOptions, connectionId: string, stop: AbortSignal): Promise<void> {
-  const { database, clock, log, settings } = options;
+  const { database, clock, log } = options;
   const row = await waitingRun(database, connectionId);
   const connection = await findConnection(database, connectionId);
   if (!row || row.dryRun || connection?.status !== 'active') return;
@@ -56,16 +56,7 @@ export async function joinRun(options: RunnerOptions, connectionId: string, stop
   if (token === null) return;
   const lease = openRunLease(database, { connectionId, token });
   const report = createRunReport({ lease, clock, runId: row.id, leads: false });
-  const life = watchRun({
-    database,
-    clock,
-    log,
-    report,
-    runId: row.id,
-    lease,
-    leadsForMs: null,
-    tickMs: settings.tickMs,
-  });
+  const life = watchRun(options, { id: row.id, lease, report, leads: false });
   const signal = AbortSignal.any([stop, life.signal]);
   try {
     const priority: Priority = row.triggerType === 'manual' ? 'manual' : row.triggerType === 'event' ? 'hook' : 'delta';

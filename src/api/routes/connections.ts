@@ -90,18 +90,20 @@ async function requireSameContainer(
 function newConnection(provider: string, containerTag: string, body: schemas.CreateConnectionBody): NewConnection {
   const { documentLimit, schedule, allowedHours, onSourceDelete, filters, paused, redirectUrl, connectionId } = body;
   return {
-    provider,
-    containerTag,
-    metadata: (body.metadata ?? {}) as NewConnection['metadata'],
-    documentLimit,
-    schedule,
-    allowedHours,
-    onSourceDelete,
+    ...{
+      provider,
+      containerTag,
+      documentLimit,
+      schedule,
+      allowedHours,
+      onSourceDelete,
+      paused,
+      redirectUrl,
+      connectionId,
+    },
     ...memorySettingsOf(body),
+    metadata: (body.metadata ?? {}) as NewConnection['metadata'],
     filters: filters as JsonObject | undefined,
-    paused,
-    redirectUrl,
-    connectionId,
   };
 }
 
@@ -234,13 +236,8 @@ function patchRoute(app: Api, { services }: RouteContext): void {
 function connectionChange(body: schemas.PatchBody): ConnectionChange {
   const { paused, documentLimit, schedule, allowedHours, metadata, onSourceDelete, filters } = body;
   return {
-    paused,
-    documentLimit,
-    schedule,
-    allowedHours,
+    ...{ paused, documentLimit, schedule, allowedHours, onSourceDelete, ...memorySettingsOf(body) },
     metadata: metadata as JsonObject | undefined,
-    onSourceDelete,
-    ...memorySettingsOf(body),
     filters: filters as JsonObject | undefined,
   };
 }

@@ -220,23 +220,10 @@ function connectorSpecView(
 ): ConnectorSpecAnswer {
   const { name, title, description, kind, version, config, auth, schedule } = spec;
   return {
-    name,
-    title,
-    description,
-    kind,
-    version,
-    configured,
-    capabilities,
-    config,
+    ...{ name, title, description, kind, version, configured, missingClient, capabilities, config },
     auth: auth.map(authorizationView),
     callbackAddress: auth.some(({ type }) => type === 'oauth2' || type === 'xoauth2') ? callbackAddress : null,
-    missingClient,
-    limits: limitsOf(spec, {}).map(({ match, rate, perMs, weight }) => ({
-      match,
-      rate,
-      perMs,
-      weight,
-    })),
+    limits: limitsOf(spec, {}).map(({ match, rate, perMs, weight }) => ({ match, rate, perMs, weight })),
     schedule: schedule ?? null,
     maxItemBytes: spec.maxItemBytes ?? standardItemBytes,
     documentType: spec.documentType ?? null,

@@ -330,15 +330,7 @@ function selectionQuery(body: schemas.CountBody): Omit<DocumentSelectionQuery, '
   const filters = parseFilters(body.filters);
   const statuses = body.status === undefined ? undefined : ([body.status].flat() as DocumentStatus[]);
   const sources = [...(body.source === undefined ? [] : [body.source]), ...(body.sources ?? [])];
-  return {
-    filters,
-    statuses,
-    sources: sources.length > 0 ? sources : undefined,
-    filepath,
-    text,
-    connectionId,
-    type,
-  };
+  return { filters, statuses, sources: sources.length > 0 ? sources : undefined, filepath, text, connectionId, type };
 }
 
 /** Section 12.3 of the API. */

@@ -68,13 +68,8 @@ function scopedKeyRoute(app: Api, { services, clock }: RouteContext): void {
       const { id, name, permission, expiresAt } = key;
       request.auditTarget = id;
       return {
-        key: secret,
-        id,
-        name,
-        permission,
-        containerTags,
+        ...{ key: secret, id, name, permission, containerTags, expiresAt },
         containerTag: firstOf(containerTags),
-        expiresAt,
         allowedEndpoints: scopedEndpoints,
       };
     },

@@ -309,13 +309,9 @@ function timeOf(text: string): Date | null {
 function upsertOf(item: PushItemBody): PushUpsert {
   const { id, rev, title, url, path, metadata, updatedAt } = item;
   return {
-    id,
+    ...{ id, rev, url, path, metadata },
     content: firstOf(contentsOf(item)),
-    rev,
     title: title || undefined,
-    url,
-    path,
-    metadata,
     updatedAt: updatedAt === undefined ? undefined : timeOf(updatedAt)!.toISOString(),
   };
 }

@@ -17,12 +17,7 @@ export function namespaceDocumentView(
 ): NamespaceDocumentAnswer {
   const { id, title, type, summary, content, status } = document;
   return {
-    id,
-    title,
-    type,
-    summary,
-    content,
-    metadata: publicMetadata(document.metadata),
+    ...{ id, title, type, summary, content, metadata: publicMetadata(document.metadata) },
     system: { status, ...systemOf(document) },
     chunks: parts.chunks?.map(chunkView),
     memories: parts.memories?.map(namespaceMemoryView),
@@ -46,13 +41,7 @@ export function chunkView({ id, position, content, type, metadata, createdAt }: 
 function namespaceMemoryView(source: DocumentMemory) {
   const { id, memory, isStatic, isInference, isLatest, isForgotten, version } = source;
   return {
-    id,
-    memory,
-    isStatic,
-    isInference,
-    isLatest,
-    isForgotten,
-    version,
+    ...{ id, memory, isStatic, isInference, isLatest, isForgotten, version },
     metadata: publicMetadata(source.metadata),
     system: systemOf(source),
   };
