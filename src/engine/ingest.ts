@@ -263,7 +263,8 @@ function newContentFields(input: DocumentInput, body: DocumentBody, before: Stor
   const same = before?.contentHash === contentHash ? before : undefined;
   return {
     contentHash,
-    type: input.type ?? same?.type ?? typeBeforeProcessing(body),
+    // New content may be of another type than what was there; processing looks at it.
+    type: input.type ?? same?.type ?? (body.kind === 'url' ? 'webpage' : 'text'),
     source: input.source,
     url: input.url ?? urlOf(body, before),
     // What the text itself says of its author is known after processing, and holds as long as the text does.
@@ -282,11 +283,6 @@ function metadataOf(input: DocumentInput, before: StoredDocument | undefined): D
 function urlOf(body: DocumentBody, before: StoredDocument | undefined): string | null {
   if (body.kind === 'url') return body.url;
   return before && before.source !== 'url' ? before.url : null;
-}
-
-/** Of new content, which may be of another type than what was there; processing looks at it. */
-function typeBeforeProcessing({ kind }: DocumentBody): string {
-  return kind === 'url' ? 'webpage' : 'text';
 }
 
 interface ContentInput {

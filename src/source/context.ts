@@ -58,7 +58,7 @@ export function createContext(options: ContextOptions): { context: Context<any>;
     config: options.config,
     selection: options.selection,
     http: source?.http ?? noHttp(name),
-    addresses: source?.addresses ?? noAddresses(name),
+    addresses: source?.addresses ?? refuseAs(name),
     ownFolders: source?.ownFolders ?? [],
     glob: compileConfigGlob,
     log: {
@@ -131,11 +131,6 @@ function noAuthorization(provider: string): Authorization {
 function noHttp(provider: string): Http {
   const refuse = refuseAs(provider);
   return { get: refuse, post: refuse, request: refuse, fetch: refuse };
-}
-
-/** The same for `ctx.addresses`. */
-function noAddresses(provider: string): Context['addresses'] {
-  return refuseAs(provider);
 }
 
 export interface ConnectionContextOptions {

@@ -47,7 +47,9 @@ export async function applyMigrations(
   options: { log: Logger },
 ): Promise<string[]> {
   await database.transaction(makeTable);
-  const before = await readApplied(database);
+  const before = await database.query<Applied>(
+    sql`select number, name, hash, breaking from schema_migrations order by number`,
+  );
   checkKnown(before, migrations);
   // Each one counts where there is something to lose; a new database has them all.
   const level = before.length === 0 ? 'debug' : 'info';
@@ -104,10 +106,6 @@ async function makeTable(tx: Transaction): Promise<void> {
       breaking boolean not null,
       applied_at timestamptz not null default now()
     )`);
-}
-
-function readApplied(database: Database): Promise<Applied[]> {
-  return database.query<Applied>(sql`select number, name, hash, breaking from schema_migrations order by number`);
 }
 
 function checkKnown(applied: readonly Applied[], migrations: readonly Migration[]): void {

@@ -76,7 +76,7 @@ export function createVectorIndex(options: VectorIndexOptions): VectorIndex {
     threshold: defaultThresholds[database.engine][options.kind],
     bulkDocuments: defaultBulkDocuments,
     ...options,
-    name: indexName(options.kind, modelKey(embedder)),
+    name: prefixOf(options.kind) + modelKey(embedder),
     holder: newId(clock.now()),
   };
   let last: { at: number; state: VectorIndexState } | undefined;
@@ -143,7 +143,8 @@ async function lead({ database, clock, holder }: Context): Promise<boolean> {
 }
 
 async function drop({ database, log }: Pick<Context, 'database' | 'log'>, name: string): Promise<void> {
-  await database.execute(dropIndexStatement(name, database.engine === 'postgres'));
+  const concurrently = rawSql(database.engine === 'postgres' ? 'concurrently ' : '');
+  await database.execute(sql`drop index ${concurrently}if exists ${rawSql(name)}`);
   log.info({ index: name }, 'vector index dropped');
 }
 
@@ -254,10 +255,6 @@ interface StoredIndex {
 /** Names of the vector indexes start so; what follows stands for the model. */
 const prefixOf = (kind: EmbeddedKind) => `${kind}_hnsw_`;
 
-function indexName(kind: EmbeddedKind, modelKey: string): string {
-  return `${prefixOf(kind)}${modelKey}`;
-}
-
 async function readIndexes(database: Queryable, kind: EmbeddedKind): Promise<StoredIndex[]> {
   return database.query<StoredIndex>(sql`
     select c.relname as name, i.indisvalid as valid, greatest(c.reltuples, 0)::float8 as vectors,
@@ -311,10 +308,6 @@ function createIndexStatement(
     on ${rawSql(kind)} using hnsw (${vectorOf(model.dimensions, 'embedding')} vector_cosine_ops)
     with (m = 16, ef_construction = 64)
     where embedding_model = ${textLiteral(model.id)}${whatCounts[kind]}`;
-}
-
-function dropIndexStatement(name: string, concurrently: boolean): Sql {
-  return sql`drop index ${rawSql(concurrently ? 'concurrently ' : '')}if exists ${rawSql(name)}`;
 }
 
 /**

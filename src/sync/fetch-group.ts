@@ -324,13 +324,10 @@ function leftovers(outcomes: readonly FetchOutcome[], now: Date): FinishedItem[]
     if (one.kind !== 'skipped') return [];
     const { extId, wantRev } = one.item;
     const base = { extId, rev: wantRev, documentId: null, nextTry: null };
-    return [{ ...base, state: 'skipped', errorClass: skipClass(one.reason), error: one.detail }];
+    // The framework's own filters have the class `filtered`, and let items in again when they change.
+    const errorClass = one.reason === 'filtered' ? 'left_out' : one.reason;
+    return [{ ...base, state: 'skipped', errorClass, error: one.detail }];
   });
-}
-
-/** The framework's own filters have the class `filtered`, and let items in again when they change. */
-function skipClass(reason: string): string {
-  return reason === 'filtered' ? 'left_out' : reason;
 }
 
 function count(ingested: readonly IngestResult[], deleted: number, outcomes: readonly FetchOutcome[]): RunCounters {

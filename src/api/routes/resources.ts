@@ -1,5 +1,4 @@
 import { requireFullKey, requireManagement } from '../../account/access.ts';
-import type { Resource } from '../../connector/contract.ts';
 import { findConnection, callerOf, type Api, type RouteContext } from '../request.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/resources.ts';
@@ -28,7 +27,12 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       const { id } = await findConnection(services.connections, request.params.connectionId, caller);
       const query = { page: page || 1, perPage: per_page || 30, parent: parent_id || undefined };
       const { resources, total } = await services.connections.resources(id, query);
-      return { resources: resources.map(resourceView), total_count: total ?? undefined };
+      // Fields of the vendor come as the connector gives them, under the vendor's own names.
+      const shown = resources.map(({ metadata, ...resource }): Record<string, unknown> => ({
+        ...resource,
+        ...metadata,
+      }));
+      return { resources: shown, total_count: total ?? undefined };
     },
   );
 
@@ -63,9 +67,4 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       };
     },
   );
-}
-
-/** Fields of the vendor come as the connector gives them, under the vendor's own names. */
-function resourceView({ metadata, ...resource }: Resource & { selected: boolean }): Record<string, unknown> {
-  return { ...resource, ...metadata };
 }

@@ -289,7 +289,7 @@ function saysWhatIs({ rest, about, tense, nobody, dated }: Said): boolean {
   if (tense === 'perfect')
     return /^(?:to \p{Lu}|married|vegan|vegetarian|single|divorced|in \p{Lu}|at \p{Lu}|an? )/u.test(rest);
   if (about === 'speaker')
-    return lasting.test(rest) || named.test(rest) || (/^(?:an?|the) \p{L}+/u.test(rest) && isRole(rest));
+    return lasting.test(rest) || named.test(rest) || (/^(?:an?|the) \p{L}+/u.test(rest) && roleNoun.test(rest));
   if (nobody && !dated)
     return roleNoun.test(rest) || /^(?:from|based|married|retired|allergic|due|scheduled|on version) /.test(rest);
   return lasting.test(rest) || noun.test(rest) || /\d|\p{Lu}/u.test(rest);
@@ -298,10 +298,6 @@ function saysWhatIs({ rest, about, tense, nobody, dated }: Said): boolean {
 const named = /^(?:now |originally )?(?:from |in |at |based in |fluent in )?\p{Lu}/u;
 const roleNoun =
   /^(?:an?|the|our|my) (?:[\p{L}-]+ ){0,3}(?:\p{L}+(?:er|or|ist|ian|ant|ect|eer|ian|man|woman|ess)|nurse|chef|cook|coach|student|pilot|judge|clerk|artist|mom|mum|dad|mother|father|parent|twin|veteran|freelancer|founder|analyst|lead|ceo|cto|scientist|vet|poet|monk|nun|intern|trainee|apprentice|volunteer|fan|native|citizen|resident|guide|smoker|diabetic|head|member|partner|owner|janitor|mechanic|plumber)\b/iu;
-
-function isRole(rest: string): boolean {
-  return roleNoun.test(rest);
-}
 
 function words(text: string): number {
   return (text.match(/[\p{L}\p{N}][\p{L}\p{N}'’.,/-]*/gu) ?? []).filter(

@@ -292,7 +292,7 @@ function createFetch(parts: FetchParts): typeof globalThis.fetch {
     const { answer } = await parts.perform({
       method: request.method,
       url,
-      headers: { 'user-agent': parts.userAgent, ...headersOf(request) },
+      headers: { 'user-agent': parts.userAgent, ...Object.fromEntries(request.headers) },
       body,
       ...parts.limits,
       accept: null,
@@ -308,10 +308,6 @@ function createFetch(parts: FetchParts): typeof globalThis.fetch {
     }
     return toWebResponse(answer);
   };
-}
-
-function headersOf(request: Request): Record<string, string> {
-  return Object.fromEntries(request.headers);
 }
 
 function toWebResponse({ status, statusText, headers, bytes, url }: HttpAnswer): Response {

@@ -119,7 +119,7 @@ function createRepeats({ connection, random }: PerformOptions, call: HttpCall) {
 
   return {
     may: (again: Again) =>
-      (again === 'always' || (again === 'idempotent' && isIdempotent(call))) &&
+      (again === 'always' || (again === 'idempotent' && (call.idempotent ?? idempotentMethods.has(call.method)))) &&
       repeats < maxRepeats &&
       clock.now().getTime() - startedAt < longestCallMs,
     /** Before a repetition that waits for its budgets anyway. */
@@ -146,10 +146,6 @@ function limitedError(
 
 function authorizationFor({ connection, authorization }: PerformOptions, call: HttpCall): Authorization | null {
   return authorization && !call.anonymous && connection.origins.mayAuthorize(call.url) ? authorization : null;
-}
-
-function isIdempotent({ method, idempotent }: HttpCall): boolean {
-  return idempotent ?? idempotentMethods.has(method);
 }
 
 function judgeAnswer(
