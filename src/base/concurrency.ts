@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Clock } from './clock.ts';
 import { paired } from './collections.ts';
 
 /** Lets so many callers pass at once. The others wait: urgent ones in front, each kind in the order in which they came. */
@@ -226,5 +227,26 @@ export function stepBack(): void {
     setPriority(Number(thread), Math.min(getPriority(process.pid) + niceness, constants.priority.PRIORITY_LOW));
   } catch {
     // Without /proc this thread competes with the requests; it does the same work.
+  }
+}
+
+/** Does some work, and renews what it needs meanwhile, again and again. `renew` throws nothing. */
+export async function whileRenewing<Result>(
+  { clock, everyMs, renew }: { clock: Clock; everyMs: number; renew: () => Promise<unknown> },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const done = new AbortController();
+  const renewal = (async () => {
+    for (;;) {
+      await clock.sleep(everyMs, done.signal);
+      if (done.signal.aborted) return;
+      await renew();
+    }
+  })();
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    await renewal;
   }
 }

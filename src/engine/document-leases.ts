@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { whileRenewing } from '../base/concurrency.ts';
 import { MemorydError, type ErrorCode } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';
@@ -131,22 +132,12 @@ export async function withRenewal(
   { leaseToken, stages }: Held,
   run: () => Promise<void>,
 ): Promise<void> {
-  const done = new AbortController();
-  const renewal = (async () => {
-    while (!done.signal.aborted) {
-      await clock.sleep(Math.min(leaseMs / 3, mostRenewalMs), done.signal);
-      if (done.signal.aborted) return;
-      const rows = [...stages].map(([id, status]) => ({ id, status }));
-      const leaseUntil = new Date(clock.now().getTime() + leaseMs);
-      await renewLeases(database, rows, { leaseToken, leaseUntil }).catch((error: unknown) =>
-        log.warn({ err: error }, 'lease renewal failed'),
-      );
-    }
-  })();
-  try {
-    await run();
-  } finally {
-    done.abort();
-    await renewal;
-  }
+  const renew = () => {
+    const rows = [...stages].map(([id, status]) => ({ id, status }));
+    const leaseUntil = new Date(clock.now().getTime() + leaseMs);
+    return renewLeases(database, rows, { leaseToken, leaseUntil }).catch((error: unknown) =>
+      log.warn({ err: error }, 'lease renewal failed'),
+    );
+  };
+  await whileRenewing({ clock, everyMs: Math.min(leaseMs / 3, mostRenewalMs), renew }, run);
 }

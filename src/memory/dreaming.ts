@@ -1,5 +1,6 @@
 import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
+import { whileRenewing } from '../base/concurrency.ts';
 import { MemorydError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database } from '../store/database.ts';
@@ -129,26 +130,15 @@ async function readAll(
 }
 
 /** Models take their time; the role is kept for as long as they need. */
-async function findAll(
+function findAll(
   options: DreamingOptions,
   documents: readonly MinedDocument[],
   signal: AbortSignal,
 ): Promise<Findings> {
   const { clock, log, remembering } = options;
-  const done = new AbortController();
-  const renewal = (async () => {
-    while (!done.signal.aborted) {
-      await clock.sleep(leaseMs / 3, done.signal);
-      if (!done.signal.aborted) await takeLease(options);
-    }
-  })();
-  renewal.catch((error: unknown) => log.warn({ err: error }, 'lease of dreaming could not be renewed'));
-  try {
-    return await remembering.find(documents, signal);
-  } finally {
-    done.abort();
-    await renewal.catch(() => {});
-  }
+  const renew = () =>
+    takeLease(options).catch((error: unknown) => log.warn({ err: error }, 'lease of dreaming could not be renewed'));
+  return whileRenewing({ clock, everyMs: leaseMs / 3, renew }, () => remembering.find(documents, signal));
 }
 
 async function postpone(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { firstOf } from '../base/collections.ts';
 import type { Clock } from '../base/clock.ts';
+import { whileRenewing } from '../base/concurrency.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Database, Queryable } from './database.ts';
@@ -171,16 +172,18 @@ async function runBuild(context: Context, signal: AbortSignal | undefined): Prom
     return true;
   }
   const over = new AbortController();
-  const beside = [keepLeading(context, over.signal), cancelOnAbort(context, statement, over.signal, signal)];
+  const cancelling = cancelOnAbort(context, statement, over.signal, signal);
+  const renew = () => lead(context).catch(() => false);
   try {
-    await buildConcurrently(context, memory, statement);
+    const parts = { clock: context.clock, everyMs: leadershipMs / 3, renew };
+    await whileRenewing(parts, () => buildConcurrently(context, memory, statement));
     return true;
   } catch (error) {
     if (signal?.aborted) return false;
     throw error;
   } finally {
     over.abort();
-    await Promise.all(beside);
+    await cancelling;
   }
 }
 
@@ -210,13 +213,6 @@ async function buildConcurrently(
     await drop({ database, log }, name);
     const alone = { maintenance_work_mem: `${buildMegabytes.postgres.least}MB`, max_parallel_maintenance_workers: '0' };
     await database.executeWith(alone, statement);
-  }
-}
-
-async function keepLeading(context: Context, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
-    await context.clock.sleep(leadershipMs / 3, over);
-    if (!over.aborted) await lead(context).catch(() => false);
   }
 }
 
