@@ -125,7 +125,7 @@ async function change(
   if (changes.profileBuckets) checkBuckets(changes.profileBuckets);
   const now = clock.now();
   return database.transaction(async (tx) => {
-    if (changes.quota) await countUsage(tx, tag);
+    if (changes.quota) await countUsage(tx, { kind: 'container', id: tag });
     if (makes) await insertContainer(tx, { tag, id: newId(now) }, now);
     await requireWritable(tx, [tag]);
     const before = await findContainer(tx, tag);

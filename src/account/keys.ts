@@ -16,7 +16,7 @@ import {
   findApiKeyByHash,
 } from '../store/api-keys.ts';
 import type { Database } from '../store/database.ts';
-import { countUsageOfKey, requestQuotas, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
+import { countUsage, requestQuotas, usageOfKeys, type KeyQuota, type Usage } from '../store/quotas.ts';
 import { localKeyId, type Caller, type Grant, type Permission, type RateLimit } from './access.ts';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -172,7 +172,7 @@ async function changeKey(database: Database, id: string, changes: KeyChange): Pr
   const known = await findApiKey(database, id);
   if (!known) return null;
   return database.transaction(async (tx) => {
-    if (changes.quota) await countUsageOfKey(tx, known.usageId);
+    if (changes.quota) await countUsage(tx, { kind: 'key', id: known.usageId });
     const before = await lockApiKey(tx, id);
     if (!before) return null;
     const after = changedRow(before, changes);

@@ -34,8 +34,16 @@ interface Holder {
 
 interface Limit extends Holder, KeyQuota {}
 
-const rowsOf = ({ kind, id }: Holder): Sql =>
-  kind === 'container' ? sql`container_usage where tag = ${id}` : sql`key_usage where usage_id = ${id}`;
+/** Where usage is summed up, and whose documents it is of. */
+const places = {
+  container: { table: rawSql('container_usage'), holder: rawSql('tag'), documents: rawSql('container_tag') },
+  key: { table: rawSql('key_usage'), holder: rawSql('usage_id'), documents: rawSql('added_by') },
+} as const;
+
+function rowsOf({ kind, id }: Holder): Sql {
+  const { table, holder } = places[kind];
+  return sql`${table} where ${holder} = ${id}`;
+}
 
 /** In one order everywhere, so that two writers never wait for each other. */
 async function limitsOf(database: Reader, { tags, keys }: Holders): Promise<Limit[]> {
@@ -109,45 +117,28 @@ export async function usageOfKeys(database: Reader): Promise<Map<string, Usage>>
 }
 
 /** Counts from the beginning. Nobody may write documents meanwhile; called first in its transaction. */
-export async function countUsage(tx: Transaction, tag: string): Promise<void> {
-  await lockDocuments(tx);
-  await tx.execute(sql`delete from container_usage where tag = ${tag}`);
-  await tx.execute(sql`
-    insert into container_usage (tag, documents, bytes)
-    select ${tag}::text, count(*), coalesce(sum(stored_bytes(id)), 0) from documents
-    where container_tag = ${tag} and deleted_at is null`);
-}
-
-/** The same for a key. */
-export async function countUsageOfKey(tx: Transaction, usageId: string): Promise<void> {
-  await lockDocuments(tx);
-  await tx.execute(sql`delete from key_usage where usage_id = ${usageId}`);
-  await tx.execute(sql`
-    insert into key_usage (usage_id, documents, bytes)
-    select ${usageId}::text, count(*), coalesce(sum(stored_bytes(id)), 0) from documents
-    where added_by = ${usageId} and deleted_at is null`);
-}
-
-async function lockDocuments(tx: Transaction): Promise<void> {
+export async function countUsage(tx: Transaction, counted: Holder): Promise<void> {
+  const { table, holder, documents } = places[counted.kind];
   await tx.execute(sql`lock table documents, document_contents in share mode`);
+  await tx.execute(sql`delete from ${rowsOf(counted)}`);
+  await tx.execute(sql`
+    insert into ${table} (${holder}, documents, bytes)
+    select ${counted.id}::text, count(*), coalesce(sum(stored_bytes(id)), 0) from documents
+    where ${documents} = ${counted.id} and deleted_at is null`);
 }
 
 const mostRows = 50;
 
 /** Makes one row of many; the sums stay. */
 export async function sumUpUsage(database: Queryable): Promise<void> {
-  await database.execute(sumUp(rawSql('container_usage'), rawSql('tag')));
-  await database.execute(sumUp(rawSql('key_usage'), rawSql('usage_id')));
-}
-
-function sumUp(table: Sql, holder: Sql): Sql {
-  return sql`
-    with gone as (
-      delete from ${table} where ${holder} in (
-        select ${holder} from ${table} group by ${holder} having count(*) > ${mostRows})
-      returning ${holder}, documents, bytes)
-    insert into ${table} (${holder}, documents, bytes)
-    select ${holder}, sum(documents), sum(bytes) from gone group by ${holder}`;
+  for (const { table, holder } of Object.values(places))
+    await database.execute(sql`
+      with gone as (
+        delete from ${table} where ${holder} in (
+          select ${holder} from ${table} group by ${holder} having count(*) > ${mostRows})
+        returning ${holder}, documents, bytes)
+      insert into ${table} (${holder}, documents, bytes)
+      select ${holder}, sum(documents), sum(bytes) from gone group by ${holder}`);
 }
 
 /** By container: how many requests a minute it takes. Only those with a limit. */
