@@ -5,13 +5,7 @@ import type { AddAnswer, AddBody, Client } from './client.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import {
-  addClientOptions,
-  addExamples,
-  addNamespaceOption,
-  type ClientOptions,
-  type NamespaceOption,
-} from './options.ts';
+import { addClientOptions, addNamespaceOption, type ClientOptions, type NamespaceOption } from './options.ts';
 import { createStatusLine } from './status-line.ts';
 
 interface AddOptions extends ClientOptions, NamespaceOption {
@@ -29,8 +23,7 @@ export function addAddCommand(program: Command, context: CommandContext): void {
     .option('--custom-id <id>', 'your own id; adding it again replaces the document')
     .option('--title <title>', 'title of the document')
     .option('--wait', 'wait until it can be found');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd add ./roadmap.pdf --wait', purpose: 'a file' },
     { command: 'memoryd add "Mira prefers short written updates" --namespace user_mira', purpose: 'a sentence' },
     { command: 'git log -20 | memoryd add - --custom-id git-log', purpose: 'what another program prints' },

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
+import { addClientOptions, wholeNumber, type ClientOptions } from './options.ts';
 
 interface BackupCommandOptions extends ClientOptions {
   keep?: number;
@@ -12,8 +12,7 @@ export function addBackupCommand(program: Command, context: CommandContext): voi
     .command('backup')
     .description('Copy the embedded database while it is in use, into the folder backups of the data directory.')
     .option('--keep <count>', 'how many backups stay; older ones are deleted', wholeNumber(1, 1_000));
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd backup', purpose: 'one more; prints where it is' },
     { command: 'memoryd backup --keep 7', purpose: 'every night, by cron or a timer of systemd' },
   ]);

@@ -4,7 +4,7 @@ import { chooseConnections, nameOf } from './connection-choice.ts';
 import { paint, printJson, printLine, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
+import { addClientOptions, type ClientOptions } from './options.ts';
 import { counted } from './text.ts';
 
 export function addCheckCommand(program: Command, context: CommandContext): void {
@@ -12,8 +12,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     .command('check')
     .description('Ask the sources whether the connections work.')
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: all)');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd check', purpose: 'every connection' },
     { command: 'memoryd check nTPk --json', purpose: 'one of them, for scripts' },
   ]);

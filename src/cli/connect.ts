@@ -14,14 +14,7 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followConnection } from './follow.ts';
-import {
-  addClientOptions,
-  addExamples,
-  addNamespaceOption,
-  collect,
-  type ClientOptions,
-  type NamespaceOption,
-} from './options.ts';
+import { addClientOptions, addNamespaceOption, collect, type ClientOptions, type NamespaceOption } from './options.ts';
 import {
   checkSettings,
   doubtfulKeys,
@@ -75,8 +68,7 @@ export function addConnectCommand(program: Command, context: CommandContext): vo
     .option('--profile', 'let what is read there enter profiles')
     .option('--wait', 'wait for the first sync', true)
     .option('--no-wait', 'return at once; the first sync continues in the daemon');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd connect folder ./notes', purpose: 'mirror a folder' },
     {
       command: "memoryd connect folder . --include '**/*.md' --namespace handbook",

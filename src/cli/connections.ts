@@ -23,8 +23,7 @@ export function addConnectionsCommand(program: Command, context: CommandContext)
 
 function addList(connections: Command, context: CommandContext): void {
   const command = connections.command('list', { isDefault: true }).description('List the connections.');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd connections list', purpose: 'a table' },
     { command: 'memoryd connections list --json | jq -r .[].id', purpose: 'for scripts' },
   ]);
@@ -46,8 +45,7 @@ function addShow(connections: Command, context: CommandContext): void {
     .command('show')
     .description('Show everything about one connection.')
     .argument('<id>', 'its id, the beginning of it, or the provider when it has only one');
-  addClientOptions(command);
-  addExamples(command, [{ command: 'memoryd connections show nTPk', purpose: 'by the beginning of its id' }]);
+  addClientOptions(command, [{ command: 'memoryd connections show nTPk', purpose: 'by the beginning of its id' }]);
   command.action(async (word: string, options: ClientOptions) => {
     const client: Client = await openClient(options, context);
     const connection = chooseConnection(await client.connections(), word);
@@ -97,8 +95,7 @@ export function addDisconnectCommand(program: Command, context: CommandContext):
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one')
     .option('--keep-documents', 'go on remembering what was mirrored')
     .option('--yes', 'without being asked');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd disconnect nTPk', purpose: 'by the beginning of its id' },
     { command: 'memoryd disconnect folder --keep-documents', purpose: 'the only folder; its documents stay' },
     { command: 'memoryd disconnect nTPk --yes', purpose: 'for scripts' },
@@ -148,8 +145,7 @@ function addVerb(name: keyof typeof verbs, program: Command, context: CommandCon
     .command(name)
     .description(description)
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one');
-  addClientOptions(command);
-  addExamples(command, [{ command: `memoryd ${name} nTPk`, purpose: 'by the beginning of its id' }]);
+  addClientOptions(command, [{ command: `memoryd ${name} nTPk`, purpose: 'by the beginning of its id' }]);
   command.action(async (word: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const { id } = chooseConnection(await client.connections(), word);
@@ -166,8 +162,7 @@ export function addCancelCommand(program: Command, context: CommandContext): voi
       'End the sync of a connection that runs now. What it has stored stays; the next one goes on from there.',
     )
     .argument('<id>', 'the connection: its id, the beginning of it, or the provider when it has only one');
-  addClientOptions(command);
-  addExamples(command, [{ command: 'memoryd cancel nTPk', purpose: 'by the beginning of its id' }]);
+  addClientOptions(command, [{ command: 'memoryd cancel nTPk', purpose: 'by the beginning of its id' }]);
   command.action(async (word: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const connection = chooseConnection(await client.connections(), word);

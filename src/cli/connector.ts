@@ -140,8 +140,7 @@ function addHookCommand(program: Command, context: CommandContext): void {
     .argument('<connector>', 'name of a connector')
     .option('--accept <secret>', 'take this secret, which the source offers')
     .option('--forget', 'take no hooks any more until the source has offered another secret');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     {
       command: 'memoryd connector hook notion',
       purpose: 'the address for the subscription, then the token to verify it',

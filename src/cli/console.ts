@@ -7,8 +7,7 @@ export function addConsoleCommand(program: Command, context: CommandContext): vo
   const command = program
     .command('console')
     .description('Print a link that opens the console, the page of the daemon. It signs in once, within five minutes.');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd console', purpose: 'for the browser of this machine, or by way of a tunnel to it' },
     { command: 'memoryd console --json | jq -r .url', purpose: 'for scripts' },
   ]);

@@ -16,14 +16,13 @@ import { paint, printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes, reportFailure } from './exit.ts';
 import { verifyEmbedder } from './models.ts';
-import { addClientOptions, addExamples, type ClientOptions, type DaemonOptions } from './options.ts';
+import { addClientOptions, type ClientOptions, type DaemonOptions } from './options.ts';
 
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('doctor')
     .description('Check this machine: Node, configuration, data directory, connectors, model, daemon, connections.');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd doctor', purpose: 'one line per check' },
     { command: 'memoryd doctor --json', purpose: 'to attach to a bug report; holds no secrets' },
   ]);

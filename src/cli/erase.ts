@@ -3,7 +3,7 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import type { ErasureAnswer, ErasureBody } from './client.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
+import { addClientOptions, addExamples, type ClientOptions, type Example } from './options.ts';
 import { counted } from './text.ts';
 
 interface EraseOptions extends ClientOptions {
@@ -31,8 +31,7 @@ function addDocument(erase: Command, context: CommandContext): void {
     .command('document')
     .description('Erase documents with the memories that only they stand for.')
     .argument('<id...>', 'their ids or customIds');
-  addOptions(command);
-  addExamples(command, [{ command: 'memoryd erase document NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
+  addOptions(command, [{ command: 'memoryd erase document NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
   command.action((documents: string[], options: EraseOptions) => run({ documents }, options, context));
 }
 
@@ -43,8 +42,7 @@ function addNamespace(erase: Command, context: CommandContext): void {
     .description('Erase a namespace: documents, memories, connections and settings.')
     .argument('<name>', 'its name')
     .option('--yes', 'really');
-  addOptions(command);
-  addExamples(command, [{ command: 'memoryd erase namespace user_mira --yes', purpose: 'everything of one user' }]);
+  addOptions(command, [{ command: 'memoryd erase namespace user_mira --yes', purpose: 'everything of one user' }]);
   command.action(async (containerTag: string, options: EraseOptions & { yes?: boolean }) => {
     if (!options.yes) {
       throw new CommandFailure(exitCodes.usage, `This erases everything in ${containerTag}.`, {
@@ -59,14 +57,13 @@ function addDeleted(erase: Command, context: CommandContext): void {
   const command = erase
     .command('deleted')
     .description('Erase all that was deleted and forgotten so far, in all namespaces.');
-  addOptions(command);
-  addExamples(command, [{ command: 'memoryd erase deleted', purpose: 'files hold only what can be found' }]);
+  addOptions(command, [{ command: 'memoryd erase deleted', purpose: 'files hold only what can be found' }]);
   command.action((options: EraseOptions) => run({ deleted: true }, options, context));
 }
 
-function addOptions(command: Command): void {
+function addOptions(command: Command, examples: readonly Example[]): void {
   command.option('--no-rewrite', 'only delete rows; you rewrite the files of PostgreSQL yourself');
-  addClientOptions(command);
+  addClientOptions(command, examples);
 }
 
 async function run(body: ErasureBody, options: EraseOptions, context: CommandContext): Promise<void> {

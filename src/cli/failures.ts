@@ -7,7 +7,7 @@ import type { ConnectionAnswer, ItemAnswer, ProgressAnswer, SyncRunAnswer } from
 import { chooseConnection, chooseConnections, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, collect, type ClientOptions } from './options.ts';
+import { addClientOptions, collect, type ClientOptions } from './options.ts';
 import { counted, localTime, table } from './text.ts';
 
 export function addFailuresCommand(program: Command, context: CommandContext): void {
@@ -15,8 +15,7 @@ export function addFailuresCommand(program: Command, context: CommandContext): v
     .command('failures')
     .description('Show what could not be read or was skipped, and why.')
     .argument('[connection]', 'an id, the beginning of one, or a provider (default: everything)');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd failures', purpose: 'of every connection and upload' },
     { command: 'memoryd failures nTPk --json', purpose: 'of one connection, for scripts' },
   ]);
@@ -151,8 +150,7 @@ export function addRetryCommand(program: Command, context: CommandContext): void
     .argument('[items...]', 'ids of items, as `memoryd items --json` shows them')
     .addOption(stateOption('items in this state; may be repeated (default: failed and dead)', retriedStates))
     .option('--class <class>', 'only items with this class of error; may be repeated', collect);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd retry nTPk', purpose: 'everything that failed' },
     { command: 'memoryd retry nTPk --state skipped', purpose: 'what was skipped, e.g. after a change of limits' },
     { command: 'memoryd retry nTPk notes/plan.md', purpose: 'one item, whatever its state' },

@@ -5,7 +5,7 @@ import type { ItemAnswer, ItemSelection, ItemsAnswer } from './client-connection
 import { chooseConnection } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, collect, wholeNumber, type ClientOptions } from './options.ts';
+import { addClientOptions, collect, wholeNumber, type ClientOptions } from './options.ts';
 import { localTime, table } from './text.ts';
 
 interface ItemsOptions extends ClientOptions {
@@ -25,8 +25,7 @@ export function addItemsCommand(program: Command, context: CommandContext): void
     .addOption(stateOption('only items in this state; may be repeated', itemStates))
     .option('--class <class>', 'only items with this class of error; may be repeated', collect)
     .option('--limit <number>', 'how many', wholeNumber(1, 1_000_000), 100);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd items nTPk --state skipped', purpose: 'what is not mirrored, and why' },
     { command: 'memoryd items nTPk --state failed --state dead', purpose: 'what could not be read' },
   ]);

@@ -37,8 +37,7 @@ export function addKeysCommand(program: Command, context: CommandContext): void 
 
 function addList(keys: Command, context: CommandContext): void {
   const command = keys.command('list').description('List the keys; the keys themselves are never shown again.');
-  addClientOptions(command);
-  addExamples(command, [{ command: 'memoryd keys list', purpose: 'a table' }]);
+  addClientOptions(command, [{ command: 'memoryd keys list', purpose: 'a table' }]);
   command.action(async (options: ClientOptions) => {
     const found = await (await openClient(options, context)).keys();
     if (options.json) return printJson(context.stdout, found);
@@ -64,8 +63,7 @@ function addCreate(keys: Command, context: CommandContext): void {
   addNamespacesOption(command, 'a namespace that it opens; may be repeated (default: all, and management)')
     .addOption(new Option('--permission <permission>', 'what it may do').choices(['read', 'write']).default('write'))
     .option('--expires-in-days <days>', 'end of its life (default: none)', wholeNumber(1, 365));
-  addClientOptions(addLimitOptions(command));
-  addExamples(command, [
+  addClientOptions(addLimitOptions(command), [
     { command: 'memoryd keys create --name backup', purpose: 'full access' },
     { command: 'memoryd keys create --namespace user_mira --expires-in-days 30', purpose: 'one namespace, one month' },
   ]);
@@ -92,8 +90,7 @@ function addRotate(keys: Command, context: CommandContext): void {
     .description('Replace a key by a new one that may do the same. The old one works on for a while.')
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it')
     .option('--overlap-hours <hours>', 'how long the old one works on', wholeNumber(0, 720), 24);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd keys rotate NhFgtsqwDtGuSptFDaYPo2', purpose: 'a day to change programs over' },
   ]);
   command.action(async (id: string, options: ClientOptions & { overlapHours: number }) => {
@@ -111,8 +108,7 @@ function addRevoke(keys: Command, context: CommandContext): void {
     .command('revoke')
     .description('End a key. Requests with it are refused from then on.')
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it');
-  addClientOptions(command);
-  addExamples(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
+  addClientOptions(command, [{ command: 'memoryd keys revoke NhFgtsqwDtGuSptFDaYPo2', purpose: 'by its id' }]);
   command.action(async (id: string, options: ClientOptions) => {
     const client = await openClient(options, context);
     const answer = await client.revokeKey(id).catch(explainMissingKey(id));
@@ -156,8 +152,7 @@ function addChangeKeyCommand(keys: Command, context: CommandContext): void {
     .argument('<id>', 'id of the key, as `memoryd keys list` shows it')
     .option('--name <name>', 'what it is for');
   addLimitOptions(command).option('--no-limits', 'take all limits away, before others are set');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --documents 1000', purpose: 'as many and no more' },
     { command: 'memoryd keys change NhFgtsqwDtGuSptFDaYPo2 --no-limits', purpose: 'what configuration and kind say' },
   ]);

@@ -52,8 +52,7 @@ function addList(memories: Command, context: CommandContext): void {
     .option('--page <number>', 'which page of them', wholeNumber(1, 1_000_000), 1)
     .option('--forgotten', 'also those that are forgotten')
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd memories list --limit 100', purpose: 'the newest hundred of every namespace' },
     { command: 'memoryd memories list --json | jq .memoryEntries[].memory', purpose: 'for scripts' },
   ]);
@@ -110,8 +109,7 @@ function addCorrect(memories: Command, context: CommandContext): void {
     .argument('<id>', 'its id, as `memoryd memories list` and `memoryd search` show it')
     .argument('<text...>', 'what is true; quotes are not needed');
   addNamespaceOption(command, 'its namespace (default: the only one there is)');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd memories correct mLidkuVKnRyjP2WPBg8Y4E Mira lives in Porto', purpose: 'what is true now' },
   ]);
   command.action(async (id: string, words: string[], { namespace, ...options }: CorrectOptions) => {
@@ -134,8 +132,7 @@ function addForget(memories: Command, context: CommandContext): void {
     .option('--yes', 'forget what --about finds')
     .option('--reason <text>', 'why; kept with what is forgotten');
   addNamespaceOption(command, 'their namespace (default: the only one there is)');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd memories forget mLidkuVKnRyjP2WPBg8Y4E', purpose: 'one memory' },
     { command: "memoryd memories forget --about 'her old address'", purpose: 'shows what would be forgotten' },
     { command: "memoryd memories forget --about 'her old address' --yes", purpose: 'forgets it' },

@@ -72,8 +72,8 @@ export function addJsonOption(command: Command): Command {
 /** Options of every command that asks a running daemon and shows its answer. */
 export interface ClientOptions extends DaemonOptions, JsonOption {}
 
-export function addClientOptions(command: Command): Command {
-  return addDaemonOptions(addJsonOption(command));
+export function addClientOptions(command: Command, examples: readonly Example[]): Command {
+  return addExamples(addDaemonOptions(addJsonOption(command)), examples);
 }
 
 /** For options that may be given several times. */

@@ -12,7 +12,7 @@ import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
-import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
+import { addClientOptions, wholeNumber, type ClientOptions } from './options.ts';
 import { createStatusLine, type StatusLine } from './status-line.ts';
 import { counted, oneLine } from './text.ts';
 
@@ -35,8 +35,7 @@ export function addPushCommand(program: Command, context: CommandContext): void 
     .option('--batch <count>', 'items in one request', wholeNumber(1, 1_000), 200)
     .option('--resume <id>', 'go on with a push that was interrupted')
     .addHelpText('after', itemHelp);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd push push changes.jsonl', purpose: 'what is new, changed or gone' },
     { command: 'memoryd push push everything.jsonl --snapshot', purpose: 'all there is' },
   ]);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ContainerAnswer } from './client.ts';
 import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
+import { addClientOptions, wholeNumber, type ClientOptions } from './options.ts';
 
 interface QuotaOptions extends ClientOptions {
   documents?: number;
@@ -23,8 +23,7 @@ export function addQuotaCommand(program: Command, context: CommandContext): void
     .option('--bytes <count>', 'bytes of its documents', wholeNumber(1, most))
     .option('--requests-per-minute <count>', 'requests that name it', wholeNumber(1, 1_000_000))
     .option('--none', 'take all limits away, before others are set');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd quota user_mira', purpose: 'what holds' },
     { command: 'memoryd quota user_mira --documents 10000 --bytes 500000000', purpose: 'as much and no more' },
     { command: 'memoryd quota user_mira --none', purpose: 'no limits' },

@@ -3,7 +3,7 @@ import type { SyncRunAnswer } from './client-connections.ts';
 import { chooseConnection, nameOf } from './connection-choice.ts';
 import { printJson, printLine, roomOf, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, wholeNumber, type ClientOptions } from './options.ts';
+import { addClientOptions, wholeNumber, type ClientOptions } from './options.ts';
 import { duration, localTime, table } from './text.ts';
 
 interface RunsOptions extends ClientOptions {
@@ -20,8 +20,7 @@ export function addRunsCommand(program: Command, context: CommandContext): void 
     )
     .argument('[run]', 'id of a run: everything about it')
     .option('--limit <number>', 'how many', wholeNumber(1, 200), 20);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd runs nTPk', purpose: 'the latest syncs' },
     { command: 'memoryd runs nTPk tcSSSS7XhS4D5EVB8Nf471', purpose: 'one of them, with its failures and warnings' },
   ]);

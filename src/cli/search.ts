@@ -5,7 +5,6 @@ import { printJson, printLine, type CommandContext, paint, type Screen } from '.
 import { openClient } from './daemon-access.ts';
 import {
   addClientOptions,
-  addExamples,
   addNamespaceOption,
   beginning,
   fraction,
@@ -42,8 +41,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--from <time>', 'only what is of this day or time, or later', beginning)
     .option('--to <time>', 'only what is of this day or time, or earlier', pastMoment)
     .option('--as-of <time>', 'what was known at an earlier time', pastMoment);
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd search how do we rotate keys', purpose: 'ask in plain words' },
     { command: 'memoryd search invoice --namespace team_ops --limit 3', purpose: 'three results of one namespace' },
     { command: 'memoryd search invoice --from 2026-10-01 --to 2026-10-31', purpose: 'of one month' },

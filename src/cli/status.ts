@@ -4,13 +4,12 @@ import type { Client, ServiceStatus } from './client.ts';
 import { connectionStates, connectionTable, type ConnectionState } from './connection-table.ts';
 import { paint, printJson, printLine, roomOf, type CommandContext, type Screen } from './context.ts';
 import { openClient } from './daemon-access.ts';
-import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
+import { addClientOptions, type ClientOptions } from './options.ts';
 import { duration, localTime } from './text.ts';
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
   const command = program.command('status').description('Show what the daemon does and how far it is.');
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd status', purpose: 'documents by state, connections, model' },
     { command: 'memoryd status --json | jq .documents', purpose: 'for scripts' },
   ]);

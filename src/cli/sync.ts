@@ -7,7 +7,7 @@ import { printJson, printLine, type CommandContext } from './context.ts';
 import { openClient } from './daemon-access.ts';
 import { CommandFailure, exitCodes } from './exit.ts';
 import { followToEnd, followConnection } from './follow.ts';
-import { addClientOptions, addExamples, type ClientOptions } from './options.ts';
+import { addClientOptions, type ClientOptions } from './options.ts';
 import { counted, oneLine } from './text.ts';
 import { createStatusLine } from './status-line.ts';
 
@@ -38,8 +38,7 @@ export function addSyncCommand(program: Command, context: CommandContext): void 
         'keepDeletes',
       ]),
     );
-  addClientOptions(command);
-  addExamples(command, [
+  addClientOptions(command, [
     { command: 'memoryd sync --wait', purpose: 'the only connection; waits' },
     { command: 'memoryd sync folder --full', purpose: 'every folder, listed from the start' },
     { command: 'memoryd sync --all', purpose: 'everything' },

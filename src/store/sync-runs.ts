@@ -1,7 +1,7 @@
 import type { Queryable } from './database.ts';
 import { rawSql, sql, type Sql } from './sql.ts';
 
-export interface SyncRunRow {
+export interface SyncRunRow extends RunCounters {
   id: string;
   connectionId: string;
   status: string;
@@ -9,15 +9,8 @@ export interface SyncRunRow {
   triggerType: string;
   /** Only says what would change. */
   dryRun: boolean;
-  /** Items listed so far. */
-  itemsSeen: number;
   /** Items handled: added, updated, deleted, skipped, failed. */
   itemsProcessed: number;
-  itemsAdded: number;
-  itemsUpdated: number;
-  itemsDeleted: number;
-  itemsSkipped: number;
-  itemsFailed: number;
   /** Known once the listing is complete, or when the source tells. */
   itemsTotal: number | null;
   /** Measured over the last minute; null before there is a measure. */
@@ -107,6 +100,7 @@ export async function findRun(database: Queryable, connectionId: string, id: str
 }
 
 export interface RunCounters {
+  /** Items listed so far. */
   itemsSeen: number;
   itemsAdded: number;
   itemsUpdated: number;
