@@ -102,7 +102,6 @@ function planOf(
   input: NewConnection,
   fields: Pick<ConnectionPlan, 'config' | 'metadata' | 'fields'>,
 ): ConnectionPlan {
-  const { pollEveryMs } = fields.config;
   return {
     ...fields,
     containerTag: input.containerTag,
@@ -116,7 +115,7 @@ function planOf(
     trust: input.trust ?? 'read',
     author: input.author ?? null,
     inProfile: input.inProfile ?? false,
-    syncEveryMs: typeof pollEveryMs === 'number' ? pollEveryMs : (spec.schedule?.everyMs ?? null),
+    syncEveryMs: spec.schedule?.everyMs ?? null,
   };
 }
 

@@ -47,6 +47,11 @@ describe.each(unlikeStores)('a mirrored folder on $name', (store) => {
     await expect(twin).rejects.toThrow(/answered 409: .*connected to sm_project_default already/);
   });
 
+  it('is listed as often as the connector says, whatever it does where it cannot be watched', async () => {
+    const [connection] = await call(daemon, 'POST', '/v3/connections/list');
+    expect(connection).toMatchObject({ schedule: '5m', metadata: { pollEveryMs: 60_000 } });
+  });
+
   it('shows an edited file within seconds', async () => {
     await put('lunch.txt', 'The canteen serves pancakes on Fridays.\n');
     await expect.poll(async () => (await texts()).get('lunch.txt'), within).toContain('pancakes');
