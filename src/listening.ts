@@ -18,7 +18,7 @@ export function publicUrl({ publicUrl: configured, port, tls }: Config, listenin
   return `http${tls.certFile === undefined ? '' : 's'}://localhost:${listening === '' ? port : new URL(listening).port}`;
 }
 
-/** Answers where it listens. Throws `port_in_use`. */
+/** Answers where it listens. Throws `port_in_use` and `config_invalid`. */
 export async function listen(api: ReturnType<typeof createApi>, config: Config): Promise<string> {
   try {
     return await api.listen({ host: config.host, port: config.port });
@@ -27,7 +27,7 @@ export async function listen(api: ReturnType<typeof createApi>, config: Config):
   }
 }
 
-/** Throws `port_in_use` before anything is opened. What listens in the meantime is noticed by `listen`. */
+/** Throws `port_in_use` and `config_invalid` before anything is opened. What listens in the meantime is noticed by `listen`. */
 export async function requireFreePort(config: Config): Promise<void> {
   const { role, host, port } = config;
   if (role === 'worker' || role === 'scheduler') return;
@@ -43,8 +43,14 @@ export async function requireFreePort(config: Config): Promise<void> {
 }
 
 function listenError(error: unknown, { host, port }: Config): unknown {
-  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error;
-  return new MemorydError('port_in_use', `Port ${port} on ${host} is in use.`, { cause: error });
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new MemorydError('port_in_use', `Port ${port} on ${host} is in use.`, { cause: error });
+  const problem =
+    code === 'EACCES'
+      ? `This user may not listen on port ${port}: choose another with --port`
+      : `This machine cannot listen on the host ${host}: choose one of its own addresses with --host`;
+  return code === undefined ? error : new MemorydError('config_invalid', `${problem} (${code}).`, { cause: error });
 }
 
 /** The API's part of the configuration. Throws `config_invalid` for a certificate that cannot be read. */

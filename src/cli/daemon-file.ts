@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CommandFailure, exitCodes } from './exit.ts';
 
 /** How commands on this machine find the daemon that runs. It holds a key: only its owner may read it. */
 export interface DaemonFile {
@@ -16,16 +17,18 @@ export function daemonFilePath(dataDir: string): string {
   return join(dataDir, 'daemon.json');
 }
 
-/** Null when there is none, or when it is not one of ours. */
+/** Null when there is none, or when it is not one of ours. Throws `refused` where it may not be read. */
 export async function readDaemonFile(dataDir: string): Promise<DaemonFile | null> {
   let content: unknown;
   try {
     content = JSON.parse(await readFile(daemonFilePath(dataDir), 'utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError || ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      return null;
-    }
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof SyntaxError || code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new CommandFailure(exitCodes.refused, `${daemonFilePath(dataDir)} cannot be read (${code}).`, {
+      remedy: 'Run the command as the user of the daemon, or name the daemon with --url and --key.',
+      cause: error,
+    });
   }
   const { url, pid, token, certificate, startedAt } = (content ?? {}) as Partial<DaemonFile>;
   if (typeof url !== 'string' || typeof pid !== 'number' || typeof token !== 'string') return null;

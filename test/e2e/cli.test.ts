@@ -102,6 +102,13 @@ describe('exit codes', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
+  test('2: an address that is not one of the machine is said before anything is opened', async () => {
+    const dataDir = join(folder, 'data');
+    const { exitCode, stderr } = await memoryd(['start', '--host', '192.0.2.1', '--data-dir', dataDir]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('cannot listen on the host 192.0.2.1: choose one')]);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   test('1: failure', async () => {
     const result = await memoryd(['search', 'boom', '--json'], { env: access() });
     expect(result.exitCode).toBe(1);

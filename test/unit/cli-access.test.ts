@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { writeDaemonFile } from '../../src/cli/daemon-file.ts';
@@ -42,6 +42,15 @@ describe('finding the daemon', () => {
     expect(result).toMatchObject({ exitCode: 3, stdout: '' });
     expect(result.stderr).toContain(`No daemon runs with the data directory ${cli.folder}/.memoryd.`);
     expect(result.stderr).toContain('Start one with `memoryd start`');
+  });
+
+  test('exit code 4 when its file may not be read, as that of another user', async () => {
+    mkdirSync(join(cli.folder, '.memoryd', 'daemon.json'), { recursive: true });
+    const result = await cli.run(['connections'], { env: {} });
+    expect(result).toMatchObject({ exitCode: 4, stdout: '' });
+    expect(result.stderr).toMatch(
+      /daemon\.json cannot be read \(EISDIR\)\.\nRun the command as the user of the daemon/,
+    );
   });
 
   test('exit code 3 when it has gone without a word', async () => {

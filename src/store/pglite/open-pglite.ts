@@ -134,7 +134,16 @@ function diskFullAt(path: string, error: unknown): MemorydError | undefined {
   });
 }
 
+const notAllowed = ['EROFS', 'EACCES', 'EPERM'];
+
 function unusable(path: string, error: unknown): MemorydError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== undefined && notAllowed.includes(code)) {
+    const remedy = 'Let the user of the daemon read and write it, or choose another with --data-dir.';
+    return new MemorydError('config_invalid', `The data directory ${path} cannot be written (${code}). ${remedy}`, {
+      cause: error,
+    });
+  }
   return new MemorydError('data_dir_damaged', `The embedded database cannot be made in ${path}: ${reasonOf(error)}.`, {
     cause: error,
   });
