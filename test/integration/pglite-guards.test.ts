@@ -234,16 +234,14 @@ describe('a damaged directory', () => {
     expect(await readFile(join(dataDir, 'database'), 'utf8')).toBe('my own file');
   });
 
-  // Nobody, not even root, may make a file there.
-  test.runIf(process.platform === 'linux')(
-    'a data directory that cannot be written is not called damaged',
-    async () => {
-      await expect(openPglite({ dataDir: '/sys', log: silentLogger })).rejects.toMatchObject({
-        code: 'config_invalid',
-        message: expect.stringMatching(/\/sys cannot be written \((?:EACCES|EROFS|EPERM)\)/),
-      });
-    },
-  );
+  test('a data directory that cannot be written is not called damaged', async () => {
+    // Nobody, not even root, may make a file there.
+    const opening = openPglite({ dataDir: '/sys', log: silentLogger });
+    await expect(opening).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('The data directory /sys cannot be '),
+    });
+  });
 
   test('a data directory that cannot be made is named', async () => {
     const file = join(dataDir, 'file');
