@@ -90,18 +90,8 @@ async function requireSameContainer(
 function newConnection(provider: string, containerTag: string, body: schemas.CreateConnectionBody): NewConnection {
   const { documentLimit, schedule, allowedHours, onSourceDelete, filters, paused, redirectUrl, connectionId } = body;
   return {
-    ...{
-      provider,
-      containerTag,
-      documentLimit,
-      schedule,
-      allowedHours,
-      onSourceDelete,
-      paused,
-      redirectUrl,
-      connectionId,
-    },
-    ...memorySettingsOf(body),
+    ...{ provider, containerTag, documentLimit, schedule, allowedHours, onSourceDelete, ...memorySettingsOf(body) },
+    ...{ paused, redirectUrl, connectionId },
     metadata: (body.metadata ?? {}) as NewConnection['metadata'],
     filters: filters as JsonObject | undefined,
   };

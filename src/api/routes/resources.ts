@@ -1,4 +1,5 @@
 import { requireFullKey, requireManagement } from '../../account/access.ts';
+import type { Resource } from '../../connector/contract.ts';
 import { findConnection, callerOf, type Api, type RouteContext } from '../request.ts';
 import { connectionParams } from '../schemas/connections.ts';
 import * as schemas from '../schemas/resources.ts';
@@ -27,12 +28,7 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       const { id } = await findConnection(services.connections, request.params.connectionId, caller);
       const query = { page: page || 1, perPage: per_page || 30, parent: parent_id || undefined };
       const { resources, total } = await services.connections.resources(id, query);
-      // Fields of the vendor come as the connector gives them, under the vendor's own names.
-      const shown = resources.map(({ metadata, ...resource }): Record<string, unknown> => ({
-        ...resource,
-        ...metadata,
-      }));
-      return { resources: shown, total_count: total ?? undefined };
+      return { resources: resources.map(resourceView), total_count: total ?? undefined };
     },
   );
 
@@ -67,4 +63,9 @@ export function resourceRoutes(app: Api, { services }: RouteContext): void {
       };
     },
   );
+}
+
+/** Fields of the vendor come as the connector gives them, under the vendor's own names. */
+function resourceView({ metadata, ...resource }: Resource & { selected: boolean }): Record<string, unknown> {
+  return { ...resource, ...metadata };
 }
