@@ -9,23 +9,74 @@ export type LoneTurns = ReadonlyMap<string, Neighbours>;
 
 /** Of the best of a ranking. */
 export function readLoneTurns(ranked: readonly Scored[], database: Database): Promise<LoneTurns> {
-  return neighboursOf(ranked.filter(isSaid), database);
+  const scored = ranked.filter(isSaid).map((one) => ({ ...one }));
+  shareMemories(scored, ranked);
+  return neighboursOf(scored, database);
 }
 
 /**
- * Scores a turn of a conversation by its surroundings: the turns before and after a turn share in its
- * score, what answers a question more than others, and a session that has much of what is asked raises all of its
- * turns. Turns that ask and those of a machine are worth less than what people tell, and so are short ones by
- * themselves.
+ * A note that begins with its topic (`Rent: due on Friday`) looks like a turn; where nobody speaks around it, it is a
+ * text.
+ */
+export function asNotes(ranked: readonly Scored[], lone: LoneTurns): Scored[] {
+  return ranked.map((one) => {
+    const isNote = one.isLone && isSaid(one) && lone.get(firstOf(one.places).document)?.isAmongTurns === false;
+    return isNote ? { ...one, type: 'text', score: one.scoreAsText ?? one.score } : one;
+  });
+}
+
+/**
+ * Scores a turn of a conversation by what is known of it and by its surroundings: the best memory that came from it
+ * shares in its score, then the turns before and after it do, what answers a question more than others, and a session
+ * that has much of what is asked raises all of its turns. Turns that ask and those of a machine are worth less than
+ * what people tell, and so are short ones by themselves. Memories rank with their turn.
  */
 export function scoreTurns(ranked: readonly Scored[], lone: LoneTurns): Scored[] {
   if (!ranked.some(isSaid)) return [...ranked];
   const scored = ranked.map((one) => ({ ...one }));
-  const turns = scored.filter((one) => isSaid(one) && !isApart(one, lone));
+  const said = scored.filter(isSaid);
+  const shares = shareMemories(said, scored);
+  const turns = said.filter((one) => !shares.has(one));
   const questions = bestOfPlaces(turns.filter(({ type }) => type === 'question'));
   for (const one of turns) one.score *= worthOf(one);
   if (turns.length > 1) raise(turns, { questions, lone });
+  for (const [memory, { turn, lack }] of shares) Object.assign(memory, { score: turn.score - lack, turn: turn.id });
   return scored;
+}
+
+/** A memory's part in the score of its turn. */
+interface Share {
+  turn: Scored;
+  /** How much less than its turn it scores by itself. */
+  lack: number;
+}
+
+/** Adds to the scores of turns what the best memory of each scores, and tells which memories came from a turn. */
+function shareMemories(said: readonly Scored[], ranked: readonly Scored[]): Map<Scored, Share> {
+  const shares = new Map<Scored, Share>();
+  const memories = ranked.filter(({ kind }) => kind === 'memory');
+  if (memories.length === 0) return shares;
+  const turns = said.filter(({ kind }) => kind === 'chunk');
+  const byDocument = Map.groupBy(turns, ({ places }) => firstOf(places).document);
+  const best = new Map<Scored, number>();
+  for (const memory of memories) {
+    for (const { document, first, last } of memory.places) {
+      for (const turn of byDocument.get(document) ?? []) {
+        const place = firstOf(turn.places).first;
+        if (place < first || place > last) continue;
+        best.set(turn, Math.max(best.get(turn) ?? 0, memory.score));
+        const lack = Math.max(0, turn.score - memory.score);
+        if (lack < (shares.get(memory)?.lack ?? Infinity)) shares.set(memory, { turn, lack });
+      }
+    }
+  }
+  const { memory: weight } = conversational;
+  for (const turn of turns) {
+    // What no memories came from loses nothing by that.
+    const memory = best.get(turn) ?? (turn.isMined ? 0 : turn.score);
+    Object.assign(turn, { score: (turn.score + weight * memory) / (1 + weight), isMined: false });
+  }
+  return shares;
 }
 
 /**
@@ -38,11 +89,6 @@ function worthOf({ type, isLone, length }: Scored): number {
 
 function isSaid({ type, places }: Scored): boolean {
   return type !== 'text' && type !== 'fact' && places.length === 1;
-}
-
-/** A document that is one turn, and nobody else speaks beside it: a note that begins with its topic (`Rent: due on Friday`). */
-function isApart({ isLone, places }: Scored, lone: LoneTurns): boolean {
-  return isLone && lone.get(firstOf(places).document)?.isAmongTurns === false;
 }
 
 /** Of documents that are one turn each. */

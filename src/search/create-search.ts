@@ -9,7 +9,7 @@ import { candidatesStatement, type CandidateRow } from '../store/search/candidat
 import type { CandidatePlan, Keyword, Period, QueryTerm, SearchedKind } from '../store/search/search-plan.ts';
 import { createAccess, type AccessChooser, type Scoped } from './access.ts';
 import type { ResidentTexts, UpToDateTexts } from './resident/resident-texts.ts';
-import { readLoneTurns, scoreTurns } from './conversation.ts';
+import { asNotes, readLoneTurns, scoreTurns } from './conversation.ts';
 import { keywordsOf, periodsOf, wordingsOf } from './read-query.ts';
 import {
   withRelated,
@@ -131,12 +131,15 @@ async function trace(request: SearchRequest, context: Context): Promise<Trace> {
 /** What was found, scored by itself and by what stands around it; where that is asked for, the best of it once more. */
 async function rankAll(request: SearchRequest, context: Context): Promise<Scored[]> {
   const { database, embedder } = context;
-  const found = await rankWordings(request, context);
-  const lone = await readLoneTurns(found, database);
+  const worded = await rankWordings(request, context);
+  const lone = await readLoneTurns(worded, database);
+  const found = asNotes(worded, lone);
   const ranked = scoreTurns(found, lone);
   const reranker = request.rerank ? embedder.reranker : undefined;
   if (!reranker) return ranked;
-  const best = choose(linesOf(ranked, request), request, ({ length }) => length >= rerankedCandidates);
+  // Of a turn itself is read, whatever is shown for it.
+  const ofTheirOwn = ranked.filter(({ turn }) => turn === null);
+  const best = choose(linesOf(ofTheirOwn, request), request, ({ length }) => length >= rerankedCandidates);
   const texts = await readTexts(database, best.slice(0, rerankedCandidates));
   const { q: query, signal } = request;
   return scoreTurns(await scoreAgain(found, { query, texts, reranker, signal }), lone);

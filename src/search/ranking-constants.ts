@@ -22,7 +22,7 @@ export const besidePassages = { candidates: 100, lexicalCandidates: 500 };
 export const lexicalWeight = 0.35;
 
 /** Turns are short, and found by their words. */
-export const lexicalWeightOfTurns = 0.4;
+export const lexicalWeightOfTurns = 0.5;
 
 /** The share that the beginning of a document adds to the score of a later passage of it. */
 export const headWeight = 0.3;
@@ -86,16 +86,18 @@ export const maxQueryTerms = 48;
 
 /** Of what is said in conversations; docs/decisions/0008-search-scoring.md. */
 export const conversational = {
+  /** Share of the score of the best memory that came from a turn. */
+  memory: 0.8,
   /** Shares of the score of the turn before, of the turn after, and of the mean of the session's best turns. */
-  before: 0.3,
+  before: 0.2,
   after: 0.1,
-  session: 0.2,
+  session: 0.3,
   sessionTurns: 5,
   /** In place of that of the turn before where that one asks: the share of its score as if it told. */
-  answer: 0.45,
+  answer: 0.4,
   /** Terms that a turn which is a document of its own must have to be worth half. */
-  lonePenalty: 1,
+  lonePenalty: 2,
   /** Documents of one turn whose neighbours are read. */
   lookedUp: 60,
-  worth: { text: 1, turn: 1, question: 0.8, reply: 0.85, fact: 1, episode: 1 },
+  worth: { text: 1, turn: 1, question: 0.75, reply: 0.85, fact: 1, episode: 1 },
 };

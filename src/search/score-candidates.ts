@@ -98,6 +98,10 @@ export interface Scored extends Omit<CandidateText, 'isInference'>, Pick<Candida
   score: number;
   similarity: number;
   scores: Scores;
+  /** Of a document that is one turn: its score if it is a note that only looks like one. Else null. */
+  scoreAsText: number | null;
+  /** Of a memory, the turn that it ranks with; null where it ranks by itself. */
+  turn: string | null;
 }
 
 /** A candidate of a kind, with its score by words. */
@@ -130,6 +134,11 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
   return scored.map(({ candidate, kind, bm25: lexical }, index) => {
     const { text, places, isLone } = candidate;
     const covered = coverages[index]!;
+    const scoreAs = (type: CandidateText['type']) =>
+      (text.isInference ? inferenceWeight : 1) *
+        beneath(heads, candidate, fuse(candidate.cosine, cosine, trust * words(lexical), wordsOf(type, decides))) +
+      completeWeight * Math.max(0, (covered - relatedCoverage) / (1 - relatedCoverage)) +
+      (candidate.isDated ? datedWeight : 0);
     return {
       id: text.id,
       kind,
@@ -139,11 +148,9 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
       isMined: text.isMined,
       places,
       isLone,
-      score:
-        (text.isInference ? inferenceWeight : 1) *
-          beneath(heads, candidate, fuse(candidate, { dense: cosine, decides }, trust * words(lexical))) +
-        completeWeight * Math.max(0, (covered - relatedCoverage) / (1 - relatedCoverage)) +
-        (candidate.isDated ? datedWeight : 0),
+      turn: null,
+      score: scoreAs(text.type),
+      scoreAsText: isLone ? scoreAs('text') : null,
       similarity: similarityOf(candidate, covered, plan.scoring),
       scores: {
         words: mostWords > 0 ? lexical / mostWords : 0,
@@ -165,7 +172,9 @@ export function mergeRankings(rankings: readonly (readonly Scored[])[]): Scored[
       const known = merged.get(one.id);
       const similarity = Math.max(known?.similarity ?? 0, one.similarity);
       const scores = known ? bestScores([known.scores, one.scores]) : one.scores;
-      merged.set(one.id, { ...one, similarity, scores, score: (known?.score ?? 0) + weight * one.score });
+      const scoreAsText = one.scoreAsText === null ? null : (known?.scoreAsText ?? 0) + weight * one.scoreAsText;
+      const score = (known?.score ?? 0) + weight * one.score;
+      merged.set(one.id, { ...one, similarity, scores, score, scoreAsText });
     }
   }
   return [...merged.values()];
@@ -189,18 +198,14 @@ function scoredByWords({ plan, corpus, candidates }: Found, weights: readonly nu
   });
 }
 
-/**
- * Combines the scores. A text without a vector of the model is judged by its words alone. Vectors that are all equally
- * near decide nothing, so what they weigh is the same for all.
- */
-function fuse(
-  { cosine, text: { type } }: Candidate,
-  { dense, decides }: { dense: (value: number) => number; decides: boolean },
-  lexical: number,
-): number {
-  if (cosine === null) return lexical;
-  const weight = !decides || type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
-  return (1 - weight) * dense(cosine) + weight * lexical;
+/** Combines the scores. A text without a vector of the model is judged by its words alone. */
+function fuse(cosine: number | null, dense: (value: number) => number, lexical: number, weight: number): number {
+  return cosine === null ? lexical : (1 - weight) * dense(cosine) + weight * lexical;
+}
+
+/** The weight of words. Vectors that are all equally near decide nothing, so what they weigh is the same for all. */
+function wordsOf(type: CandidateText['type'], decides: boolean): number {
+  return !decides || type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
 }
 
 /**

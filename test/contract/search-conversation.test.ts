@@ -2,10 +2,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SearchRequest } from '../../src/search/search.ts';
 import { engines, openTestDatabase, type TestDatabase } from '../support/databases.ts';
 import { chunk, find as findIn, ids, near, ships } from '../support/search-finder.ts';
-import { emptyWorld, storeWorld, worldTime, type WorldChunk, type WorldDocument } from '../support/search-world.ts';
+import {
+  emptyWorld,
+  storeWorld,
+  worldTime,
+  type WorldChunk,
+  type WorldDocument,
+  type WorldMemory,
+} from '../support/search-world.ts';
 
 const turn = (id: string, likeness: number, more: Partial<WorldChunk> = {}): WorldChunk => ({
-  ...chunk(id, `Words of ${id.replaceAll('-', '')}.`, near(ships, likeness)),
+  ...chunk(id, `Ann: Words of ${id.replaceAll('-', '')}.`, near(ships, likeness)),
   ...{ type: 'turn', ...more },
 });
 
@@ -105,9 +112,38 @@ describe.each(engines)('turns of a conversation on %s', (engine) => {
       type: 'turn' as const,
     };
     const turns = [turn('start', 0), short, turn('filler', 0), turn('end', 0), long, turn('last', 0)];
-    expect((await found(row(turns))).slice(0, 2)).toEqual(['long', 'short']);
+    const spoken = (order: readonly string[]) => order.filter((id) => id === 'short' || id === 'long');
+    expect(spoken(await found(row(turns)))).toEqual(['long', 'short']);
     await emptyWorld(opened.database);
-    expect((await found([{ id: 'talk', containerTag: 'team', chunks: turns }])).slice(0, 2)).toEqual(['short', 'long']);
+    const talk = [{ id: 'talk', containerTag: 'team', chunks: turns }];
+    expect(spoken(await found(talk))).toEqual(['short', 'long']);
+  });
+
+  test('are none among notes that each begin with a topic of their own', async () => {
+    const topics = ['Rent', 'Car', 'Dentist', 'Garden', 'School'];
+    const likenesses = [0.9, 0.5, 0, 0.05, 0.51];
+    const notes = topics.map((topic, index) => ({
+      ...turn(topic, likenesses[index]!),
+      text: `${topic}: due on Friday.`,
+    }));
+    expect((await found(row(notes))).slice(0, 3)).toEqual(['Rent', 'School', 'Car']);
+  });
+
+  test('share in the score of the best memory that came from them', async () => {
+    const turns = [turn('start', 0), turn('told', 0.4), turn('filler', 0), turn('end', 0), turn('other', 0.6)];
+    const memory = {
+      ...{ id: 'm', containerTag: 'team', text: 'Ann sails.', sources: ['d1'], span: { start: 0, end: 10 } },
+      vector: near(ships, 0.9),
+    };
+    const wanted = { q: 'schooner', mode: 'hybrid' as const, threshold: 0, limit: 10 };
+    const search = async (memories: WorldMemory[]) => {
+      await storeWorld(opened.database, { documents: row(turns), memories });
+      const results = await findIn(opened.database, wanted, { vector: ships, exactLimit: 100 });
+      await emptyWorld(opened.database);
+      return ids(results)[0];
+    };
+    expect(await search([])).toBe('other');
+    expect(await search([memory])).toBe('told');
   });
 
   test('do not change how other texts are ranked', async () => {

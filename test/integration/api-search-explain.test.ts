@@ -101,6 +101,8 @@ describe('why a search does not show a document', () => {
         kind: 'chunk' as const,
         type: 'text' as const,
         isLone: false,
+        scoreAsText: null,
+        turn: null,
         length: 1,
         isMined: false,
         statement: null,

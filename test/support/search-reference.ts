@@ -168,7 +168,7 @@ function chunkItem(world: World, document: WorldDocument, position: number, vect
   return {
     ...itemOf(chunk, `${chunk.context ?? ''} ${chunk.text}`, vector, 1),
     kind: 'chunk',
-    ...{ type: 'text', isLone: false },
+    ...{ type: 'text', isLone: false, scoreAsText: null, turn: null },
     places: [{ document: document.id, first: position, last: position, start: null, end: null }],
     isMined: (world.memories ?? []).some(({ sources }) => sources?.includes(document.id)),
     statement: null,
@@ -185,7 +185,7 @@ function memoryItem(world: World, memory: WorldMemory, { mode }: SearchRequest, 
   return {
     ...itemOf(memory, memory.text, vector, memory.inference ? 0.9 : 1),
     kind: 'memory',
-    ...{ type: 'fact', isLone: false },
+    ...{ type: 'fact', isLone: false, scoreAsText: null, turn: null },
     places: sources.map(({ id }) => ({ document: id, first: 0, last: 0, start: null, end: null })),
     isMined: false,
     statement: memory.id,

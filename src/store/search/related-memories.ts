@@ -84,10 +84,12 @@ export interface Neighbours {
   next: string | null;
   /** Equal for documents of one container and day (UTC); null without a date. */
   session: string | null;
-  /** Whether a turn stands before or after it, also one of another time. */
+  /** Whether somebody who speaks in it or near it, at whatever time, does so twice; topics of notes do not. */
   isAmongTurns: boolean;
 }
 
+/** Documents before and after a turn in which its speaker, or another one, is looked for again. */
+const besideTurn = 4;
 /** What is said after a longer pause answers nothing that was said before it. */
 const longestPause = '3 hours';
 
@@ -100,7 +102,9 @@ export function readNeighbours(database: Queryable, ids: readonly string[]): Pro
     select d.id, d.container_tag || ' ' || (d.document_date at time zone 'UTC')::date as session,
       case when ${isSoonAfter('d', 'p')} then p.id end as previous,
       case when ${isSoonAfter('n', 'd')} then n.id end as next,
-      (p.id is not null or n.id is not null) as "isAmongTurns"
+      (select count(*) > count(distinct split_part(left(c.content, 80), ':', 1))
+        from (select d.id union all ${documentsBeside('before')} union all ${documentsBeside('after')}) w
+        join chunks c on c.document_id = w.id and c.position = 0 and c.type <> 'text') as "isAmongTurns"
     from documents d
     left join lateral (
       select id, document_date from documents
@@ -111,6 +115,13 @@ export function readNeighbours(database: Queryable, ids: readonly string[]): Pro
       where container_tag = d.container_tag and (created_at, id) > (d.created_at, d.id)
       order by created_at, id limit 1) n on ${isTurn('n')}
     where d.id = any(${ids}::text[])`);
+}
+
+function documentsBeside(side: 'before' | 'after'): Sql {
+  const [is, order] = side === 'before' ? ['<', 'desc'] : ['>', 'asc'];
+  return rawSql(`(select o.id from documents o
+    where o.container_tag = d.container_tag and (o.created_at, o.id) ${is} (d.created_at, d.id)
+    order by o.created_at ${order}, o.id ${order} limit ${besideTurn})`);
 }
 
 /** Or soon before: some add what was said last first. */

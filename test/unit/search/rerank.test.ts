@@ -6,7 +6,18 @@ import type { Scored } from '../../../src/search/score-candidates.ts';
 /** By its text, which is also the id. */
 const rows = (texts: Record<string, number>, type: Scored['type'] = 'turn') =>
   Object.entries(texts).map(([id, score]): Scored => ({
-    ...{ id, kind: 'chunk', type, length: 2, statement: null, isMined: false, isLone: false, places: [] },
+    ...{
+      id,
+      kind: 'chunk',
+      type,
+      length: 2,
+      statement: null,
+      isMined: false,
+      isLone: false,
+      scoreAsText: null,
+      turn: null,
+      places: [],
+    },
     ...{ score, similarity: 0.7, scores: { words: 0, vectors: 0.7 } },
   }));
 const textsOf = (ranked: readonly Scored[]) => new Map(ranked.map(({ id }) => [id, id]));
