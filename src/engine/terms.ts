@@ -104,18 +104,21 @@ export interface QueryWord {
 export function queryWords(query: string, searched: readonly string[] = []): QueryWord[] {
   const words = wordsOf(query);
   const told = languagesOf(words);
-  const languages = told.length === 0 && isEnglish(words) ? [] : [...new Set([...told, ...languagesByCode(searched)])];
-  const isStopWord = (word: string) => told.some(({ stopWords: known }) => known.has(word.toLowerCase()));
+  const known = languagesByCode(searched);
+  const languages = told.length === 0 && isEnglish(words, known) ? [] : [...new Set([...told, ...known])];
+  const isStopWord = (word: string) => told.some((language) => language.stopWords.has(word.toLowerCase()));
   // One stop word may be an English word: `die hard`.
   const content = words.filter(isStopWord).length > 1 ? words.filter((word) => !isStopWord(word)) : words;
   const found = toQueryWords(content.flatMap((word) => analyze(word, told.length === 0, languages)));
   return found.length > 0 ? found : toQueryWords(words.flatMap((word) => analyze(word, false, languages)));
 }
 
-/** Two English stop words that tell: shorter ones are words of other languages as well (`a me`, `on a`). */
-function isEnglish(words: readonly string[]): boolean {
-  const told = words.map((word) => word.toLowerCase()).filter((word) => word.length > 2 && stopWords.has(word));
-  return new Set(told).size > 1;
+/** More of the words are English stop words than of any other language: `a me` and `on a` are Italian and French, too. */
+function isEnglish(words: readonly string[], others: readonly Language[]): boolean {
+  const distinct = [...new Set(words.map((word) => word.toLowerCase()))];
+  const among = (known: ReadonlySet<string>) => distinct.filter((word) => known.has(word)).length;
+  const inEnglish = among(stopWords);
+  return inEnglish > 1 && others.every((language) => among(language.stopWords) < inEnglish);
 }
 
 function toQueryWords(words: readonly (readonly string[])[]): QueryWord[] {

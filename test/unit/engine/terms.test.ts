@@ -159,5 +159,10 @@ describe('terms', () => {
     expect(forms('which applicant could begin')).toEqual(['applicant', 'begin']);
     expect(forms('applicant')).toEqual(expect.arrayContaining(['applicant', 'applic']));
     expect(forms('le candidat pour le poste')).toContain('candidat');
+    // In Finnish the stem of `median` is `media`.
+    const inStore = ['de', 'es', 'fi', 'fr', 'it', 'nl'];
+    const words = (query: string) => queryWords(query, inStore).map((word) => word.forms);
+    expect(words('median of a list of numbers')).toEqual([['median'], ['list'], ['number']]);
+    expect(words('on a mangé')[0]).toEqual(expect.arrayContaining(['mang']));
   });
 });
