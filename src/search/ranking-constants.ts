@@ -43,7 +43,7 @@ export const linkWeight = 0.3;
 export const memoryMargin = 0.1;
 
 /** A memory with a smaller part of a turn's terms leaves out what the turn may have been found for. */
-export const wholeTurn = 0.7;
+export const wholeTurn = 0.9;
 
 /** Share of the query's weight that stands in a text which is related whatever its vector says. */
 export const relatedCoverage = 0.75;
