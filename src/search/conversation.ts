@@ -9,9 +9,9 @@ export type LoneTurns = ReadonlyMap<string, Neighbours>;
 
 /** Of the best of a ranking. */
 export function readLoneTurns(ranked: readonly Scored[], database: Database): Promise<LoneTurns> {
-  const scored = ranked.filter(isSaid).map((one) => ({ ...one }));
-  shareMemories(scored, ranked);
-  return neighboursOf(scored, database);
+  const lone = ranked.filter(({ isLone }) => isLone).map((one) => ({ ...one }));
+  shareMemories(lone, ranked);
+  return neighboursOf(lone, database);
 }
 
 /**
@@ -20,7 +20,7 @@ export function readLoneTurns(ranked: readonly Scored[], database: Database): Pr
  */
 export function asNotes(ranked: readonly Scored[], lone: LoneTurns): Scored[] {
   return ranked.map((one) => {
-    const isNote = one.isLone && isSaid(one) && lone.get(firstOf(one.places).document)?.isAmongTurns === false;
+    const isNote = one.isLone && lone.get(firstOf(one.places).document)?.isAmongTurns === false;
     return isNote ? { ...one, type: 'text', score: one.scoreAsText ?? one.score } : one;
   });
 }
@@ -55,8 +55,8 @@ interface Share {
 function shareMemories(said: readonly Scored[], ranked: readonly Scored[]): Map<Scored, Share> {
   const shares = new Map<Scored, Share>();
   const memories = ranked.filter(({ kind }) => kind === 'memory');
-  if (memories.length === 0) return shares;
   const turns = said.filter(({ kind }) => kind === 'chunk');
+  if (memories.length === 0 || turns.length === 0) return shares;
   const byDocument = Map.groupBy(turns, ({ places }) => firstOf(places).document);
   const best = new Map<Scored, number>();
   for (const memory of memories) {
@@ -94,7 +94,7 @@ function isSaid({ type, places }: Scored): boolean {
 /** Of documents that are one turn each. */
 async function neighboursOf(turns: readonly Scored[], database: Database): Promise<LoneTurns> {
   const worth = (one: Scored) => one.score * worthOf(one);
-  const best = turns.filter(({ isLone }) => isLone).sort((a, b) => worth(b) - worth(a));
+  const best = turns.toSorted((a, b) => worth(b) - worth(a));
   const documents = [...new Set(best.map(({ places }) => firstOf(places).document))].slice(0, conversational.lookedUp);
   if (documents.length === 0) return new Map();
   const rows = await readNeighbours(database, documents);

@@ -136,7 +136,11 @@ export function scoreCandidates(found: readonly Found[]): Scored[] {
     const covered = coverages[index]!;
     const scoreAs = (type: CandidateText['type']) =>
       (text.isInference ? inferenceWeight : 1) *
-        beneath(heads, candidate, fuse(candidate.cosine, cosine, trust * words(lexical), wordsOf(type, decides))) +
+        beneath(
+          heads,
+          candidate,
+          fuse(candidate.cosine, cosine, trust * words(lexical), weightOfWords(type, decides)),
+        ) +
       completeWeight * Math.max(0, (covered - relatedCoverage) / (1 - relatedCoverage)) +
       (candidate.isDated ? datedWeight : 0);
     return {
@@ -203,8 +207,8 @@ function fuse(cosine: number | null, dense: (value: number) => number, lexical: 
   return cosine === null ? lexical : (1 - weight) * dense(cosine) + weight * lexical;
 }
 
-/** The weight of words. Vectors that are all equally near decide nothing, so what they weigh is the same for all. */
-function wordsOf(type: CandidateText['type'], decides: boolean): number {
+/** Vectors that are all equally near decide nothing, so what they weigh is the same for all. */
+function weightOfWords(type: CandidateText['type'], decides: boolean): number {
   return !decides || type === 'text' || type === 'fact' ? lexicalWeight : lexicalWeightOfTurns;
 }
 
